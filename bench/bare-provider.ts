@@ -1,0 +1,42 @@
+/**
+ * The ceiling: oidc-provider alone, its artefacts in memory, answering client_credentials with an ES256 JWT for the client, API
+ * and scope of `gate-seed.ts`. A process of its own, so that its CPU is its own. Argument: the port. Says `ready` to its parent.
+ */
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import Provider from 'oidc-provider';
+import { machine } from './gate-seed.ts';
+
+const port = Number(process.argv[2]);
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+const provider = new Provider(`http://localhost:${port}`, {
+  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), alg: 'ES256', use: 'sig' } as never] },
+  clients: [
+    {
+      client_id: machine.client_id,
+      client_secret: machine.client_secret,
+      grant_types: ['client_credentials'],
+      response_types: [],
+      redirect_uris: [],
+      id_token_signed_response_alg: 'ES256',
+      token_endpoint_auth_method: 'client_secret_post',
+    },
+  ],
+  routes: { token: '/oauth/token' },
+  features: {
+    devInteractions: { enabled: false },
+    clientCredentials: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      getResourceServerInfo: (_ctx, audience) => ({
+        audience,
+        scope: 'read:x',
+        accessTokenFormat: 'jwt',
+        accessTokenTTL: 600,
+        jwt: { sign: { alg: 'ES256' } },
+      }),
+    },
+  },
+});
+provider.listen(port, '127.0.0.1', () => process.send?.('ready'));
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,47 @@
+/** The gate alone as its users run it: a process of its own, on the stores of `npm run bench` or else on those of the tests. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
+import { freePorts, type Service, startService } from '@gatepost/testkit/system';
+import { seed } from './gate-seed.ts';
+
+export type RunningGate = { issuer: string; port: number; service: Service };
+
+export type BenchGate = AsyncDisposable &
+  RunningGate & {
+    databaseUrl: string;
+    /** Starts one more gate on the same stores, that reaches PostgreSQL by another way. */
+    startAnother(databaseUrl: string): Promise<RunningGate>;
+  };
+
+export async function openBenchGate(): Promise<BenchGate> {
+  await using opening = new AsyncDisposableStack();
+  const { DATABASE_URL, REDIS_URL } = process.env;
+  const databaseUrl = DATABASE_URL ?? opening.use(await freshDatabase()).url;
+  const home = opening.adopt(mkdtempSync(join(tmpdir(), 'gatepost-bench-')), (path) =>
+    rmSync(path, { recursive: true }),
+  );
+  const seedFile = join(home, 'seed.yaml');
+  writeFileSync(seedFile, JSON.stringify(seed)); // JSON is YAML
+  const env = {
+    PATH: process.env.PATH ?? '',
+    GATEPOST_HOME: home,
+    REDIS_URL: REDIS_URL ?? redisUrl(),
+    REDIS_KEY_PREFIX: freshPrefix(),
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    SEED_FILE: seedFile,
+  };
+  const running = opening.use(new AsyncDisposableStack());
+  const start = async (url: string): Promise<RunningGate> => {
+    const [port, opsPort] = (await freePorts(2)) as [number, number];
+    const issuer = `http://localhost:${port}/`;
+    const ports = { ISSUER: issuer, AUTH_PORT: String(port), AUTH_OPS_PORT: String(opsPort) };
+    const service = running.use(await startService('auth', { ...env, ...ports, DATABASE_URL: url }, opsPort));
+    return { issuer, port, service };
+  };
+  const gate = await start(databaseUrl);
+  const open = opening.move();
+  return { ...gate, databaseUrl, startAnother: start, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}

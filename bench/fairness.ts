@@ -1,0 +1,56 @@
+/** One account floods: do the others notice? First under the default limit, then with what has piled up set free at once. */
+import { openApi } from '@gatepost/testkit/api';
+import { openProducer } from '@gatepost/testkit/producer';
+import { openBenchSystem } from './bench-system.ts';
+import type { Result } from './main.ts';
+import { offer } from './offer.ts';
+import { beside, ms } from './quantile.ts';
+import { openQuiet, quietAccounts } from './quiet.ts';
+import { secret, startReceiver } from './receiver-process.ts';
+
+const tailSeconds = 10;
+
+export async function fairness(options: Record<string, string | undefined>): Promise<Result> {
+  const events = Number(options.events ?? 50_000);
+  const seconds = Number(options.seconds ?? 20);
+  const logins = quietAccounts(50);
+  await using system = await openBenchSystem([{ login: 'flood' }, ...logins.map((login) => ({ login }))]);
+  using quiet = await openQuiet(system, logins, 50);
+  using receiver = await startReceiver();
+  const api = await openApi(system);
+  await api.createHook({ url: receiver.url, secret }, ['push'], 'repos/flood/widgets');
+
+  await quiet.measure(5); // warm up
+  const alone = await quiet.measure(seconds);
+
+  const flooded = new AbortController();
+  await using producer = await openProducer(system.amqpUrl);
+  const from = performance.now();
+  const flooding = offer(producer, { rate: 1e6, total: events, subjects: ['flood/widgets'] }).then((published) => {
+    const floodSeconds = (performance.now() - from) / 1_000;
+    setTimeout(() => flooded.abort(), tailSeconds * 1_000);
+    return { published, floodSeconds };
+  });
+  const beside50 = await quiet.measure(600, flooded.signal);
+  const { published, floodSeconds } = await flooding;
+
+  const { received: before } = await receiver.ask<{ received: number }>('count');
+  await api.call('PUT', '/accounts/flood/throttle', { rate: 1e6, burst: 1e6 });
+  const freed = await quiet.measure(seconds);
+  const { received: after } = await receiver.ask<{ received: number }>('count');
+
+  const ratio = beside50.p99 / alone.p99;
+  return {
+    rows: [
+      ['50 accounts alone, 50 events/s together: p50 / p99', `${ms(alone.p50)} / ${ms(alone.p99)}`],
+      ['one account publishes', `${published} events in ${floodSeconds.toFixed(1)} s`],
+      ['  the 50 beside it: p50', ms(beside50.p50)],
+      ['  the 50 beside it: p99', beside(ms(beside50.p99), 'under 2 s', beside50.p99 < 2_000)],
+      ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'under 10 ×', ratio < 10)],
+      ['  of the 50 lost', beside(String(beside50.lost), 'none', beside50.lost === 0)],
+      ['its limit lifted: delivered of what had piled up', `${after - before} in ${seconds} s`],
+      ['  the 50 meanwhile: p50 / p99', `${ms(freed.p50)} / ${ms(freed.p99)}`],
+    ],
+    figures: { events, alone, beside: beside50, ratio, freed, floodSeconds },
+  };
+}

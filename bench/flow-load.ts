@@ -1,0 +1,74 @@
+/**
+ * People who are logged in already come to the application again (SSO), in a process of its own: each connection has a
+ * session, and asks for a code without a page and exchanges it, over and over.
+ */
+import { connect } from 'node:net';
+import { type Answer, makeReader } from './http-reader.ts';
+
+export type FlowLoad = {
+  port: number;
+  /** The `Cookie` header of each connection. */
+  cookies: string[];
+  /** The path with query of the authorization request. */
+  authorizePath: string;
+  /** The body of the token request, but for the code. */
+  form: string;
+  seconds: number;
+  /** Goes on beyond the time until so many flows are done. */
+  flows?: number;
+};
+
+export type FlowReport = {
+  flows: number;
+  failed: number;
+  seconds: number;
+  /** Milliseconds of a whole flow: both requests. */
+  latencies: number[];
+  /** What the first flow that failed was answered. */
+  failure?: string;
+};
+
+process.once('message', async (load: FlowLoad) => {
+  process.send?.(await run(load));
+  process.disconnect();
+});
+
+async function run(load: FlowLoad): Promise<FlowReport> {
+  const report: FlowReport = { flows: 0, failed: 0, seconds: 0, latencies: [] };
+  const startedAt = performance.now();
+  const endsAt = startedAt + load.seconds * 1_000;
+  const goesOn = () => performance.now() < endsAt || report.flows < (load.flows ?? 0);
+  await Promise.all(load.cookies.map((cookie) => flowAfterFlow(load, cookie, goesOn, report)));
+  report.seconds = (performance.now() - startedAt) / 1_000;
+  return report;
+}
+
+async function flowAfterFlow(load: FlowLoad, cookie: string, goesOn: () => boolean, report: FlowReport): Promise<void> {
+  const socket = connect(load.port, '127.0.0.1');
+  socket.setNoDelay(true);
+  const read = makeReader(socket);
+  const ask = (text: string): Promise<Answer> => {
+    socket.write(text);
+    return read();
+  };
+  const host = `Host: 127.0.0.1:${load.port}`;
+  const authorize = `GET ${load.authorizePath} HTTP/1.1\r\n${host}\r\nAccept: text/html\r\nCookie: ${cookie}\r\n\r\n`;
+  while (goesOn()) {
+    const from = performance.now();
+    let answer = await ask(authorize);
+    const code = /[?&]code=([^&]+)/.exec(answer.header('location') ?? '')?.[1];
+    if (code) {
+      const body = `${load.form}&code=${code}`;
+      const type = 'Content-Type: application/x-www-form-urlencoded';
+      answer = await ask(
+        `POST /oauth/token HTTP/1.1\r\n${host}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+    }
+    report.flows += 1;
+    report.latencies.push(performance.now() - from);
+    if (code && answer.status === 200) continue;
+    report.failed += 1;
+    report.failure ??= `${answer.status} ${answer.header('location') ?? ''} ${answer.body()}`.slice(0, 500);
+  }
+  socket.destroy();
+}

@@ -1,0 +1,71 @@
+/** What the gate under measurement knows: an API with ES256, a machine, a single-page application, a trusted client, people. */
+const api = 'urn:bench:api';
+const password = 'correct horse battery staple';
+
+/** Asks for a JWT by its own right. */
+export const machine = {
+  client_id: 'bench-machine',
+  client_secret: 'bench-machine-secret',
+  app_type: 'non_interactive',
+  grant_types: ['client_credentials'],
+  client_grants: [{ audience: api, scope: ['read:x'] }],
+};
+
+/** People log in to it in their browsers. */
+export const app = {
+  client_id: 'bench-app',
+  app_type: 'spa',
+  callbacks: ['https://app.example/cb'],
+  grant_types: ['authorization_code'],
+  token_endpoint_auth_method: 'none',
+};
+
+const trusted = { client_id: 'bench-trusted', client_secret: 'bench-trusted-secret', grant_types: ['password'] };
+
+/** Many, because ten tries at once for one of them would look like guessing. */
+export const people = Array.from({ length: 64 }, (_, index) => ({
+  user_id: `auth0|bench-${index}`,
+  email: `bench-${index}@example.com`,
+  email_verified: true,
+  name: `Bench ${index}`,
+  password,
+}));
+
+export const seed = {
+  apis: [{ identifier: api, signing_alg: 'ES256', token_lifetime: 600, scopes: ['read:x'] }],
+  clients: [machine, app, trusted],
+  users: people,
+  connections: [{ name: 'Username-Password-Authentication', strategy: 'auth0' }],
+};
+
+/** The body of a machine's token request, as bare oidc-provider understands it too. */
+export const machineForm = new URLSearchParams({
+  grant_type: 'client_credentials',
+  client_id: machine.client_id,
+  client_secret: machine.client_secret,
+  resource: api,
+  scope: 'read:x',
+}).toString();
+
+/** One token request a person, by the password grant. */
+export const passwordForms = people.map(({ email }) =>
+  new URLSearchParams({
+    grant_type: 'password',
+    client_id: trusted.client_id,
+    client_secret: trusted.client_secret,
+    username: email,
+    password,
+    audience: api,
+    scope: 'openid',
+  }).toString(),
+);
+
+/** Parameters of the application's authorization request, without PKCE. */
+export const appRequest = {
+  client_id: app.client_id,
+  redirect_uri: app.callbacks[0]!,
+  response_type: 'code',
+  scope: 'openid profile email read:x',
+  audience: api,
+  state: 'bench',
+};

@@ -1,0 +1,41 @@
+/** One receiver hangs with many deliveries waiting: do the others notice? */
+import { openApi } from '@gatepost/testkit/api';
+import { openProducer } from '@gatepost/testkit/producer';
+import { openBenchSystem } from './bench-system.ts';
+import type { Result } from './main.ts';
+import { offer } from './offer.ts';
+import { beside, ms } from './quantile.ts';
+import { openQuiet, quietAccounts } from './quiet.ts';
+import { secret, startReceiver } from './receiver-process.ts';
+
+export async function hanging(options: Record<string, string | undefined>): Promise<Result> {
+  const waiting = Number(options.events ?? 1_000);
+  const seconds = Number(options.seconds ?? 30);
+  const rate = Number(options.rate ?? 100);
+  const logins = quietAccounts(20);
+  await using system = await openBenchSystem([
+    { login: 'hanging', throttle: { rate: 1e6, burst: 1e6 } },
+    ...logins.map((login) => ({ login })),
+  ]);
+  using quiet = await openQuiet(system, logins, rate);
+  using receiver = await startReceiver({ hangs: true });
+  await (await openApi(system)).createHook({ url: receiver.url, secret }, ['push'], 'repos/hanging/widgets');
+
+  await quiet.measure(5); // warm up
+  const alone = await quiet.measure(seconds);
+  await using producer = await openProducer(system.amqpUrl);
+  await offer(producer, { rate: 1e6, total: waiting, subjects: ['hanging/widgets'] });
+  const meanwhile = await quiet.measure(seconds);
+  const ratio = meanwhile.p99 / alone.p99;
+  return {
+    rows: [
+      [`20 accounts alone, ${rate} events/s together: p50 / p99`, `${ms(alone.p50)} / ${ms(alone.p99)}`],
+      ['beside a receiver that hangs, deliveries waiting for it', String(waiting)],
+      ['  the 20 beside it: p50', ms(meanwhile.p50)],
+      ['  the 20 beside it: p99', ms(meanwhile.p99)],
+      ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'at most 2 ×', ratio <= 2)],
+      ['  of the 20 lost', beside(String(meanwhile.lost), 'none', meanwhile.lost === 0)],
+    ],
+    figures: { waiting, rate, alone, meanwhile, ratio },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Asks an HTTP server over a fixed number of connections, in a process of its own: as fast as it answers, or at a steady rate.
+ * Speaks HTTP/1.1 over plain sockets, since a client library would cost more than what is measured.
+ */
+import { connect } from 'node:net';
+import { makeReader } from './http-reader.ts';
+
+export type Load = {
+  port: number;
+  /** A bearer token. */
+  token?: string;
+  /** Asked in turn, from a random place in the list. */
+  paths: string[];
+  /** Form bodies: each path is then asked by POST with each of them. */
+  forms?: string[];
+  connections: number;
+  seconds: number;
+  /** Requests per second over all connections; undefined: as fast as answers come. */
+  rate?: number;
+};
+
+export type LoadReport = {
+  requests: number;
+  /** Answers other than 200. */
+  failed: number;
+  seconds: number;
+  /** Milliseconds from when a request was due, so that waiting for a connection counts, to the end of its answer. */
+  latencies: number[];
+};
+
+process.once('message', async (load: Load) => {
+  process.send?.(await run(load));
+  process.disconnect();
+});
+
+async function run(load: Load): Promise<LoadReport> {
+  const report: LoadReport = { requests: 0, failed: 0, seconds: 0, latencies: [] };
+  const startedAt = performance.now();
+  const endsAt = startedAt + load.seconds * 1_000;
+  const requests = requestsOf(load);
+  await Promise.all(
+    Array.from({ length: load.connections }, (_, index) => ask(load, requests, index, startedAt, endsAt, report)),
+  );
+  report.seconds = (performance.now() - startedAt) / 1_000;
+  return report;
+}
+
+function requestsOf({ port, token, paths, forms }: Load): string[] {
+  const head = `Host: 127.0.0.1:${port}\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}`;
+  if (!forms) return paths.map((path) => `GET ${path} HTTP/1.1\r\n${head}\r\n`);
+  const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length:';
+  return paths.flatMap((path) =>
+    forms.map((body) => `POST ${path} HTTP/1.1\r\n${head}${form} ${Buffer.byteLength(body)}\r\n\r\n${body}`),
+  );
+}
+
+async function ask(
+  load: Load,
+  requests: string[],
+  index: number,
+  startedAt: number,
+  endsAt: number,
+  report: LoadReport,
+): Promise<void> {
+  const socket = connect(load.port, '127.0.0.1');
+  socket.setNoDelay(true);
+  const read = makeReader(socket);
+  const intervalMs = load.rate === undefined ? 0 : (load.connections / load.rate) * 1_000;
+  let dueAt = startedAt + (intervalMs * index) / load.connections;
+  let next = Math.floor(Math.random() * requests.length);
+  for (;;) {
+    const now = performance.now();
+    if (load.rate === undefined) dueAt = now;
+    else if (dueAt > now) await new Promise((resolve) => setTimeout(resolve, dueAt - now));
+    if (performance.now() >= endsAt) break;
+    socket.write(requests[next]!);
+    next = (next + 1) % requests.length;
+    const { status } = await read();
+    report.requests += 1;
+    if (status !== 200) report.failed += 1;
+    report.latencies.push(performance.now() - dueAt);
+    dueAt += intervalMs;
+  }
+  socket.destroy();
+}

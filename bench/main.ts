@@ -1,0 +1,50 @@
+/** `npm run bench -- NAME [--option value …]`: runs one benchmark, prints its table and writes bench/results/NAME.json. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+
+/** What a benchmark gives back: rows to print, and everything measured, for the file. */
+export type Result = { rows: [what: string, value: string][]; figures: Record<string, unknown> };
+type Benchmark = (options: Record<string, string | undefined>) => Promise<Result>;
+
+const benchmarks: Record<string, () => Promise<Benchmark>> = {
+  api: async () => (await import('./api.ts')).api,
+  delivery: async () => (await import('./delivery.ts')).delivery,
+  throttle: async () => (await import('./throttle.ts')).throttle,
+  fairness: async () => (await import('./fairness.ts')).fairness,
+  hanging: async () => (await import('./hanging.ts')).hanging,
+  backlog: async () => (await import('./backlog.ts')).backlog,
+  tokens: async () => (await import('./tokens.ts')).tokens,
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  strict: false,
+  options: {
+    seconds: { type: 'string' },
+    rate: { type: 'string' },
+    events: { type: 'string' },
+    'fan-out': { type: 'string' },
+    rows: { type: 'string' },
+  },
+});
+const [name = ''] = positionals;
+const load = benchmarks[name];
+if (!load) {
+  console.error(
+    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N]`,
+  );
+  process.exit(2);
+}
+const benchmark = await load();
+const result = await benchmark(values as Record<string, string | undefined>);
+const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+
+console.log(`\n${name} (${machine})\n`);
+const width = Math.max(...result.rows.map(([what]) => what.length));
+for (const [what, value] of result.rows) console.log(`  ${what.padEnd(width)}  ${value}`);
+const folder = new URL('./results/', import.meta.url);
+mkdirSync(folder, { recursive: true });
+const file = new URL(`${name}.json`, folder);
+writeFileSync(file, `${JSON.stringify({ name, at: new Date().toISOString(), machine, ...result.figures }, null, 2)}\n`);
+console.log(`\nwritten to bench/results/${name}.json`);

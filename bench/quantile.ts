@@ -1,0 +1,11 @@
+/** The value below which `share` of the values lie; NaN of none. */
+export function quantile(values: number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export const ms = (value: number): string => `${value.toFixed(1)} ms`;
+
+/** How a figure stands beside what it must reach. */
+export const beside = (value: string, bar: string, reached: boolean): string =>
+  `${value}   ${reached ? '✓' : '✗'} ${bar}`;

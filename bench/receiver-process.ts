@@ -1,0 +1,28 @@
+/** The receiver of receiver.ts, started and asked from here. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export const secret = 'bench-secret-bench-secret';
+
+export type ReceiverProcess = Disposable & {
+  process: ChildProcess;
+  url: string;
+  ask<T>(question: 'count' | 'report' | 'reset'): Promise<T>;
+};
+
+/** `hangs`: it takes every request and never answers. */
+export async function startReceiver({ hangs = false } = {}): Promise<ReceiverProcess> {
+  const child = fork(fileURLToPath(new URL('./receiver.ts', import.meta.url)), [secret, hangs ? 'hang' : 'answer']);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return {
+    process: child,
+    url: `http://127.0.0.2:${port}/hook`,
+    async ask<T>(question: string) {
+      const answer = once(child, 'message');
+      child.send(question);
+      return (await answer)[0] as T;
+    },
+    [Symbol.dispose]: () => child.disconnect(),
+  };
+}

@@ -1,0 +1,40 @@
+/** A person at the application: logs in on the hosted pages, and comes again with the session. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { app, appRequest, type people } from './gate-seed.ts';
+
+const { code_verifier, ...challenge } = pkce();
+const request = { ...appRequest, ...challenge };
+
+/** The authorization request of somebody who has a session, and the token request but for its code. */
+export const ssoPath = `/authorize?${new URLSearchParams({ ...request, prompt: 'none' })}`;
+export const codeForm = new URLSearchParams({
+  grant_type: 'authorization_code',
+  client_id: app.client_id,
+  redirect_uri: appRequest.redirect_uri,
+  code_verifier,
+}).toString();
+
+/** Logs the person in and has the code exchanged; resolves to the browser with its session. @throws when any of it fails */
+export async function logIn(issuer: string, person: (typeof people)[number]): Promise<Browser> {
+  const browser = new Browser({ issuer });
+  const page = await browser.authorize(request);
+  await exchange(issuer, (await browser.logIn(page, person.email, person.password)).location);
+  return browser;
+}
+
+/** One flow with the browser's session. @throws when it fails */
+export async function comeAgain(issuer: string, browser: Browser): Promise<void> {
+  await exchange(issuer, (await browser.get(ssoPath)).location);
+}
+
+async function exchange(issuer: string, location: URL | undefined): Promise<void> {
+  const code = location?.searchParams.get('code');
+  if (!code) throw new Error(`no code, but ${location?.search ?? 'a page'}`);
+  const response = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams(`${codeForm}&code=${code}`),
+  });
+  if (!response.ok) throw new Error(`the code was answered with ${response.status}: ${await response.text()}`);
+  await response.arrayBuffer();
+}

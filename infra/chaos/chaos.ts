@@ -1,0 +1,92 @@
+/** The whole run: stores, system, accounts; kills and events at the same time; then the comparison. */
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openProducer } from '@gatepost/producer';
+import { openApi } from '@gatepost/testkit/api';
+import { openSystem } from '@gatepost/testkit/system';
+import type { Context } from '../local/command.ts';
+import { openOwnStores } from '../local/own-stores.ts';
+import { Trouble } from '../local/trouble.ts';
+import { createHooks, writeSeed } from './accounts.ts';
+import { makeFaults, type Struck, strikeInTurn } from './faults.ts';
+import { openFleet } from './fleet.ts';
+import { publishSteadily } from './load.ts';
+import { judge, type Verdict } from './proof.ts';
+import { makeRandom } from './random.ts';
+import { openRecord } from './record.ts';
+
+export type ChaosOptions = {
+  accounts: number;
+  /** How long it publishes and kills. */
+  seconds: number;
+  eventsPerSecond: number;
+  /** Share of requests that the receiver answers with 503, which calls for another attempt. */
+  failingShare: number;
+  /** Whether stores are also frozen for up to 20 s. */
+  freezes: boolean;
+  /** Strikes these alone, by the names of the faults. Default: all. */
+  only?: string[];
+  seed: number;
+};
+
+// Short, so that the last attempts are over soon after the last kill; the number of attempts leaves nothing to luck.
+const retryScheduleSeconds = '1,1,2,2,4,4,8,8';
+const drainTimeoutMs = 180_000;
+const dispatchers = 2;
+
+export async function runChaos(context: Context, options: ChaosOptions): Promise<Verdict> {
+  const { say, signal, stack } = context;
+  setMaxListeners(0, signal);
+  const random = makeRandom(options.seed);
+  const own = await openOwnStores(context, 'chaos');
+  const record = stack.use(await openRecord(options.failingShare, random));
+  const system = await say.step('system', 'auth, webhook-api and the first dispatcher are ready', async () =>
+    stack.use(
+      await openSystem({
+        seedFile: writeSeed(context.home, options),
+        databaseUrl: own.urls.PostgreSQL,
+        amqpUrl: own.urls.RabbitMQ,
+        redisUrl: own.urls.Redis,
+        env: { RETRY_SCHEDULE_SECONDS: retryScheduleSeconds },
+      }),
+    ),
+  );
+  const fleet = stack.use(await openFleet(system, dispatchers));
+  const api = await openApi(system);
+  const places = await createHooks(api, record.url, options);
+
+  const over = AbortSignal.any([signal, AbortSignal.timeout(options.seconds * 1_000)]);
+  const faults = makeFaults(own.stores, fleet, options.freezes).filter(
+    ({ name }) => options.only?.includes(name) ?? true,
+  );
+  if (faults.length === 0) throw new Trouble(`There is no fault ${options.only?.join(', ')}.`);
+  await using producer = await openProducer({
+    url: system.amqpUrl,
+    source: 'urn:gatepost:chaos',
+    maxInFlight: 20_000,
+  });
+  const [struck, published] = await Promise.all([
+    strikeInTurn(faults, { random, over, onStrike: (name, text) => say.about(name, text) }),
+    publishSteadily(producer, places, options.eventsPerSecond, over),
+  ]);
+  signal.throwIfAborted();
+
+  const from = performance.now();
+  const expected = published.events.reduce((sum, event) => sum + event.place.hooks.length, 0);
+  await say.step(
+    'drain',
+    () => `${record.acceptedOnce()} of ${expected} deliveries accepted`,
+    async (note) => {
+      while (record.acceptedOnce() < expected && performance.now() - from < drainTimeoutMs) {
+        note(`${record.acceptedOnce()} of ${expected}`);
+        await sleep(100, undefined, { signal });
+      }
+    },
+  );
+  const drainSeconds = (performance.now() - from) / 1_000;
+  return await say.step('proof', 'the three records are compared', () =>
+    judge({ published, record, api, places, fleet, system, struck, drainSeconds }),
+  );
+}
+
+export type { Struck };

@@ -1,0 +1,133 @@
+/** The kills, and the freezes if they are asked for, one after the other, in rounds of changing order. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '../local/stores.ts';
+import type { Fleet } from './fleet.ts';
+
+export type Fault = { name: string; strike(): Promise<void>; repair(): Promise<void>; down: typeof downMs };
+export type Struck = { name: string; times: number; downSeconds: number };
+
+const pauseMs = { min: 500, more: 2_000 };
+const downMs = { min: 200, more: 1_500 };
+// Below and above the timeouts of the clients.
+const frozenMs = { min: 2_000, more: 18_000 };
+const repairTries = 10;
+
+/** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off. */
+export function makeFaults(stores: Store[], fleet: Fleet, freezes: boolean): Fault[] {
+  const ofStores = stores.flatMap((store): Fault[] => {
+    let child = store.ready;
+    const server = async () => {
+      const running = await child;
+      if (!running || !store.launch) throw new Error(`${store.name} is not ours to kill`);
+      return running;
+    };
+    const kill: Fault = {
+      name: store.name,
+      down: downMs,
+      async strike() {
+        const { pid, exited } = await server();
+        signalTree(pid, 'SIGKILL');
+        await exited;
+      },
+      async repair() {
+        child = launchAgain(store);
+        await child;
+      },
+    };
+    const freeze: Fault = {
+      name: `${store.name} frozen`,
+      down: frozenMs,
+      strike: async () => signalTree((await server()).pid, 'SIGSTOP'),
+      repair: async () => signalTree((await server()).pid, 'SIGCONT'),
+    };
+    return freezes ? [kill, freeze] : [kill];
+  });
+  const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {
+    return {
+      name: `dispatcher ${index + 1}`,
+      down: downMs,
+      strike: () => fleet.kill(index),
+      repair: () => fleet.revive(index),
+    };
+  });
+  return [...ofDispatchers, ...ofStores];
+}
+
+/**
+ * Strikes every fault at least once, then on until `over`. Each is repaired before the next: what is promised is to survive any
+ * one of them.
+ */
+export async function strikeInTurn(
+  faults: Fault[],
+  {
+    random,
+    over,
+    onStrike,
+  }: { random: () => number; over: AbortSignal; onStrike: (name: string, text: string) => void },
+): Promise<Struck[]> {
+  const struck = new Map(faults.map(({ name }) => [name, { name, times: 0, downSeconds: 0 }]));
+  const pause = ({ min, more }: typeof pauseMs) => sleep(min + random() * more);
+  for (let round = 0; round === 0 || !over.aborted; round += 1) {
+    for (const fault of shuffled(faults, random)) {
+      if (over.aborted && round > 0) break;
+      await pause(pauseMs);
+      const from = performance.now();
+      await fault.strike();
+      await pause(fault.down);
+      await fault.repair();
+      const seconds = (performance.now() - from) / 1_000;
+      onStrike(fault.name, `away for ${seconds.toFixed(1)} s`);
+      const entry = struck.get(fault.name)!; // of the same list
+      entry.times += 1;
+      entry.downSeconds += seconds;
+    }
+  }
+  return [...struck.values()];
+}
+
+/** PostgreSQL does not start while anything of its last life is left. */
+async function launchAgain(store: Store): ReturnType<NonNullable<Store['launch']>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await store.launch!(); // checked before it was killed
+    } catch (error) {
+      if (tries === repairTries) throw error;
+      await sleep(200 * tries);
+    }
+  }
+}
+
+/** Signals a server and all its processes in one go: what happens to its machine happens to all of them. */
+function signalTree(root: number, signal: NodeJS.Signals): void {
+  const children = new Map<number, number[]>();
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const parent = parentOf(entry);
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
+  }
+  const tree = [root];
+  for (const pid of tree) tree.push(...(children.get(pid) ?? []));
+  for (const pid of tree) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // ESRCH: gone with its parent
+    }
+  }
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined; // it ended while we looked
+  }
+}
+
+function shuffled<T>(items: T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}

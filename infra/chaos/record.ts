@@ -1,0 +1,57 @@
+/** The receiver: writes down whatever arrives, and answers some of it with 503. */
+import { createHmac } from 'node:crypto';
+import { openReceiver, type Received } from '@gatepost/testkit/receiver';
+
+/** One request that was accepted (2xx). */
+export type Accepted = { hook: number; guid: string; number: number; body: string; signed: boolean; at: number };
+
+export type Record = AsyncDisposable & {
+  url: string;
+  accepted: Accepted[];
+  /** Requests answered with 503. */
+  refused(): number;
+  /** How many different deliveries (a hook and a guid) were accepted. */
+  acceptedOnce(): number;
+};
+
+export const secret = 'chaos-secret-chaos-secret';
+
+export async function openRecord(failingShare: number, random: () => number): Promise<Record> {
+  const accepted: Accepted[] = [];
+  const once = new Set<string>();
+  let refused = 0;
+  const receiver = await openReceiver({
+    behave(request) {
+      // Each new hook is greeted.
+      if (request.headers['x-github-event'] === 'ping') return { status: 204 };
+      if (random() < failingShare) {
+        refused += 1;
+        return { status: 503 };
+      }
+      const entry = read(request);
+      accepted.push(entry);
+      once.add(`${entry.hook} ${entry.guid}`);
+      return { status: 204, delayMs: Math.floor(random() * 20) };
+    },
+  });
+  return {
+    url: receiver.url,
+    accepted,
+    refused: () => refused,
+    acceptedOnce: () => once.size,
+    [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
+  };
+}
+
+function read({ headers, body, at }: Received): Accepted {
+  const text = body.toString('utf8');
+  const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+  return {
+    hook: Number(headers['x-github-hook-id']),
+    guid: headers['x-github-delivery'] ?? '',
+    number: (JSON.parse(text) as { number: number }).number, // the load writes nothing else
+    body: text,
+    signed: headers['x-hub-signature-256'] === expected,
+    at,
+  };
+}

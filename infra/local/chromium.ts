@@ -1,0 +1,21 @@
+/** The browser of the browser tests. */
+import { findProgram } from './programs.ts';
+import type { Say } from './say.ts';
+import type { Machine } from './stores.ts';
+
+/** The path of an installed Chromium or Chrome, installed from the distribution if there is none; undefined if that cannot be. */
+export async function findChromium(machine: Machine, say: Say): Promise<string | undefined> {
+  const given = machine.env.CHROMIUM_PATH || find(machine.env.PATH);
+  if (given) return given;
+  const install = await machine.installer();
+  if (install) {
+    await say.step('Chromium', 'installed', (note) => install('chromium', note));
+    return find(machine.env.PATH);
+  }
+  say.about('Chromium', 'is missing: the browser tests will fail. Install it, or set CHROMIUM_PATH');
+  return undefined;
+}
+
+function find(path?: string): string | undefined {
+  return findProgram(['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'], path);
+}

@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from '@jest/globals';
+import { runToEnd } from './child.ts';
+
+const all = mkdtempSync(join(tmpdir(), 'gatepost-debian-'));
+afterAll(() => rmSync(all, { recursive: true }));
+
+const script = fileURLToPath(new URL('debian-install.sh', import.meta.url));
+
+/** A file tree and an `apt-get` that writes down how it was called and whether the distribution may start servers then. */
+function fakeDebian(installStatus = 0) {
+  const root = mkdtempSync(join(all, 'one-'));
+  for (const folder of ['usr/sbin', 'etc', 'bin']) mkdirSync(join(root, folder), { recursive: true });
+  const policy = join(root, 'usr/sbin/policy-rc.d');
+  const cluster = join(root, 'etc/postgresql-common/createcluster.d/gatepost.conf');
+  const calls = join(root, 'calls');
+  writeFileSync(
+    join(root, 'bin/apt-get'),
+    `#!/bin/sh
+sh ${policy}; echo "policy $?, $(cat ${cluster}), $*" >> ${calls}
+case "$*" in *install*) exit ${installStatus} ;; esac
+`,
+    { mode: 0o755 },
+  );
+  const run = (...args: string[]) =>
+    runToEnd('/bin/sh', [script, ...args], {
+      env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, GATEPOST_INSTALL_ROOT: root },
+    });
+  return { policy, cluster, run, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
+}
+
+test('installs a package while the distribution may start no server and make no cluster, then leaves no trace', async () => {
+  const debian = fakeDebian();
+  expect((await debian.run('redis-server', 'update')).code).toBe(0);
+  expect(debian.calls()).toEqual([
+    expect.stringMatching(/^policy 101, create_main_cluster = false, .*update$/),
+    expect.stringMatching(/^policy 101, create_main_cluster = false, .*install redis-server$/),
+  ]);
+  expect([existsSync(debian.policy), existsSync(debian.cluster)]).toEqual([false, false]);
+});
+
+test('leaves no trace when the installation fails either', async () => {
+  const debian = fakeDebian(100);
+  expect((await debian.run('postgresql')).code).toBe(100);
+  expect(debian.calls()).toHaveLength(1);
+  expect([existsSync(debian.policy), existsSync(debian.cluster)]).toEqual([false, false]);
+});
+
+test("keeps an administrator's own policy", async () => {
+  const debian = fakeDebian();
+  writeFileSync(debian.policy, '#!/bin/sh\nexit 104\n');
+  await debian.run('redis-server');
+  expect(debian.calls()).toEqual([expect.stringMatching(/^policy 104/)]);
+  expect(readFileSync(debian.policy, 'utf8')).toContain('exit 104');
+});

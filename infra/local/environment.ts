@@ -1,0 +1,74 @@
+/** The environment that the services get, and `.gatepost/services.env`, from which they can be started alone. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { rootFolder, writePrivate } from './home.ts';
+import { redisKeyPrefix } from './redis.ts';
+import { portOf, servicePorts } from './services.ts';
+import type { StoreName } from './stores.ts';
+
+/** What others who use this system must agree on; written down when it is given. */
+const sharedVariables = [
+  'HOST',
+  'ISSUER',
+  'WEBHOOK_API_AUDIENCE',
+  'AUTH_DATABASE_URL',
+  'WEBHOOK_DATABASE_URL',
+  'MAIL_URL',
+  'EVENTS_ACCOUNT',
+  'EVENT_CATALOG_FILE',
+  ...servicePorts.map(({ variable }) => variable),
+];
+
+/** Makes the variables and writes them down. What the environment gives goes before what is made here. */
+export function writeServicesEnv(
+  home: string,
+  given: NodeJS.ProcessEnv,
+  urls: Record<StoreName, string>,
+): Record<string, string> {
+  const values: Record<string, string> = {
+    DATABASE_URL: urls.PostgreSQL,
+    REDIS_URL: urls.Redis,
+    REDIS_KEY_PREFIX: given.REDIS_KEY_PREFIX || redisKeyPrefix,
+    AMQP_URL: urls.RabbitMQ,
+    SECRETS_KEY: given.SECRETS_KEY || secretsKey(home),
+    SEED_FILE: given.SEED_FILE ?? join(rootFolder, 'infra/demo/seed.yaml'),
+    DELIVERY_ALLOWED_NETWORKS: given.DELIVERY_ALLOWED_NETWORKS ?? '127.0.0.2/32',
+    GATEPOST_HOME: home,
+  };
+  // Whoever moves the gate's port wants to find it there.
+  if (given.AUTH_PORT && !given.ISSUER) values.ISSUER = `http://localhost:${given.AUTH_PORT}/`;
+  for (const name of sharedVariables) if (given[name]) values[name] = given[name];
+  const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
+  writePrivate(servicesEnvFile(home), `# Written by npm start at every start.\n${lines.join('\n')}\n`);
+  return values;
+}
+
+/** The variables of the running system; undefined before the first `npm start`. */
+export function readServicesEnv(home: string): NodeJS.Dict<string> | undefined {
+  const file = servicesEnvFile(home);
+  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
+}
+
+/** Where the webhook API is reached, for programs that call it; its audience is only a name. */
+export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
+  return env.WEBHOOK_API_URL || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
+}
+
+export function servicesEnvFile(home: string): string {
+  return join(home, 'services.env');
+}
+
+/** Made once, and kept apart from the rest: whoever loses it cannot read the stored secrets any more. */
+function secretsKey(home: string): string {
+  const file = join(home, 'secrets-key');
+  if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('base64')}\n`);
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** In a form that Node's `--env-file` and a POSIX shell read alike. */
+function quote(value: string): string {
+  if (/^[\w:/.,@%+=-]*$/.test(value)) return value;
+  return value.includes("'") ? `"${value}"` : `'${value}'`;
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { afterAll, expect, test } from '@jest/globals';
+import { writeServicesEnv } from './environment.ts';
+import { bornAt, homeFolder, takeHome } from './home.ts';
+
+const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
+afterAll(() => rmSync(all, { recursive: true }));
+
+const newHome = () => mkdtempSync(join(all, 'one-'));
+const urls = {
+  PostgreSQL: 'postgres://u:p@127.0.0.1:1/gatepost',
+  Redis: 'redis://:p@127.0.0.1:2',
+  RabbitMQ: 'amqp://u:p@127.0.0.1:3/gatepost',
+};
+
+test('one command at a time uses the folder', async () => {
+  const home = newHome();
+  const other = spawn('sleep', ['60'], { stdio: 'ignore' });
+  try {
+    writeFileSync(join(home, 'running.json'), JSON.stringify({ pid: other.pid, born: bornAt(other.pid as number) }));
+    expect(() => takeHome(home, 'npm start')).toThrow(new RegExp(`already runs .*process ${other.pid}`));
+  } finally {
+    other.kill('SIGKILL');
+    await new Promise((resolve) => other.once('close', resolve));
+  }
+  takeHome(home, 'npm start')[Symbol.dispose](); // whoever had it is gone
+});
+
+test('a lock whose process id belongs to another process by now does not count', () => {
+  const home = newHome();
+  writeFileSync(join(home, 'running.json'), JSON.stringify({ pid: process.ppid, born: 'before the last boot 17' }));
+  takeHome(home, 'npm start')[Symbol.dispose]();
+});
+
+test('a relative GATEPOST_HOME is taken from where the command was typed', () => {
+  expect(homeFolder({ GATEPOST_HOME: 'here', INIT_CWD: '/somewhere' })).toBe('/somewhere/here');
+  expect(homeFolder({ GATEPOST_HOME: '/there' })).toBe('/there');
+  expect(homeFolder({})).toMatch(/\/\.gatepost$/);
+});
+
+test('writes what the services need, for the owner only, with the same key each time', () => {
+  const home = newHome();
+  const first = writeServicesEnv(home, {}, urls);
+  const file = join(home, 'services.env');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(first);
+  expect(first).toMatchObject({
+    DATABASE_URL: urls.PostgreSQL,
+    REDIS_URL: urls.Redis,
+    AMQP_URL: urls.RabbitMQ,
+    DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
+    SEED_FILE: expect.stringMatching(/\/infra\/demo\/seed\.yaml$/),
+    GATEPOST_HOME: home,
+  });
+  expect(Buffer.from(first.SECRETS_KEY ?? '', 'base64')).toHaveLength(32);
+  expect(writeServicesEnv(home, {}, urls).SECRETS_KEY).toBe(first.SECRETS_KEY);
+});
+
+test('what the environment gives goes before what is made', () => {
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const given = { SECRETS_KEY: key, DELIVERY_ALLOWED_NETWORKS: '', AUTH_PORT: '4410', MAIL_URL: 'smtp://a b#c@host' };
+  const home = newHome();
+  expect(writeServicesEnv(home, given, urls)).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
+  expect(parseEnv(readFileSync(join(home, 'services.env'), 'utf8'))).toMatchObject(given);
+  expect(writeServicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls).ISSUER).toBe('https://id.example/');
+});

@@ -1,0 +1,51 @@
+/**
+ * Stores for one run of tests, benchmarks or chaos, always of its own: tests make and drop databases and may kill a store, which nobody
+ * else's may be used for. They lie in a folder of `.gatepost/` and are started anew each time.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Context } from './command.ts';
+import { dropPrivateData } from './fresh.ts';
+import { takeHome } from './home.ts';
+import { openMachine } from './machine.ts';
+import { openGroup } from './private.ts';
+import { bringUp, findSources, type Machine, type Store, type StoreName, urlsOf } from './stores.ts';
+
+export type OwnStores = AsyncDisposable & {
+  urls: Record<StoreName, string>;
+  managementUrl: string | undefined;
+  /** Each by itself, to be started again. */
+  stores: Store[];
+  machine: Machine;
+};
+
+/** Brings up all three under `<home>/<name>`. The command's stack closes them, if nobody has by then. */
+export async function openOwnStores(
+  { env, home: within, say, signal, stack }: Context,
+  name: 'test' | 'bench' | 'chaos',
+): Promise<OwnStores> {
+  const home = join(within, name);
+  stack.use(takeHome(home, name === 'test' ? 'npm test' : `npm run ${name}`));
+  const machine = openMachine(env, home, signal);
+  const sources = await findSources(machine, 'own');
+  await dropPrivateData(home, machine);
+  rmSync(join(home, 'logs'), { recursive: true, force: true });
+  const group = stack.use(openGroup());
+  const options = { home, within, durable: name !== 'test', management: name === 'test', signal, group, say };
+  const up = await Promise.all([...sources].map(([kind, source]) => bringUp(kind, source, options)));
+  await Promise.all(up.map((store) => store.ready));
+  return {
+    urls: urlsOf(up),
+    managementUrl: up.find((store) => store.managementUrl)?.managementUrl,
+    stores: up,
+    machine,
+    [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
+  };
+}
+
+/** What of the environment the programs under test may see: nothing that leads to anybody's data or changes a default. */
+export function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const ours =
+    /^(DATABASE_URL|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL|SECRETS_KEY|SEED_FILE|ISSUER|JWKS_URL|MAIL_|DELIVERY_|RETRY_|THROTTLE_|EVENT|HOST$|LOG_LEVEL|NODE_ENV|GATEPOST_|PG[A-Z]+$|FORCE_COLOR)/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)));
+}

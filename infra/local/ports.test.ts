@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { answers, findHolder, freePort, isFree } from './ports.ts';
+import { checkPorts } from './services.ts';
+
+const server = createServer();
+let taken = 0;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  taken = (server.address() as { port: number }).port;
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+test('keeps a remembered port while it is free, and takes another otherwise', async () => {
+  const free = await freePort();
+  expect(await freePort(free)).toBe(free);
+  expect(await freePort(taken)).not.toBe(taken);
+});
+
+test('tells a free port from a taken one, and an answering one from a silent one', async () => {
+  const free = await freePort();
+  expect([await isFree(taken), await isFree(free)]).toEqual([false, true]);
+  expect([await answers(taken), await answers(free)]).toEqual([true, false]);
+});
+
+test('names the process that holds a port', async () => {
+  const program =
+    "require('net').createServer().listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const port = Number(await new Promise((resolve) => child.stdout.once('data', resolve)));
+    expect(findHolder(port)).toEqual({ pid: child.pid, name: expect.stringContaining('node') });
+    expect(findHolder(await freePort())).toBeUndefined();
+  } finally {
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('close', resolve));
+  }
+});
+
+test('says which variable moves a taken port, and by which process it is taken', async () => {
+  const others = { AUTH_OPS_PORT: '0', WEBHOOK_API_PORT: '0', WEBHOOK_API_OPS_PORT: '0', DISPATCHER_OPS_PORT: '0' };
+  await expect(checkPorts({ ...others, AUTH_PORT: String(taken) })).rejects.toThrow(
+    new RegExp(`Port ${taken} of auth is taken by process ${process.pid} .*set AUTH_PORT to a free port`),
+  );
+  await expect(checkPorts({ ...others, AUTH_PORT: String(await freePort()) })).resolves.toBeUndefined();
+});

@@ -1,0 +1,98 @@
+/** Our three services as processes. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Child, startChild } from './child.ts';
+import { logEnd, logFile, logLength, rootFolder } from './home.ts';
+import { findHolder, isFree } from './ports.ts';
+import type { Group } from './private.ts';
+import { Trouble } from './trouble.ts';
+
+export type ServiceName = 'auth' | 'webhook-api' | 'dispatcher';
+
+/** Every port that a service listens on, with its variable and default (contract section 2). */
+export const servicePorts: { service: ServiceName; variable: string; port: number }[] = [
+  { service: 'auth', variable: 'AUTH_PORT', port: 4400 },
+  { service: 'auth', variable: 'AUTH_OPS_PORT', port: 4401 },
+  { service: 'webhook-api', variable: 'WEBHOOK_API_PORT', port: 4500 },
+  { service: 'webhook-api', variable: 'WEBHOOK_API_OPS_PORT', port: 4501 },
+  { service: 'dispatcher', variable: 'DISPATCHER_OPS_PORT', port: 4601 },
+];
+
+/** The port that a variable names, or its default; undefined if it is not a port, which the service itself will say. */
+export function portOf(env: NodeJS.ProcessEnv, variable: string): number | undefined {
+  const value = env[variable];
+  if (!value) return servicePorts.find((entry) => entry.variable === variable)?.port;
+  return /^\d{1,5}$/.test(value) ? Number(value) : undefined;
+}
+
+/** @throws Trouble naming every taken port, its variable and, where the machine shows it, by what it is taken. */
+export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
+  const host = env.HOST || '127.0.0.1';
+  const taken: string[] = [];
+  for (const { service, variable } of servicePorts) {
+    const port = portOf(env, variable);
+    if (port === undefined || port === 0 || (await isFree(port, host))) continue;
+    const holder = findHolder(port);
+    const by = holder ? `process ${holder.pid} (${holder.name})` : 'another process';
+    taken.push(`Port ${port} of ${service} is taken by ${by}: stop it, or set ${variable} to a free port.`);
+  }
+  if (taken.length > 0) throw new Trouble(...taken);
+}
+
+const readyTimeoutMs = 60_000;
+/** A service's exit status when its environment or seed is wrong (EX_CONFIG). */
+const badConfiguration = 78;
+
+/** Starts a service from its environment and waits until it says that it is ready. @throws Trouble with what it said. */
+export async function startService(
+  name: ServiceName,
+  env: NodeJS.ProcessEnv,
+  home: string,
+  group: Group,
+  signal: AbortSignal,
+): Promise<Child> {
+  signal.throwIfAborted();
+  const log = logFile(home, name);
+  const before = logLength(log);
+  const child = group.use(
+    startChild({
+      name,
+      command: '/bin/sh',
+      args: ['-c', `exec env ${startScript(name)}`],
+      cwd: join(rootFolder, 'services', name),
+      env,
+      log,
+      ipc: true,
+      stopDeadlineMs: 22_000, // its own deadline is 20 s
+    }),
+  );
+  const timeout = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => timeout.resolve('late'), readyTimeoutMs);
+  const aborted = new Promise<'aborted'>((resolve) =>
+    signal.addEventListener('abort', () => resolve('aborted'), { once: true }),
+  );
+  const ready = new Promise<'ready'>((resolve) => {
+    child.process.on('message', (message) => message === 'ready' && resolve('ready'));
+  });
+  const outcome = await Promise.race([ready, timeout.promise, aborted, child.exited]);
+  clearTimeout(timer);
+  if (outcome === 'ready') return child;
+  if (outcome === 'aborted') throw signal.reason;
+  if (outcome === 'late') await child[Symbol.asyncDispose]();
+  const what =
+    outcome === 'late'
+      ? `was not ready within ${readyTimeoutMs / 1000} s`
+      : `could not start (status ${outcome.code ?? outcome.signal})`;
+  const end = logEnd(child.log, before);
+  // What an operator has to mend stands there in plain lines; the structured ones are for other troubles.
+  if (outcome !== 'late' && outcome.code === badConfiguration) {
+    throw new Trouble(`${name} ${what}:`, ...end.filter((line) => !line.trimStart().startsWith('{')));
+  }
+  throw new Trouble(`${name} ${what}; the end of ${child.log}:`, ...end);
+}
+
+/** How the service starts, with the flags that keep its memory small, stands in one place: its own package. */
+function startScript(name: ServiceName): string {
+  const manifest = readFileSync(join(rootFolder, 'services', name, 'package.json'), 'utf8');
+  return (JSON.parse(manifest) as { scripts: { start: string } }).scripts.start;
+}

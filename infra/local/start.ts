@@ -1,0 +1,117 @@
+/**
+ * `npm start`: the whole flow. Stores, migrations, services, the smoke story, then whatever happens until someone says stop.
+ *
+ *   npm start                 the demo, its data kept in .gatepost/ (GATEPOST_HOME moves it)
+ *   npm start -- --fresh      the same, our data dropped first
+ *   npm start -- --private    with private stores, even where something answers on the default ports
+ */
+import { join } from 'node:path';
+import type { Child } from './child.ts';
+import { type Context, runCommand } from './command.ts';
+import { webhookApiUrl, writeServicesEnv } from './environment.ts';
+import { dropForeignData, dropPrivateData } from './fresh.ts';
+import { logEnd, takeHome } from './home.ts';
+import { openMachine } from './machine.ts';
+import { migrate } from './migrate.ts';
+import { openGroup } from './private.ts';
+import { checkPorts, type ServiceName, startService } from './services.ts';
+import { runSmoke } from './smoke-story.ts';
+import { bringUp, findSources, type Store, urlsOf } from './stores.ts';
+import { describeExit, supervise } from './supervise.ts';
+import { Trouble } from './trouble.ts';
+import { welcome } from './welcome.ts';
+
+await runCommand(start);
+
+async function start(context: Context): Promise<number> {
+  const { args, env, home, say, signal, stack } = context;
+  const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
+  if (unknown.length > 0)
+    throw new Trouble(`npm start does not know ${unknown.join(' ')}; it takes --fresh and --private.`);
+  const fresh = args.includes('--fresh');
+
+  stack.use(takeHome(home, 'npm start'));
+  await checkPorts(env);
+  const machine = openMachine(env, home, signal);
+  const sources = await findSources(machine, args.includes('--private') ? 'own' : 'any');
+  if (fresh) await say.step('fresh', 'dropped our data', () => dropPrivateData(home, machine));
+
+  // Closed newest first: services stop before the stores they use.
+  const storeGroup = stack.use(openGroup());
+  const serviceGroup = stack.use(openGroup());
+  const options = { home, within: home, durable: true, management: false, signal, group: storeGroup, say };
+  const stores = await Promise.all(
+    [...sources].map(async ([kind, source]) => {
+      const store = await bringUp(kind, source, options);
+      if (fresh && (source.kind === 'given' || source.kind === 'answers')) await dropForeignData(store, env);
+      return store;
+    }),
+  );
+  const values = writeServicesEnv(home, env, urlsOf(stores));
+  const serviceEnv = { ...env, ...values };
+
+  // RabbitMQ takes longest: what does not need it goes on meanwhile.
+  const ready = Promise.all(stores.map((store) => store.ready));
+  const migrated = readyWithoutQueues(stores).then(() =>
+    say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal)),
+  );
+  const startOne = async (name: ServiceName, needs: Promise<unknown>) => {
+    await needs;
+    const start = () => startService(name, serviceEnv, home, serviceGroup, signal);
+    return { name, start, child: await say.step(name, 'ready', start) };
+  };
+  const services = await Promise.all([
+    startOne('auth', serviceEnv.EVENTS_ACCOUNT ? Promise.all([migrated, ready]) : migrated),
+    startOne('webhook-api', Promise.all([migrated, ready])),
+    startOne('dispatcher', Promise.all([migrated, ready])),
+  ]);
+
+  const ended = keepRunning(context, [...(await privateOnes(stores)), ...services]);
+  say.line();
+  const passed = await runSmoke({ ...serviceEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) }, signal);
+  if (!passed) say.line(`  The logs are in ${join(home, 'logs')}.`);
+  for (const line of welcome(serviceEnv, home)) say.line(line);
+  throw await ended;
+}
+
+function readyWithoutQueues(stores: Store[]): Promise<unknown> {
+  return Promise.all(stores.filter((store) => store.name !== 'RabbitMQ').map((store) => store.ready));
+}
+
+type Kept = { name: string; child: Child; start: () => Promise<Child> };
+
+async function privateOnes(stores: Store[]): Promise<Kept[]> {
+  const ones = stores.map(async ({ name, launch, ready }) => {
+    const child = await ready;
+    return child && launch ? [{ name, child, start: launch }] : [];
+  });
+  return (await Promise.all(ones)).flat();
+}
+
+/** Keeps services and private stores running; resolves with the trouble that ends it all, or with the reason to stop. */
+function keepRunning({ say, signal }: Context, kept: Kept[]): Promise<unknown> {
+  const troubles = kept.map(async (one) => {
+    const last = await supervise(
+      {
+        ...one,
+        onDeath: ({ exit, waitMs }) =>
+          say.about(one.name, `${describeExit(exit)}; starting it again in ${waitMs / 1000} s`),
+        onReady: () => say.about(one.name, 'runs again'),
+      },
+      signal,
+    );
+    if (!last) return signal.reason;
+    return new Trouble(
+      `${one.name} died five times within a minute, the last time it ${describeExit(last.exit)}; the end of ${one.child.log}:`,
+      ...logEnd(one.child.log),
+    );
+  });
+  return Promise.race([...troubles, stopOf(signal)]);
+}
+
+function stopOf(signal: AbortSignal): Promise<unknown> {
+  if (signal.aborted) return Promise.resolve(signal.reason);
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+  });
+}

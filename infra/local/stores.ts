@@ -1,0 +1,224 @@
+/**
+ * Where PostgreSQL, Redis and RabbitMQ come from. Each is looked for on its own, and the first that there is, is taken:
+ *
+ *   1. its URL in the environment
+ *   2. something on its default local port that lets us in
+ *   3. its installed server program: a private instance under `.gatepost/`, on a free port
+ *   4. a Docker engine: the service of docker-compose.yml
+ *   5. the distribution's package, on Debian and Ubuntu as root: installed, then as 3
+ *
+ * RabbitMQ comes first in every list: it takes longest to start.
+ */
+import type { Child } from './child.ts';
+import { startContainer } from './containers.ts';
+import type { Installer } from './debian.ts';
+import type { ComposeService, Docker } from './docker.ts';
+import * as postgres from './postgres.ts';
+import type { PrivateOptions, PrivateStore } from './private.ts';
+import * as rabbitmq from './rabbitmq.ts';
+import * as redis from './redis.ts';
+import type { Say } from './say.ts';
+import { Trouble } from './trouble.ts';
+
+export type StoreName = 'RabbitMQ' | 'PostgreSQL' | 'Redis';
+
+/** What is known of one kind of store. */
+export type StoreKind = {
+  name: StoreName;
+  /** The variable that holds its URL. */
+  variable: 'AMQP_URL' | 'DATABASE_URL' | 'REDIS_URL';
+  /** The URL that the environment gives, if it gives all we need. */
+  given(env: NodeJS.ProcessEnv): string | undefined;
+  /** The URL of what answers on the default local port. */
+  probe(env: NodeJS.ProcessEnv): Promise<string | undefined>;
+  letsIn(url: string): Promise<boolean>;
+  find(path?: string): string | undefined;
+  prepare(program: string, options: PrivateOptions): Promise<PrivateStore>;
+  service: ComposeService;
+  package: string;
+};
+
+export const storeKinds: StoreKind[] = [
+  {
+    name: 'RabbitMQ',
+    variable: 'AMQP_URL',
+    given: (env) => env.AMQP_URL || undefined,
+    probe: () => rabbitmq.probeRabbitmq(),
+    letsIn: rabbitmq.letsIn,
+    find: rabbitmq.findRabbitmq,
+    prepare: rabbitmq.prepareRabbitmq,
+    service: 'rabbitmq',
+    package: 'rabbitmq-server',
+  },
+  {
+    name: 'PostgreSQL',
+    variable: 'DATABASE_URL',
+    given: (env) => env.DATABASE_URL || (env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL) || undefined,
+    probe: (env) => postgres.probePostgres(env),
+    letsIn: postgres.letsIn,
+    find: postgres.findPostgres,
+    prepare: postgres.preparePostgres,
+    service: 'postgres',
+    package: 'postgresql',
+  },
+  {
+    name: 'Redis',
+    variable: 'REDIS_URL',
+    given: (env) => env.REDIS_URL || undefined,
+    probe: () => redis.probeRedis(),
+    letsIn: redis.letsIn,
+    find: redis.findRedis,
+    prepare: redis.prepareRedis,
+    service: 'redis',
+    package: 'redis-server',
+  },
+];
+
+/** Where one store will come from. */
+export type Source =
+  | { kind: 'given'; url: string }
+  | { kind: 'answers'; url: string }
+  | { kind: 'private'; program: string }
+  | { kind: 'container'; docker: Docker }
+  | { kind: 'package'; install: Installer }
+  | { kind: 'missing' };
+
+/** What the machine offers beyond the stores themselves; each is asked for only when it is needed, and once. */
+export type Machine = {
+  env: NodeJS.ProcessEnv;
+  docker(): Promise<Docker | undefined>;
+  installer(): Promise<Installer | undefined>;
+};
+
+/** `own`: only what nobody else uses; the search begins at 3. */
+export type Wanted = 'any' | 'own';
+
+/** The order above. */
+export async function findSource(kind: StoreKind, machine: Machine, wanted: Wanted = 'any'): Promise<Source> {
+  if (wanted === 'any') {
+    const given = kind.given(machine.env);
+    if (given) return { kind: 'given', url: given };
+    const url = await kind.probe(machine.env);
+    if (url) return { kind: 'answers', url };
+  }
+  const program = kind.find(machine.env.PATH);
+  if (program) return { kind: 'private', program };
+  const docker = await machine.docker();
+  if (docker) return { kind: 'container', docker };
+  const install = await machine.installer();
+  if (install) return { kind: 'package', install };
+  return { kind: 'missing' };
+}
+
+/** A store whose address is known. */
+export type Store = {
+  name: StoreName;
+  url: string;
+  managementUrl?: string;
+  /** Resolves when it lets us in; with its process, if that is ours. */
+  ready: Promise<Child | undefined>;
+  /** Starts it again; only of private instances. */
+  launch?: PrivateStore['launch'];
+};
+
+/** Finds the source of each store. @throws Trouble, in two lines, naming all that there is no source for. */
+export async function findSources(
+  machine: Machine,
+  wanted: Wanted = 'any',
+  kinds = storeKinds,
+): Promise<Map<StoreKind, Source>> {
+  const sources = new Map(
+    await Promise.all(kinds.map(async (kind) => [kind, await findSource(kind, machine, wanted)] as const)),
+  );
+  const missing = kinds.filter((kind) => sources.get(kind)?.kind === 'missing');
+  if (missing.length === 0) return sources;
+  const names = missing.map((kind) => kind.name).join(', ');
+  throw new Trouble(
+    `Missing: ${names}. Install them (Debian, Ubuntu: sudo apt-get install ${missing.map((kind) => kind.package).join(' ')}), or start a Docker engine,`,
+    `or set ${missing.map((kind) => kind.variable).join(', ')} to servers that run elsewhere.`,
+  );
+}
+
+/**
+ * Brings one store up, as a step that is shown. Resolves as soon as its address is known: a private instance may still be
+ * starting then. @throws Trouble saying what to do.
+ */
+export async function bringUp(kind: StoreKind, source: Source, options: PrivateOptions & { say: Say }): Promise<Store> {
+  const known = Promise.withResolvers<Store>();
+  const { name } = kind;
+  const ready = options.say.step(
+    name,
+    () => describe(source, url),
+    async (note) => {
+      const found = await locate(kind, source, options, note);
+      url = found.url;
+      known.resolve({ name, ready, ...found });
+      return found.launch?.();
+    },
+  );
+  let url = '';
+  ready.catch(known.reject);
+  return known.promise;
+}
+
+export function urlsOf(stores: Store[]): Record<StoreName, string> {
+  return Object.fromEntries(stores.map((store) => [store.name, store.url])) as Record<StoreName, string>; // one of each
+}
+
+type Located = Omit<Store, 'name' | 'ready'>;
+
+async function locate(
+  kind: StoreKind,
+  source: Source,
+  options: PrivateOptions,
+  note: (doing: string) => void,
+): Promise<Located> {
+  switch (source.kind) {
+    case 'given':
+      if (await kind.letsIn(source.url)) return { url: source.url };
+      throw new Trouble(
+        `${kind.variable} is set, but ${kind.name} does not let us in at ${withoutPassword(source.url)}.`,
+        `Start it, mend ${kind.variable}, or unset it to have one started here.`,
+      );
+    case 'answers':
+      return { url: source.url };
+    case 'container': {
+      note('starting its container');
+      const { service, letsIn } = kind;
+      const container = await startContainer(source.docker, service, options, letsIn);
+      options.group.use(container);
+      return container;
+    }
+    case 'package': {
+      await source.install(kind.package, note);
+      note('');
+      const program = kind.find();
+      if (program) return kind.prepare(program, options);
+      throw new Trouble(`The package ${kind.package} is installed, but holds no server of ${kind.name}.`);
+    }
+    case 'private':
+      return kind.prepare(source.program, options);
+    case 'missing':
+      throw new Trouble(`Missing: ${kind.name}.`);
+  }
+}
+
+function describe(source: Source, url: string): string {
+  const where = new URL(url).host || 'the given URL';
+  switch (source.kind) {
+    case 'given':
+      return `given, at ${where}`;
+    case 'answers':
+      return `found running at ${where}`;
+    case 'container':
+      return `in a container, at ${where}`;
+    default:
+      return `a private instance at ${where}`;
+  }
+}
+
+function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return 'its URL, which is none';
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

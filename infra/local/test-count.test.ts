@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { countJest, total } from './test-count.ts';
+
+const report = (numPassedTests: number, numFailedTests = 0, numRuntimeErrorTestSuites = 0) => ({
+  numPassedTests,
+  numFailedTests,
+  numRuntimeErrorTestSuites,
+});
+
+test.each([
+  ['all passed', report(5), true, false, [5, 0]],
+  ['some failed', report(5, 2), false, false, [5, 2]],
+  ['a file that could not run counts as one', report(5, 0, 1), false, false, [5, 1]],
+  ['no report at all', undefined, false, false, [0, 1]],
+  ['a bad end although all passed', report(5), false, false, [5, 1]],
+  ['nothing ran', report(0), true, false, [0, 1]],
+  ['nothing ran here of what was asked for', report(0), true, true, [0, 0]],
+] as const)('counts a run: %s', (_, jest, endedWell, narrowed, [passed, failed]) => {
+  expect(countJest('unit', jest, endedWell, narrowed)).toEqual({ name: 'unit', passed, failed });
+});
+
+test('a run in which no test was found at all has failed', () => {
+  const types = { name: 'types', passed: 1, failed: 0 };
+  const none = { name: 'unit', passed: 0, failed: 0 };
+  const some = { name: 'integration', passed: 3, failed: 0 };
+  expect(total([types, none], true)).toEqual({ passed: 1, failed: 1 });
+  expect(total([types, none, some], true)).toEqual({ passed: 4, failed: 0 });
+  expect(total([types], false)).toEqual({ passed: 1, failed: 0 });
+});

@@ -1,0 +1,153 @@
+/**
+ * `npm test`: types, lint, then the tests of jest.config.mjs, project by project, with stores of their own. The last line is
+ * `N passed, N failed`; types and lint count one each, and so does a test file that could not run.
+ *
+ *   npm test -- --only unit              one or more of: types, lint, unit, integration, stories
+ *   npm test -- --only integration services/dispatcher      what follows narrows the files, as in Jest
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { findChromium } from './chromium.ts';
+import { type Context, runCommand } from './command.ts';
+import { makeFolder, readJson, rootFolder } from './home.ts';
+import { cleanEnv, type OwnStores, openOwnStores } from './own-stores.ts';
+import { runPassing } from './pass.ts';
+import { type Count, countJest, type JestReport, total } from './test-count.ts';
+import { Trouble } from './trouble.ts';
+
+const projectDeadlineMs = 15 * 60_000;
+
+await runCommand(test);
+
+async function test(context: Context): Promise<number> {
+  const projects = await jestProjects();
+  const { only, rest } = parseArgs(context.args, ['types', 'lint', ...projects]);
+  const chosen = projects.filter((project) => only.includes(project));
+
+  const counts: Count[] = [];
+  try {
+    await runAll(context, only, chosen, rest, counts);
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    for (const line of error.lines) process.stderr.write(`${line}\n`);
+    counts.push({ name: 'stores', passed: 0, failed: 1 });
+  }
+  const { passed, failed } = total(counts, chosen.length > 0);
+  context.say.line();
+  for (const count of counts) context.say.about(count.name, `${count.passed} passed, ${count.failed} failed`);
+  context.say.line(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** Adds a count for each part as it ends. @throws Trouble, at once, when there are no stores for the tests that need them. */
+async function runAll(
+  context: Context,
+  only: string[],
+  chosen: string[],
+  rest: string[],
+  counts: Count[],
+): Promise<void> {
+  // They start while types, lint and unit tests run, which need none.
+  const needing = chosen.filter((project) => project !== 'unit');
+  const opening = needing.length > 0 ? openOwnStores(context, 'test') : undefined;
+  const run = async (work: Promise<Count>) => {
+    counts.push(await Promise.race([work, opening?.then(() => work) ?? work]));
+  };
+  if (only.includes('types')) await run(checkTypes(context));
+  if (only.includes('lint')) await run(checkLint(context));
+  if (chosen.includes('unit')) await run(runJest(context, 'unit', rest, cleanEnv(context.env)));
+  if (!opening) return;
+  const stores = await opening;
+  const env = await testEnv(context, stores);
+  for (const project of needing) counts.push(await runJest(context, project, rest, env));
+  await stores[Symbol.asyncDispose]();
+}
+
+async function jestProjects(): Promise<string[]> {
+  const config = (await import(pathToFileURL(join(rootFolder, 'jest.config.mjs')).href)) as {
+    default: { projects: { displayName: string }[] };
+  };
+  return config.default.projects.map((project) => project.displayName);
+}
+
+/** `--only a,b`, may be repeated; the rest is Jest's. */
+function parseArgs(args: string[], known: string[]): { only: string[]; rest: string[] } {
+  const only: string[] = [];
+  const rest: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] as string;
+    if (arg === '--only') only.push(...(args[++index] ?? '').split(','));
+    else if (arg.startsWith('--only=')) only.push(...arg.slice('--only='.length).split(','));
+    else rest.push(arg);
+  }
+  const unknown = only.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Trouble(`--only takes ${known.join(', ')}; not \`${unknown.join(', ')}\`.`);
+  return { only: only.length > 0 ? only : known, rest };
+}
+
+function checkTypes(context: Context): Promise<Count> {
+  return check(context, 'types', [join(rootFolder, 'node_modules/.bin/tsc'), '--build']);
+}
+
+function checkLint(context: Context): Promise<Count> {
+  return check(context, 'lint', [
+    join(rootFolder, 'node_modules/.bin/biome'),
+    'ci',
+    ...(process.stdout.isTTY ? [] : ['--colors=off']),
+    '.',
+  ]);
+}
+
+async function check({ say, signal, env }: Context, name: string, [command = '', ...args]: string[]): Promise<Count> {
+  const passed = await say.step(
+    name,
+    (ok) => (ok ? 'no complaint' : 'see above'),
+    () => runPassing(command, args, { env: cleanEnv(env), signal }),
+  );
+  return { name, passed: passed ? 1 : 0, failed: passed ? 0 : 1 };
+}
+
+async function testEnv({ env, home, say }: Context, stores: OwnStores): Promise<NodeJS.ProcessEnv> {
+  const chromium = await findChromium(stores.machine, say);
+  return {
+    ...cleanEnv(env),
+    NODE_ENV: 'test',
+    GATEPOST_HOME: makeFolder(join(home, 'test', 'home')),
+    TEST_DATABASE_URL: stores.urls.PostgreSQL,
+    TEST_REDIS_URL: stores.urls.Redis,
+    TEST_AMQP_URL: stores.urls.RabbitMQ,
+    ...(stores.managementUrl ? { TEST_AMQP_MANAGEMENT_URL: stores.managementUrl } : {}),
+    ...(chromium ? { CHROMIUM_PATH: chromium } : {}),
+  };
+}
+
+/** One project, its output passed on, counted from its report. Files run one after the other: they share two cores. */
+async function runJest(
+  { home, say, signal }: Context,
+  project: string,
+  rest: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Count> {
+  const reportFile = join(makeFolder(join(home, 'test', 'reports')), `${project}.json`);
+  rmSync(reportFile, { force: true });
+  say.line();
+  say.line(`  ${project}`);
+  const endedWell = await runPassing(
+    process.execPath,
+    [
+      '--conditions=source',
+      '--experimental-vm-modules',
+      '--disable-warning=ExperimentalWarning',
+      join(rootFolder, 'node_modules/jest/bin/jest.js'),
+      `--selectProjects=${project}`,
+      '--passWithNoTests',
+      '--maxWorkers=1',
+      '--json',
+      `--outputFile=${reportFile}`,
+      ...rest,
+    ],
+    { env, signal, deadlineMs: projectDeadlineMs },
+  );
+  return countJest(project, readJson<JestReport>(reportFile), endedWell, rest.length > 0);
+}

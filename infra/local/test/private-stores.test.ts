@@ -1,0 +1,202 @@
+/** Real private instances in a folder that is removed afterwards: of each store whose server is installed here. */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { type Channel, connect } from 'amqplib';
+import { Redis } from 'ioredis';
+import { dropForeignData, dropPrivateData } from '../fresh.ts';
+import { probePostgres, withClient } from '../postgres.ts';
+import { openGroup, type PrivateOptions } from '../private.ts';
+import { probeRabbitmq } from '../rabbitmq.ts';
+import { probeRedis } from '../redis.ts';
+import { makeSay } from '../say.ts';
+import { type Machine, type StoreKind, storeKinds } from '../stores.ts';
+
+const home = mkdtempSync(join(tmpdir(), 'gatepost-stores-'));
+const { signal } = new AbortController();
+const machine: Machine = { env: {}, docker: async () => undefined, installer: async () => undefined };
+const installed = storeKinds.filter((kind) => kind.find() !== undefined);
+
+afterAll(async () => {
+  await dropPrivateData(home, machine);
+  rmSync(home, { recursive: true, force: true });
+});
+
+function options(): PrivateOptions {
+  return { home, within: home, durable: false, management: false, signal, group: openGroup(), say: makeSay() };
+}
+
+/** What each store is asked to keep from one start to the next, and how it is asked for it. */
+const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; has(url: string): Promise<boolean> }> = {
+  PostgreSQL: {
+    put: (url) => withClient(url, (client) => client.query('CREATE SCHEMA kept')),
+    has: (url) =>
+      withClient(url, async (client) => {
+        const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = 'kept'");
+        return rowCount === 1;
+      }),
+  },
+  RabbitMQ: {
+    put: (url) => onChannel(url, (channel) => channel.assertQueue('kept', { durable: true })),
+    has: (url) =>
+      onChannel(url, (channel) => channel.checkQueue('kept')).then(
+        () => true,
+        () => false,
+      ),
+  },
+  // Redis under test keeps nothing, and may lose everything anywhere.
+  Redis: { put: async () => {}, has: async () => true },
+};
+
+test.each(installed.map((kind) => [kind.name, kind] as const))(
+  'runs %s for us alone, keeps its data and its port, and recovers from being killed',
+  async (_, kind) => {
+    const program = kind.find() as string;
+    const first = options();
+    const one = await kind.prepare(program, first);
+    const child = await one.launch();
+    expect(await kind.letsIn(one.url)).toBe(true);
+    expect(new URL(one.url).hostname).toBe('127.0.0.1');
+    expect(await kind.letsIn(one.url.replace(/:[0-9a-f]{48}@/, ':wrong@'))).toBe(false);
+    await keeping[kind.name].put(one.url);
+
+    // A run that was killed leaves its store behind; the next stops it, and the data are whole.
+    const second = options();
+    const two = await kind.prepare(program, second);
+    expect(child.hasExited()).toBe(true);
+    expect(two.url).toBe(one.url);
+    const again = await two.launch();
+    expect(await keeping[kind.name].has(two.url)).toBe(true);
+
+    // The same after the store itself was killed.
+    again.process.kill('SIGKILL');
+    await again.exited;
+    await two.launch();
+    expect(await keeping[kind.name].has(two.url)).toBe(true);
+    await second.group[Symbol.asyncDispose]();
+    expect(await kind.letsIn(two.url)).toBe(false);
+    await first.group[Symbol.asyncDispose]();
+  },
+  120_000,
+);
+
+test('keeps passwords where only the owner can read them', () => {
+  for (const { service } of installed) {
+    expect(statSync(join(home, service, 'instance.json')).mode & 0o777).toBe(0o600);
+  }
+});
+
+test('does not take a server that asks for a password it does not have, or nothing at all', async () => {
+  const open = options();
+  const urls = await Promise.all(
+    installed
+      .filter((kind) => kind.name !== 'RabbitMQ') // its probe only ever comes as guest, whom ours does not have
+      .map(async (kind) => {
+        const prepared = await kind.prepare(kind.find() as string, open);
+        await prepared.launch();
+        return [kind.name, Number(new URL(prepared.url).port)] as const;
+      }),
+  );
+  const probes = { PostgreSQL: (port: number) => probePostgres({}, port), Redis: probeRedis, RabbitMQ: probeRabbitmq };
+  for (const [name, port] of urls) expect(await probes[name](port)).toBeUndefined();
+  expect(await probes.PostgreSQL(1)).toBeUndefined();
+  expect(await probes.Redis(1)).toBeUndefined();
+  expect(await probes.RabbitMQ(1)).toBeUndefined();
+  await open.group[Symbol.asyncDispose]();
+}, 60_000);
+
+test('with a server that lets us in, uses a database of our own, and drops only what is ours', async () => {
+  const open = options();
+  const running = await Promise.all(
+    installed.map(async (kind) => {
+      const prepared = await kind.prepare(kind.find() as string, open);
+      await prepared.launch();
+      return { kind, url: prepared.url };
+    }),
+  );
+  for (const { kind, url } of running) {
+    const store = { name: kind.name, url, ready: Promise.resolve(undefined) };
+    const { put, left } = sharing[kind.name];
+    await put(url);
+    await dropForeignData(store, {});
+    await dropForeignData(store, {}); // nothing is there any more
+    expect([kind.name, await left(url)]).toEqual([kind.name, ['others']]);
+  }
+  await open.group[Symbol.asyncDispose]();
+}, 60_000);
+
+test('lets itself in with the login that libpq takes from the environment', async () => {
+  const open = options();
+  const kind = installed.find(({ name }) => name === 'PostgreSQL');
+  if (!kind) return expect(storeKinds).not.toContain(kind);
+  const prepared = await kind.prepare(kind.find() as string, open);
+  await prepared.launch();
+  const { username, password, port } = new URL(prepared.url);
+  await withClient(prepared.url.replace(/gatepost$/, 'postgres'), (client) => client.query('DROP DATABASE gatepost'));
+  const env = { PGUSER: username, PGPASSWORD: password };
+  expect(await probePostgres(env, Number(port))).toBe(prepared.url);
+  expect(await kind.letsIn(prepared.url)).toBe(true); // the database was made
+  await open.group[Symbol.asyncDispose]();
+}, 60_000);
+
+/** Ours and somebody else's in one server, and what is left of the two. */
+const sharing: Record<StoreKind['name'], { put(url: string): Promise<unknown>; left(url: string): Promise<string[]> }> =
+  {
+    PostgreSQL: {
+      put: (url) =>
+        withClient(url, (client) =>
+          client.query('CREATE SCHEMA auth CREATE TABLE t (); CREATE SCHEMA webhooks; CREATE SCHEMA others'),
+        ),
+      left: (url) =>
+        withClient(url, async (client) => {
+          const { rows } = await client.query<{ name: string }>(
+            "SELECT nspname AS name FROM pg_namespace WHERE nspname IN ('auth', 'webhooks', 'others')",
+          );
+          return rows.map(({ name }) => name);
+        }),
+    },
+    Redis: {
+      put: (url) => onRedis(url, (client) => client.mset('gatepost:a', '1', 'gatepost:b', '2', 'others', '3')),
+      left: (url) => onRedis(url, (client) => client.keys('*')),
+    },
+    RabbitMQ: {
+      put: (url) =>
+        onChannel(url, async (channel) => {
+          await channel.assertExchange('gatepost.events', 'topic');
+          for (const queue of ['gatepost.events', 'gatepost.deliveries', 'others']) await channel.assertQueue(queue);
+        }),
+      left: async (url) => {
+        const names = ['gatepost.events', 'gatepost.deliveries', 'others'];
+        const there = await Promise.all(
+          names.map((name) =>
+            onChannel(url, (channel) => channel.checkQueue(name)).then(
+              () => true,
+              () => false,
+            ),
+          ),
+        );
+        return names.filter((_, index) => there[index]);
+      },
+    },
+  };
+
+async function onRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url);
+  try {
+    return await work(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>): Promise<T> {
+  const connection = await connect(url);
+  try {
+    const channel = await connection.createChannel();
+    channel.on('error', () => {}); // the call that it refuses rejects
+    return await work(channel);
+  } finally {
+    await connection.close();
+  }
+}

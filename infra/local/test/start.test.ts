@@ -1,0 +1,158 @@
+/** `npm start` as a whole, in a folder and on ports of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { rootFolder } from '../home.ts';
+import { cleanEnv } from '../own-stores.ts';
+import { freePort } from '../ports.ts';
+import { servicePorts } from '../services.ts';
+import { waitFor } from '../wait.ts';
+
+let home = '';
+let env: NodeJS.ProcessEnv = {};
+const started: ChildProcess[] = [];
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'gatepost-start-'));
+  env = { ...cleanEnv(process.env), GATEPOST_HOME: home };
+  for (const { variable } of servicePorts) env[variable] = String(await freePort());
+});
+
+afterEach(async () => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+  await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 20_000);
+  const outside = JSON.parse(read(join(home, 'postgres/instance.json')) || '{}');
+  if (outside.data?.startsWith('/var/lib/gatepost/')) rmSync(join(outside.data, '..'), { recursive: true });
+  rmSync(home, { recursive: true, force: true });
+});
+
+type Run = { child: ChildProcess; output(): string; ended: Promise<number | null> };
+
+function start(args: string[] = [], more: NodeJS.ProcessEnv = {}): Run {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', join(rootFolder, 'infra/local/start.ts'), '--private', ...args],
+    {
+      env: { ...env, ...more },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  started.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  return { child, output: () => output, ended: new Promise((resolve) => child.once('close', resolve)) };
+}
+
+async function shows(run: Run, text: string | RegExp, timeoutMs = 60_000): Promise<void> {
+  const found = await waitFor(() => {
+    if (run.output().search(text) >= 0) return true;
+    return run.child.exitCode === null ? undefined : false;
+  }, timeoutMs);
+  if (!found) throw new Error(`${text} was not printed:\n${run.output()}`);
+}
+
+/** Every process that has our folder in its environment or on its command line. */
+function processesOf(folder: string): { pid: number; command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map((name) => ({
+      pid: Number(name),
+      command: read(`/proc/${name}/cmdline`).replaceAll('\0', ' '),
+      env: read(`/proc/${name}/environ`),
+    }))
+    .filter(({ command, env: itsEnv }) => command.includes(folder) || itsEnv.includes(folder))
+    .map(({ pid, command }) => ({ pid, command }));
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // it has just ended
+  }
+}
+
+test('brings everything up, passes the smoke story, restarts what dies, and leaves nothing behind', async () => {
+  const run = start();
+  await shows(run, 'Ctrl-C stops everything');
+  expect(run.output()).toMatch(/smoke passed in \d+ ms/);
+
+  const second = start();
+  expect(await second.ended).toBe(1);
+  expect(second.output()).toMatch(new RegExp(`already runs with ${home} \\(process ${run.child.pid}\\)`));
+
+  const elsewhere = start([], { GATEPOST_HOME: join(home, 'elsewhere') });
+  expect(await elsewhere.ended).toBe(1);
+  expect(elsewhere.output()).toMatch(new RegExp(`Port ${env.AUTH_PORT} of auth is taken by process \\d+ .*AUTH_PORT`));
+
+  const dispatcher = Number(/"service":"dispatcher".*"pid":(\d+)/.exec(read(join(home, 'logs/dispatcher.log')))?.[1]);
+  process.kill(dispatcher, 'SIGKILL');
+  await shows(run, /dispatcher +was ended by SIGKILL; starting it again in 0.2 s/);
+  await shows(run, /dispatcher +runs again/);
+
+  run.child.kill('SIGINT');
+  expect(await run.ended).toBe(130);
+  expect(processesOf(home)).toEqual([]);
+}, 120_000);
+
+test.each([
+  ['while the stores start', 'Redis '],
+  ['while the services start', 'migrations '],
+])(
+  'stops at once and leaves nothing behind when it is told to %s',
+  async (_, line) => {
+    const run = start();
+    await shows(run, line);
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toBe(143);
+    expect(processesOf(home)).toEqual([]);
+  },
+  60_000,
+);
+
+test('leaves nothing behind when it is killed outright', async () => {
+  const run = start();
+  await shows(run, 'RabbitMQ ');
+  run.child.kill('SIGKILL');
+  const gone = await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 30_000);
+  expect([gone, processesOf(home)]).toEqual([true, []]);
+}, 90_000);
+
+test('a bad environment is shown at once, every bad variable of it, and ends everything', async () => {
+  const run = start([], { DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1' });
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toMatch(/DELIVERY_TIMEOUT_MS: .*"soon"/);
+  expect(run.output()).toMatch(/THROTTLE_RATE: .*"-1"/);
+  expect(processesOf(home)).toEqual([]);
+}, 60_000);
+
+test('a URL at which nothing answers is named, and nothing is started in its stead', async () => {
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as { port: number };
+  await new Promise((resolve) => silent.close(resolve));
+  const urls = {
+    DATABASE_URL: `postgres://127.0.0.1:${port}/x`,
+    REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
+    AMQP_URL: `amqp://127.0.0.1:${port}`,
+  };
+  const child = spawn(process.execPath, ['--conditions=source', join(rootFolder, 'infra/local/start.ts')], {
+    env: { ...env, ...urls },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
+  expect(output).toMatch(/(DATABASE|REDIS|AMQP)_URL is set, but .* does not let us in at/);
+  expect(output).not.toContain('secret');
+}, 30_000);

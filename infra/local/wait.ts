@@ -1,0 +1,18 @@
+/** Waiting, always with an end. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Calls `probe` every 50 ms until it gives something; undefined after `timeoutMs`. Rejects when `signal` aborts. */
+export async function waitFor<T>(
+  probe: () => Promise<T | undefined> | T | undefined,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<T | undefined> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const found = await probe();
+    if (found !== undefined) return found;
+    if (performance.now() > deadline) return undefined;
+    await sleep(50);
+  }
+}

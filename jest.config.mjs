@@ -1,0 +1,35 @@
+// Unit tests stand beside the code, integration tests in a package's test/, stories across services in tests/.
+// Run through `npm test`, which brings the stores; it hands their addresses over as TEST_* variables.
+const shared = {
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+  modulePathIgnorePatterns: ['/dist/', '<rootDir>/.gatepost/'],
+};
+
+export default {
+  projects: [
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: [
+        '<rootDir>/{packages,services}/*/src/**/*.test.ts',
+        '<rootDir>/infra/*/*.test.ts',
+        '<rootDir>/bench/**/*.test.ts',
+      ],
+    },
+    {
+      ...shared,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/{packages,services}/*/test/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
+    },
+    { ...shared, displayName: 'stories', testMatch: ['<rootDir>/tests/**/*.test.ts'] },
+  ],
+  testTimeout: 30_000,
+};

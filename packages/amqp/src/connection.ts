@@ -1,0 +1,114 @@
+/** One AMQP connection that comes back: amqplib's recovery, with our topology declared on every new connection. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Topology } from '@gatepost/contracts/topology';
+import type { Log } from '@gatepost/runtime/log';
+import { Counter, type Registry } from '@gatepost/runtime/metrics';
+import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
+
+export type ConnectionOptions = {
+  /** `amqp://user:password@host:port/vhost` */
+  url: string;
+  /** Shown in RabbitMQ's list of connections. */
+  name: string;
+  log: Log;
+  registry?: Registry;
+  topology: Topology;
+  /** How often a first connection is tried before `open` rejects; later reconnects go on for ever. Default 5. */
+  initialRetries?: number;
+};
+
+export type Connection = { recovering: RecoveringChannelModel; isConnected(): boolean };
+
+const heartbeatSeconds = 10;
+const closeTimeoutMs = 2_000;
+
+/**
+ * Connects, declares the topology and calls `setup` with every new connection, before anyone uses it. Waits between tries
+ * grow from 0.1 s to at most 5 s, with jitter. Rejects when the first connection cannot be made.
+ */
+export async function openConnection(
+  options: ConnectionOptions,
+  setup: (model: ChannelModel) => Promise<void>,
+): Promise<Connection> {
+  const { log } = options;
+  const reconnects = options.registry && reconnectCounter(options.registry);
+  let connected = false;
+  const recovering = await connect(withHeartbeat(options.url), {
+    clientProperties: { connection_name: options.name },
+    timeout: 10_000,
+    noDelay: true,
+    recovery: {
+      initialDelay: 100,
+      maxDelay: 5_000,
+      factor: 2,
+      jitter: 0.3,
+      initialMaxRetries: options.initialRetries ?? 5,
+      waitForConnect: false,
+      async setup(model: ChannelModel) {
+        // Until the setup is through, amqplib listens to no 'error' of the connection, and one that breaks meanwhile would
+        // end the process. What waits for an answer rejects anyway.
+        model.on('error', () => {});
+
+        try {
+          const channel = await model.createChannel();
+          // A refused declaration closes the channel with an 'error' event as well as rejecting; the rejection is enough.
+          channel.on('error', () => {});
+          await declare(channel, options.topology);
+          await channel.close();
+          await setup(model);
+        } catch (error) {
+          // amqplib closes the connection next and waits for the answer, for ever if the broker dies just then; a connection
+          // that is closing already it does not wait for.
+          await Promise.race([model.close().catch(() => {}), wait(closeTimeoutMs, undefined, { ref: false })]);
+          throw error;
+        }
+      },
+    },
+  });
+  recovering.on('connect', () => {
+    connected = true;
+    log.info({ 'amqp.connection': options.name }, 'connected to RabbitMQ');
+  });
+  recovering.on('disconnect', (error) => {
+    connected = false;
+    reconnects?.inc();
+    log.warn({ 'amqp.connection': options.name, error }, 'lost RabbitMQ, connecting again');
+  });
+  recovering.on('connect-failed', (error) =>
+    log.warn({ 'amqp.connection': options.name, error }, 'could not connect to RabbitMQ'),
+  );
+  recovering.on('blocked', (reason) =>
+    log.error(
+      { 'amqp.connection': options.name, reason },
+      'RabbitMQ refuses publishing: it is short of memory or disk',
+    ),
+  );
+  recovering.on('unblocked', () => log.info({ 'amqp.connection': options.name }, 'RabbitMQ takes publishing again'));
+  // 'disconnect' follows and says the same.
+  recovering.on('error', () => {});
+  await recovering.waitForConnect();
+  return { recovering, isConnected: () => connected };
+}
+
+async function declare(channel: Channel, topology: Topology): Promise<void> {
+  for (const exchange of topology.exchanges) {
+    await channel.assertExchange(exchange.name, exchange.type, { durable: exchange.durable });
+  }
+  for (const queue of topology.queues) {
+    await channel.assertQueue(queue.name, { durable: queue.durable, arguments: queue.arguments });
+  }
+  for (const binding of topology.bindings) await channel.bindQueue(binding.queue, binding.exchange, binding.pattern);
+}
+
+function reconnectCounter(registry: Registry): Counter {
+  const name = 'amqp_reconnects_total';
+  const existing = registry.getSingleMetric(name);
+  if (existing) return existing as Counter;
+  return new Counter({ name, help: 'AMQP connections lost and made again', registers: [registry] });
+}
+
+function withHeartbeat(url: string): string {
+  const parsed = new URL(url);
+  if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(heartbeatSeconds));
+  return parsed.href;
+}

@@ -1,0 +1,136 @@
+/** Publishing with confirms: a publish resolves when the broker has the message in its hands, and not before. */
+import type { ChannelModel, ConfirmChannel } from 'amqplib';
+import { type ConnectionOptions, openConnection } from './connection.ts';
+
+export type Outgoing = {
+  /** '' is the default exchange, whose routing key is a queue's name. */
+  exchange: string;
+  routingKey: string;
+  body: Buffer;
+  headers?: Record<string, unknown>;
+  contentType?: string;
+  /** Shown to operators; also what a returned message is recognised by. */
+  messageId: string;
+};
+
+export type Publisher = AsyncDisposable & {
+  /**
+   * Publishes one persistent message with `mandatory`, and resolves once the broker has confirmed it.
+   * @throws NotPublished: no queue took it, no broker is connected, the broker refused it, or it did not answer in time.
+   * After any of these but `unroutable` the broker may have it all the same.
+   */
+  publish(message: Outgoing): Promise<void>;
+  /** How many messages a queue has ready. Rejects while no broker is connected. */
+  waiting(queue: string): Promise<number>;
+  isConnected(): boolean;
+};
+
+export class NotPublished extends Error {
+  override name = 'NotPublished';
+  readonly code: 'unroutable' | 'not_connected' | 'refused' | 'timeout';
+  constructor(code: NotPublished['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+type Waiting = { returned: boolean; settle(error?: NotPublished): void };
+
+/** Opens a connection that only publishes, so that a broker short of memory, which blocks publishers, never blocks acks. */
+export async function openPublisher(options: ConnectionOptions & { confirmTimeoutMs?: number }): Promise<Publisher> {
+  const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
+  let channel: ConfirmChannel | undefined;
+  const waiting = new Map<string, Waiting>();
+  let sequence = 0;
+
+  const connection = await openConnection(options, async (model: ChannelModel) => {
+    const opened = await model.createConfirmChannel();
+    let fault: (Error & { code?: number }) | undefined;
+    opened.on('error', (error) => {
+      fault = error; // 'close' follows
+    });
+    opened.on('return', (message) => {
+      const tag = message.properties.headers?.[tagHeader] as string | undefined;
+      const entry = tag === undefined ? undefined : waiting.get(tag);
+      if (entry) entry.returned = true;
+    });
+    // Before amqplib's own listener, which tells every callback of a nack, whatever the cause.
+    opened.prependListener('close', () => {
+      if (channel !== opened) return;
+      channel = undefined;
+      for (const entry of [...waiting.values()]) entry.settle(closedBefore(fault));
+      // A channel that the broker closed alone would never come back: let the whole connection do so.
+      model.close().catch(() => {});
+    });
+    channel = opened;
+  });
+
+  return {
+    isConnected: () => channel !== undefined && connection.isConnected(),
+    publish(message) {
+      const current = channel;
+      if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
+      const tag = String(++sequence);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const timer = setTimeout(
+        () => entry.settle(new NotPublished('timeout', `no confirm in ${confirmTimeoutMs} ms`)),
+        confirmTimeoutMs,
+      );
+      const entry: Waiting = {
+        returned: false,
+        settle(error) {
+          clearTimeout(timer);
+          if (!waiting.delete(tag)) return;
+          if (error) reject(error);
+          else resolve();
+        },
+      };
+      waiting.set(tag, entry);
+      try {
+        current.publish(
+          message.exchange,
+          message.routingKey,
+          message.body,
+          {
+            persistent: true,
+            mandatory: true,
+            messageId: message.messageId,
+            headers: { ...message.headers, [tagHeader]: tag },
+            ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
+          },
+          (error) => {
+            if (error)
+              return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
+            // A returned message comes back before its confirm (RabbitMQ's documented order).
+            if (entry.returned)
+              return entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
+            entry.settle();
+          },
+        );
+      } catch (error) {
+        entry.settle(new NotPublished('not_connected', 'the channel is closed', { cause: error }));
+      }
+      return promise;
+    },
+    async waiting(queue) {
+      if (!channel) throw new NotPublished('not_connected', 'no connection to RabbitMQ');
+      return (await channel.checkQueue(queue)).messageCount;
+    },
+    async [Symbol.asyncDispose]() {
+      channel = undefined;
+      await connection.recovering.close();
+      for (const entry of [...waiting.values()])
+        entry.settle(new NotPublished('not_connected', 'the publisher was closed'));
+    },
+  };
+}
+
+const tagHeader = 'x-publish-tag';
+const notFound = 404;
+
+/** What the broker's closing of the channel means to those whose confirm is out; `fault` is its reason, if it gave one. */
+function closedBefore(fault: (Error & { code?: number }) | undefined): NotPublished {
+  if (!fault) return new NotPublished('not_connected', 'the connection was lost before the confirm');
+  if (fault.code === notFound) return new NotPublished('unroutable', 'there is no such exchange', { cause: fault });
+  return new NotPublished('refused', 'the broker closed the channel before the confirm', { cause: fault });
+}

@@ -1,0 +1,68 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { openCuttable } from '@gatepost/testkit/cut';
+import { freshVhost } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { openConnection } from '../src/connection.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync(), 30_000);
+const vhost = stack.use(await freshVhost());
+const log = openLog('test', 'silent');
+
+test('a connection that breaks while it is set up is made again', async () => {
+  // amqplib listens to no 'error' then: the process used to end.
+  await using broker = await openCuttable(vhost.url);
+  let setups = 0;
+  const connection = await openConnection({ url: broker.url, name: 'test', log, topology }, async (model) => {
+    setups += 1;
+    if (setups > 1) return;
+    await broker.cut();
+    await broker.restore();
+    await model.createChannel(); // never opens
+  });
+  expect(setups).toBe(2);
+  expect(connection.isConnected()).toBe(true);
+  await connection.recovering.close();
+});
+
+test('a broker that falls silent after a failed setup does not end the reconnecting', async () => {
+  // amqplib waits for the answer to its close, and used to do so for ever.
+  await using relay = await openFreezable(vhost.url);
+  let setups = 0;
+  const opening = openConnection({ url: relay.url, name: 'test', log, topology }, async () => {
+    setups += 1;
+    if (setups > 1) return;
+    relay.freeze();
+    throw new Error('the queue is not there yet');
+  });
+  await until('a second setup', () => setups === 2, 8_000);
+  await (await opening).recovering.close();
+});
+
+/** A relay that can go silent on the connections it has, as a frozen machine does. */
+async function openFreezable(target: string): Promise<AsyncDisposable & { url: string; freeze(): void }> {
+  const { hostname, port } = new URL(target);
+  const pairs: [Socket, Socket][] = [];
+  const server = createServer((client) => {
+    const store = connect(Number(port), hostname);
+    client.pipe(store).pipe(client);
+    for (const socket of [client, store]) socket.on('error', () => {}); // both ends go as they like
+    pairs.push([client, store]);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(target);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    freeze() {
+      for (const [client, store] of pairs) client.unpipe().on('data', () => {}) && store.unpipe().on('data', () => {});
+    },
+    async [Symbol.asyncDispose]() {
+      for (const sockets of pairs) for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** What a delivery is on the wire and in the log (contract sections 5 and 7). */
+
+/** Names of the request's headers, spelled as GitHub spells them; the log shows them so. */
+export const deliveryHeaders = {
+  delivery: 'X-GitHub-Delivery',
+  event: 'X-GitHub-Event',
+  hookId: 'X-GitHub-Hook-ID',
+  targetId: 'X-GitHub-Hook-Installation-Target-ID',
+  targetType: 'X-GitHub-Hook-Installation-Target-Type',
+  signature: 'X-Hub-Signature',
+  signature256: 'X-Hub-Signature-256',
+  webhookId: 'webhook-id',
+  webhookTimestamp: 'webhook-timestamp',
+  webhookSignature: 'webhook-signature',
+} as const;
+
+/** A delivery's `status` in the log: `OK`, or one of the spec's error texts. */
+export const deliveryStatus = {
+  ok: 'OK',
+  host: 'Failed to connect to host',
+  network: 'Failed to connect to network',
+  timeout: 'Timed out',
+  certificate: 'Peer certificate cannot be authenticated with given CA certificates',
+  response: 'Invalid HTTP response',
+} as const;
+
+export type DeliveryStatus = (typeof deliveryStatus)[keyof typeof deliveryStatus];
+
+/** Milliseconds of an attempt's phases; null where a phase did not take place (a reused connection has no `connect`). */
+export type DeliveryTimings = {
+  dns: number | null;
+  connect: number | null;
+  tls: number | null;
+  first_byte: number | null;
+  total: number;
+};

@@ -1,0 +1,142 @@
+import { describe, expect, test } from '@jest/globals';
+import { type EventMessage, eventGuid, eventKey, parseEvent, payloadMaxBytes } from './event.ts';
+
+const attributes = {
+  'cloudEvents:specversion': '1.0',
+  'cloudEvents:id': 'a1',
+  'cloudEvents:source': 'https://git.example/hooks',
+  'cloudEvents:type': 'push',
+  'cloudEvents:subject': 'Acme/Widgets',
+  'cloudEvents:time': '2026-11-21T09:00:00.123Z',
+};
+
+const binary = (change: Record<string, unknown> = {}, body: string | Buffer = '{"ref":"x"}'): EventMessage => ({
+  contentType: 'application/json',
+  headers: { ...attributes, ...change },
+  body: Buffer.from(body as string),
+});
+
+const structured = (body: string): EventMessage => ({
+  contentType: 'application/cloudevents+json; charset=utf-8',
+  headers: {},
+  body: Buffer.from(body),
+});
+
+const envelope =
+  '"specversion":"1.0","id":"a1","source":"s","type":"issues","subject":"acme","time":"2026-11-21T09:00:00+01:00"';
+
+describe('an event in binary mode', () => {
+  test('is taken with its place in lower case and its payload untouched', () => {
+    const body = '{ "ref":"refs/heads/main", "n": 12345678901234567890, "é": "ü" }';
+    const parsed = parseEvent(binary({}, body));
+    expect(parsed).toMatchObject({
+      kind: 'event',
+      event: { id: 'a1', type: 'push', owner: 'acme', repository: 'widgets', action: null, tagsPushed: null },
+    });
+    if (parsed.kind !== 'event') throw new Error(parsed.detail);
+    expect(parsed.event.payload.toString()).toBe(body);
+    expect(parsed.event.time.toISOString()).toBe('2026-11-21T09:00:00.123Z');
+  });
+
+  test('may spell its attributes with an underscore', () => {
+    const headers = Object.fromEntries(
+      Object.entries(attributes).map(([name, value]) => [name.replace(':', '_'), value]),
+    );
+    expect(parseEvent({ contentType: 'application/json', headers, body: Buffer.from('{}') }).kind).toBe('event');
+  });
+
+  test('takes its action from the attribute, else from the payload', () => {
+    const withBoth = parseEvent(binary({ 'cloudEvents:action': 'closed' }, '{"action":"opened"}'));
+    const withPayload = parseEvent(binary({}, '{"action":"opened"}'));
+    expect([withBoth, withPayload]).toMatchObject([{ event: { action: 'closed' } }, { event: { action: 'opened' } }]);
+  });
+
+  test('tells how many tags were pushed, as a number or as text', () => {
+    expect(parseEvent(binary({ 'cloudEvents:tagspushed': 4 }))).toMatchObject({ event: { tagsPushed: 4 } });
+    expect(parseEvent(binary({ 'cloudEvents:tagspushed': '2' }))).toMatchObject({ event: { tagsPushed: 2 } });
+  });
+
+  test('of an organization names no repository', () => {
+    expect(parseEvent(binary({ 'cloudEvents:subject': 'acme' }))).toMatchObject({
+      event: { owner: 'acme', repository: null },
+    });
+  });
+
+  test.each(['specversion', 'id', 'source', 'type', 'subject', 'time'])(
+    'without `%s` is dead, and the detail names it',
+    (name) => {
+      const parsed = parseEvent(binary({ [`cloudEvents:${name}`]: undefined }));
+      expect(parsed).toMatchObject({
+        kind: 'dead',
+        reason: 'missing_attribute',
+        detail: expect.stringContaining(`\`${name}\``),
+      });
+    },
+  );
+
+  test.each([
+    ['specversion', '0.3'],
+    ['id', 'x'.repeat(513)],
+    ['source', 'two words'],
+    ['type', 'Push!'],
+    ['subject', 'a/b/c'],
+    ['time', 'yesterday'],
+    ['time', '2026-13-41T00:00:00Z'],
+    ['action', 7],
+    ['tagspushed', 'many'],
+    ['tagspushed', -1],
+  ])('with %s %j is dead as a bad attribute', (name, value) => {
+    const parsed = parseEvent(binary({ [`cloudEvents:${name}`]: value }));
+    expect(parsed).toMatchObject({
+      kind: 'dead',
+      reason: 'bad_attribute',
+      detail: expect.stringContaining(`\`${name}\``),
+    });
+  });
+
+  test.each([
+    ['not JSON', '{"a":', 'not_json'],
+    ['an array', '[]', 'not_an_object'],
+    ['null', 'null', 'not_an_object'],
+    ['empty', '', 'not_json'],
+    ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'not_utf8'],
+    ['too large', Buffer.alloc(payloadMaxBytes + 1, 0x20), 'too_large'],
+  ])('with a body that is %s is dead', (_, body, reason) => {
+    expect(parseEvent(binary({}, body))).toMatchObject({ kind: 'dead', reason });
+  });
+});
+
+describe('an event in structured mode', () => {
+  test('has the text of `data` as its payload, byte for byte', () => {
+    const data = '{ "n": 12345678901234567890, "s": "}\\"{", "data": {"inner": [1, {"x": "]"}]} }';
+    const parsed = parseEvent(structured(`{${envelope}, "data" : ${data} , "action": "opened"}`));
+    if (parsed.kind !== 'event') throw new Error(parsed.detail);
+    expect(parsed.event.payload.toString()).toBe(data);
+    expect(parsed.event).toMatchObject({ owner: 'acme', repository: null, type: 'issues', action: 'opened' });
+  });
+
+  test('takes the last of several `data` members, as JSON does', () => {
+    const parsed = parseEvent(structured(`{"data":{"a":1},${envelope},"d\\u0061ta":{"b":2}}`));
+    if (parsed.kind !== 'event') throw new Error(parsed.detail);
+    expect(parsed.event.payload.toString()).toBe('{"b":2}');
+  });
+
+  test('without `data`, or with text there, is dead', () => {
+    expect(parseEvent(structured(`{${envelope}}`))).toMatchObject({ reason: 'not_a_cloudevent' });
+    expect(parseEvent(structured(`{${envelope},"data":"text"}`))).toMatchObject({ reason: 'not_an_object' });
+  });
+});
+
+describe('the guid of an event', () => {
+  test('is its id if that is a UUID, else the UUIDv5 of source and id', () => {
+    const uuid = '6F9619FF-8B86-D011-B42D-00C04FC964FF';
+    expect(eventGuid({ id: uuid, source: 's' })).toBe(uuid.toLowerCase());
+    // uuidv5('s#a1', URL namespace), computed with Python's uuid module.
+    expect(eventGuid({ id: 'a1', source: 's' })).toBe('7837a156-11ab-5a47-988f-d14d136a56ce');
+  });
+
+  test('differs from its key when two sources use one UUID', () => {
+    const id = '6f9619ff-8b86-d011-b42d-00c04fc964ff';
+    expect(eventKey({ id, source: 'a' })).not.toBe(eventKey({ id, source: 'b' }));
+  });
+});

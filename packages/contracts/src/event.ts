@@ -1,0 +1,222 @@
+/** An event as producers publish it: a CloudEvent 1.0 over AMQP, in binary or structured mode (contract section 6). */
+import { isUtf8 } from 'node:buffer';
+import { v5 as uuidv5 } from 'uuid';
+
+export type Event = {
+  /** Unique per source. */
+  id: string;
+  source: string;
+  type: string;
+  /** Lower case: names of accounts and repositories are case-insensitive. */
+  owner: string;
+  /** Lower case; null for an organization-level event. */
+  repository: string | null;
+  /** When it occurred. */
+  time: Date;
+  action: string | null;
+  /** How many tags a `push`, `create` or `delete` carries; null when the producer does not say. */
+  tagsPushed: number | null;
+  /** The JSON object, byte for byte as published. */
+  payload: Buffer;
+};
+
+/** Why a message cannot be taken; also the value of its `x-reason` header and never anything else. */
+export type DeadReason =
+  | 'too_large'
+  | 'not_json'
+  | 'not_utf8'
+  | 'not_an_object'
+  | 'not_a_cloudevent'
+  | 'missing_attribute'
+  | 'bad_attribute'
+  | 'not_storable'
+  | 'not_a_job';
+
+export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
+
+/** What of an AMQP message the parser looks at. */
+export type EventMessage = { contentType: string | undefined; headers: Record<string, unknown>; body: Buffer };
+
+/** 25 MB: MB are millions of bytes. */
+export const payloadMaxBytes = 25_000_000;
+const structuredContentType = 'application/cloudevents+json';
+// A structured message wraps its payload in an envelope, whose attributes may take this much more.
+const envelopeMaxBytes = 64 * 1024;
+
+/**
+ * Parses a message into an event, or says why it cannot be one. Never throws.
+ * Binary mode: attributes in `cloudEvents:*` (or `cloudEvents_*`) headers, the body is the payload, delivered byte for byte.
+ * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it stands in the envelope.
+ */
+export function parseEvent(message: EventMessage): ParsedEvent {
+  const structured = mediaType(message.contentType) === structuredContentType;
+  const maxBytes = structured ? payloadMaxBytes + envelopeMaxBytes : payloadMaxBytes;
+  if (message.body.length > maxBytes)
+    return dead('too_large', `${message.body.length} bytes; at most ${payloadMaxBytes} are taken`);
+  if (!isUtf8(message.body)) return dead('not_utf8', 'the body is not UTF-8');
+  const text = message.body.toString('utf8');
+  const json = parseJson(text);
+  if (json === undefined) return dead('not_json', 'the body is not JSON');
+  if (!isObject(json)) return dead('not_an_object', 'the body is not a JSON object');
+  if (!structured) return fromAttributes(binaryAttributes(message.headers), json, message.body);
+
+  const { data, ...attributes } = json;
+  if (data === undefined) return dead('not_a_cloudevent', 'a structured CloudEvent needs its payload in `data`');
+  if (!isObject(data)) return dead('not_an_object', '`data` is not a JSON object');
+  const payload = Buffer.from(dataText(text) ?? JSON.stringify(data));
+  if (payload.length > payloadMaxBytes)
+    return dead('too_large', `${payload.length} bytes; at most ${payloadMaxBytes} are taken`);
+  return fromAttributes(attributes, data, payload);
+}
+
+/** The guid that all deliveries of an event share: its id if that is a UUID, else UUIDv5 of `source#id` in the URL namespace. */
+export function eventGuid(event: Pick<Event, 'id' | 'source'>): string {
+  return uuidForm.test(event.id) ? event.id.toLowerCase() : eventKey(event);
+}
+
+// Any version: producers number their events as they like.
+const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** What makes an event the same event: its source and id, as a UUID. */
+export function eventKey(event: Pick<Event, 'id' | 'source'>): string {
+  return uuidv5(`${event.source}#${event.id}`, uuidv5.URL);
+}
+
+function fromAttributes(
+  attributes: Record<string, unknown>,
+  payload: Record<string, unknown>,
+  bytes: Buffer,
+): ParsedEvent {
+  for (const name of ['specversion', 'id', 'source', 'type', 'subject', 'time']) {
+    if (attributes[name] === undefined || attributes[name] === '')
+      return dead('missing_attribute', `the attribute \`${name}\` is missing`);
+  }
+  const { specversion, id, source, type, subject, time, action, tagspushed } = attributes;
+  if (specversion !== '1.0') return bad('specversion', 'must be 1.0');
+  if (typeof id !== 'string' || id.length > 512 || !isPlainText(id))
+    return bad('id', 'must be text of at most 512 characters, none of them a control character');
+  if (typeof source !== 'string' || source.length > 2048 || /\s/.test(source) || !isPlainText(source))
+    return bad('source', 'must be a URI of at most 2048 characters');
+  if (typeof type !== 'string' || !/^[a-z0-9_]{1,64}$/.test(type)) return bad('type', 'must match [a-z0-9_]{1,64}');
+  const place =
+    typeof subject === 'string' ? /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/.exec(subject) : null;
+  if (!place) return bad('subject', 'must be `owner/repo` or `owner`');
+  const occurred = parseTime(time);
+  if (!occurred) return bad('time', 'must be an RFC 3339 date and time');
+  if (action !== undefined && (typeof action !== 'string' || action.length > 64 || !isPlainText(action)))
+    return bad('action', 'must be text of at most 64 characters');
+  const tags = tagspushed === undefined ? null : Number(tagspushed);
+  if (tags !== null && (!Number.isInteger(tags) || tags < 0)) return bad('tagspushed', 'must be a whole number');
+  const ownAction = typeof payload.action === 'string' ? payload.action.slice(0, 64) : null;
+  return {
+    kind: 'event',
+    event: {
+      id,
+      source,
+      type,
+      owner: place[1]!.toLowerCase(),
+      repository: place[2]?.toLowerCase() ?? null,
+      time: occurred,
+      action: action ?? ownAction,
+      tagsPushed: tags,
+      payload: bytes,
+    },
+  };
+}
+
+/** CloudEvents forbids control characters and lone surrogates in attributes; PostgreSQL's text refuses some of them. */
+function isPlainText(value: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  return value.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(value);
+}
+
+/** The CloudEvents AMQP binding writes `cloudEvents:id`; JMS-born clients cannot, and write `cloudEvents_id`. */
+function binaryAttributes(headers: Record<string, unknown>): Record<string, unknown> {
+  const attributes: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const match = /^cloudEvents[:_](.+)$/i.exec(name);
+    if (match) attributes[match[1]!.toLowerCase()] = value instanceof Date ? value.toISOString() : value;
+  }
+  return attributes;
+}
+
+function parseTime(value: unknown): Date | undefined {
+  const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+  // AMQP has a timestamp type of its own, which the amqplib decoder hands over as this object.
+  if (isObject(value) && value['!'] === 'timestamp' && typeof value.value === 'number')
+    return new Date(value.value * 1000);
+  if (typeof value !== 'string' || !rfc3339.test(value)) return undefined;
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+/**
+ * The text of the top-level member `data` of a JSON object already known to be valid, so that a structured event's payload
+ * keeps its bytes: numbers beyond 2^53 and the order and spacing of keys would not survive parse and stringify.
+ */
+function dataText(json: string): string | undefined {
+  let found: string | undefined;
+  let depth = 0;
+  let position = 0;
+  let memberStart = -1;
+  let key: string | undefined;
+  let expectsKey = false;
+  while (position < json.length) {
+    const character = json[position]!;
+    if (character === '"') {
+      const end = stringEnd(json, position);
+      if (depth === 1 && expectsKey) {
+        key = JSON.parse(json.slice(position, end)) as string;
+        expectsKey = false;
+      }
+      position = end;
+      continue;
+    }
+    if (character === '{' || character === '[') {
+      depth += 1;
+      if (depth === 1) expectsKey = true;
+    } else if (character === ':' && depth === 1) {
+      memberStart = position + 1;
+    } else if (character === '}' || character === ']' || (character === ',' && depth === 1)) {
+      if (depth === 1) {
+        // As in JSON.parse, the last member of that name wins.
+        if (key === 'data') found = json.slice(memberStart, position).trim();
+        key = undefined;
+        expectsKey = true;
+      }
+      if (character !== ',') depth -= 1;
+    }
+    position += 1;
+  }
+  return found;
+}
+
+function stringEnd(json: string, start: number): number {
+  let position = start + 1;
+  while (json[position] !== '"') position += json[position] === '\\' ? 2 : 1;
+  return position + 1;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the caller says what is wrong; JSON itself has no undefined
+  }
+}
+
+function mediaType(contentType: string | undefined): string {
+  return (contentType ?? '').split(';')[0]!.trim().toLowerCase();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function dead(reason: DeadReason, detail: string): ParsedEvent {
+  return { kind: 'dead', reason, detail };
+}
+
+function bad(attribute: string, problem: string): ParsedEvent {
+  return dead('bad_attribute', `the attribute \`${attribute}\` ${problem}`);
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { BadSeed, parseSeed } from './seed.ts';
+
+const problemsOf = (text: string): string[] => {
+  try {
+    parseSeed(text);
+    return [];
+  } catch (error) {
+    if (error instanceof BadSeed) return error.problems;
+    throw error;
+  }
+};
+
+test('the demo seed is taken', () => {
+  const seed = parseSeed(readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8'));
+  expect(seed.clients.map((client) => client.client_id)).toEqual([
+    'demo-web',
+    'demo-m2m',
+    'demo-spa',
+    'demo-native',
+    'demo-trusted',
+  ]);
+  expect(seed.organizations[0]).toMatchObject({ login: 'acme', repositories: ['widgets', 'gadgets'] });
+});
+
+test('an unknown key is refused with its path', () => {
+  expect(problemsOf('clients:\n  - { client_id: a, callback: ["http://x/"] }\nfoo: 1')).toEqual([
+    'clients[0].callback: unknown key',
+    'foo: unknown key',
+  ]);
+});
+
+test('everything that is wrong is named at once', () => {
+  const problems = problemsOf(`
+apis: [{ identifier: x, signing_alg: HS256, scopes: ["two words"] }]
+clients: [{ grant_types: [magic], web_origins: ["http://a/b"] }]
+users: [{ user_id: alice, phone_number: "555" }]
+organizations: [{ login: "a b", throttle: { rate: 0, burst: 1 } }]
+`);
+  const paths = problems.map((problem) => problem.split(':')[0]);
+  expect(paths.sort()).toEqual([
+    'apis[0].scopes[0]',
+    'apis[0].signing_alg',
+    'clients[0].client_id',
+    'clients[0].grant_types[0]',
+    'clients[0].web_origins[0]',
+    'organizations[0].login',
+    'organizations[0].throttle.rate',
+    'users[0].phone_number',
+    'users[0].user_id',
+  ]);
+});
+
+test('an empty file is an empty seed, and a file that is not YAML says so', () => {
+  expect(parseSeed('')).toMatchObject({ clients: [], organizations: [] });
+  expect(problemsOf('a: [')[0]).toMatch(/^not YAML: /);
+});

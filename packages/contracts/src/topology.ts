@@ -1,0 +1,39 @@
+/**
+ * The AMQP topology as data: `packages/amqp` declares it, RabbitMQ 3.10 and 4 both take it. The arguments never change for
+ * a queue that exists, since a broker refuses a second declaration that differs.
+ */
+
+/** Where producers publish; the routing key is the event type. */
+export const eventsExchange = 'gatepost.events';
+/** Every event that waits to be routed. */
+export const eventsQueue = 'gatepost.events';
+/** Events of accounts that send far more than others, put aside so that nobody waits behind them. */
+export const surgeQueue = 'gatepost.events.surge';
+/** Every delivery that waits to be made, one message a hook. */
+export const deliveriesQueue = 'gatepost.deliveries';
+/** What could not be taken as an event, with `x-reason` and `x-detail`. */
+export const deadEventsQueue = 'gatepost.events.dead';
+
+export type Topology = {
+  exchanges: { name: string; type: 'topic' | 'fanout' | 'direct'; durable: boolean }[];
+  queues: { name: string; durable: boolean; arguments: Record<string, unknown> }[];
+  bindings: { exchange: string; queue: string; pattern: string }[];
+};
+
+// A message comes back whenever a dispatcher stops with it in hand; RabbitMQ 4 would drop it after 20 times.
+const quorum = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 };
+
+export const topology: Topology = {
+  exchanges: [{ name: eventsExchange, type: 'topic', durable: true }],
+  queues: [
+    { name: eventsQueue, durable: true, arguments: quorum },
+    { name: surgeQueue, durable: true, arguments: quorum },
+    { name: deliveriesQueue, durable: true, arguments: quorum },
+    { name: deadEventsQueue, durable: true, arguments: { 'x-queue-type': 'quorum' } },
+  ],
+  bindings: [{ exchange: eventsExchange, queue: eventsQueue, pattern: '#' }],
+};
+
+/** AMQP headers of a message in `gatepost.events.dead`. */
+export const deadReasonHeader = 'x-reason';
+export const deadDetailHeader = 'x-detail';

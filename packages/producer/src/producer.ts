@@ -1,0 +1,147 @@
+/** Publishing events to Gatepost: each publish resolves once the broker has the event, and not before. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { NotPublished, openPublisher, type Publisher } from '@gatepost/amqp/publisher';
+import { eventsExchange } from '@gatepost/contracts/topology';
+import { type Log, openLog } from '@gatepost/runtime/log';
+import { type NewEvent, type PreparedMessage, prepare } from './message.ts';
+import { PublishError } from './publish-error.ts';
+
+export type { DeadReason } from '@gatepost/contracts/event';
+export type { NewEvent } from './message.ts';
+export type { PublishErrorCode } from './publish-error.ts';
+export { PublishError };
+
+export type ProducerOptions = {
+  /** `amqp://user:password@host:port/vhost`. The user needs to write to the exchange `gatepost.events`, nothing else. */
+  url: string;
+  /** URI of this producer: the `source` of all its events. */
+  source: string;
+  /** Shown in RabbitMQ's list of connections. Default `gatepost producer`. */
+  name?: string;
+  /** No further try of a `publish` begins after this; a confirm may be waited for 10 s more. Default 30 s. */
+  timeoutMs?: number;
+  /**
+   * The most that may be on its way; what comes on top is refused with `busy`. Default 1000 events and 64 MB of payload, but
+   * a single event may always be.
+   */
+  maxInFlight?: number;
+  maxInFlightBytes?: number;
+  /** Where lost and regained connections are told of. Default: nowhere. */
+  log?: Log;
+};
+
+export type Published = {
+  id: string;
+  /** What all deliveries of this event carry in `X-GitHub-Delivery`. */
+  guid: string;
+};
+
+export type Producer = AsyncDisposable & {
+  /**
+   * Checks the event, publishes it as a persistent message, and resolves when the broker has confirmed it. When the connection
+   * breaks meanwhile, the event is published again with the same id, so that it is delivered once nonetheless. Events that
+   * are published at the same time are on their way together; their order is kept while the connection lasts.
+   * @throws PublishError
+   */
+  publish(event: NewEvent): Promise<Published>;
+  isConnected(): boolean;
+  /** Takes no further events, lets those in flight have their confirm, and closes the connection. */
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+const confirmTimeoutMs = 10_000;
+const firstWaitMs = 50;
+const maxWaitMs = 1_000;
+const maxRefusals = 3;
+
+/** Connects, and reconnects by itself ever after. @throws when the first connection cannot be made in a few tries. */
+export async function openProducer(options: ProducerOptions): Promise<Producer> {
+  const { timeoutMs = 30_000, maxInFlight = 1_000, maxInFlightBytes = 64 * 1024 * 1024 } = options;
+  const publisher = await openPublisher({
+    url: options.url,
+    name: options.name ?? 'gatepost producer',
+    log: options.log ?? openLog('gatepost producer', 'silent'),
+    // What the events go to is the dispatcher's to declare.
+    topology: { exchanges: [], queues: [], bindings: [] },
+    confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
+  });
+  const inFlight = new Set<Promise<unknown>>();
+  let bytesInFlight = 0;
+  const closing = new AbortController();
+
+  return {
+    isConnected: () => publisher.isConnected(),
+    async publish(event) {
+      const id = event.id ?? randomUUID();
+      if (closing.signal.aborted) throw new PublishError('closed', id, 'the producer is closed');
+      if (inFlight.size >= maxInFlight)
+        throw new PublishError('busy', id, `${inFlight.size} events are on their way already`);
+      const prepared = prepare(event, id, options.source);
+      if (prepared.kind === 'invalid')
+        throw new PublishError('invalid', id, prepared.detail, { reason: prepared.reason });
+      const bytes = prepared.message.body.length;
+      if (inFlight.size > 0 && bytesInFlight + bytes > maxInFlightBytes)
+        throw new PublishError('busy', id, `${bytesInFlight} bytes are on their way already`);
+      const sending = send(publisher, prepared.message, id, performance.now() + timeoutMs, closing.signal);
+      inFlight.add(sending);
+      bytesInFlight += bytes;
+      try {
+        await sending;
+      } finally {
+        inFlight.delete(sending);
+        bytesInFlight -= bytes;
+      }
+      return { id, guid: prepared.guid };
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await Promise.allSettled(inFlight);
+      await publisher[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Tries until the broker confirms, a further try cannot help, or the deadline is over. */
+async function send(
+  publisher: Publisher,
+  message: PreparedMessage,
+  id: string,
+  deadline: number,
+  closing: AbortSignal,
+): Promise<void> {
+  let refusals = 0;
+  for (let tries = 0; ; tries += 1) {
+    const failure = await tryOnce(publisher, message, id);
+    if (!failure) return;
+    if (failure.code === 'unroutable') throw explain(failure, id);
+    // Somebody else's message may have been what the broker closed the channel for.
+    if (failure.code === 'refused' && ++refusals >= maxRefusals) throw explain(failure, id);
+    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** tries) * (0.75 + Math.random() / 2);
+    if (closing.aborted || performance.now() + waitMs > deadline) throw explain(failure, id);
+    await wait(waitMs, undefined, { signal: closing }).catch(() => {}); // closed: one last try
+  }
+}
+
+async function tryOnce(publisher: Publisher, message: PreparedMessage, id: string): Promise<NotPublished | undefined> {
+  try {
+    await publisher.publish({
+      exchange: eventsExchange,
+      routingKey: message.type,
+      body: message.body,
+      headers: message.headers,
+      contentType: message.contentType,
+      messageId: id,
+    });
+    return undefined;
+  } catch (error) {
+    if (error instanceof NotPublished) return error;
+    throw error;
+  }
+}
+
+function explain(failure: NotPublished, id: string): PublishError {
+  if (failure.code !== 'unroutable') return new PublishError(failure.code, id, failure.message, { cause: failure });
+  const message = `${failure.message}: has a dispatcher ever run on this broker and vhost?`;
+  return new PublishError('unroutable', id, message, { cause: failure });
+}

@@ -1,0 +1,175 @@
+import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import { eventGuid, parseEvent } from '@gatepost/contracts/event';
+import { eventsExchange, eventsQueue, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { openCuttable } from '@gatepost/testkit/cut';
+import { freshVhost } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { connect } from 'amqplib';
+import { openProducer, type Producer, PublishError } from '../src/producer.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync(), 30_000);
+const vhost = stack.use(await freshVhost());
+const log = openLog('test', 'silent');
+
+// What a dispatcher would read; its consumer also declares the exchange and the queue.
+const taken: Incoming[] = [];
+stack.use(
+  await openConsumer({
+    url: vhost.url,
+    name: 'test',
+    log,
+    topology,
+    queue: eventsQueue,
+    prefetch: 1_000,
+    onMessage(message) {
+      taken.push(message);
+      message.ack();
+    },
+  }),
+);
+const idOf = (message: Incoming) => String(message.headers['cloudEvents:id']);
+const takenWith = (id: string) => taken.filter((message) => idOf(message) === id);
+
+const push = { type: 'push', subject: 'acme/widgets', data: { ref: 'refs/heads/main' } };
+const codeOf = async (publishing: Promise<unknown>): Promise<string> => {
+  const error = await publishing.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof PublishError)) throw new Error('published, or failed with another error', { cause: error });
+  return error.code;
+};
+
+describe('a producer', () => {
+  test('publishes an event that reads back as it was stated', async () => {
+    await using producer = await openProducer({ url: vhost.url, source: 'https://ci.example/builds' });
+    const body = '{ "action": "opened",  "number": 12345678901234567890 }';
+    const published = await producer.publish({ type: 'issues', subject: 'acme/widgets', id: 'build-77', body });
+    expect(published).toEqual({
+      id: 'build-77',
+      guid: eventGuid({ id: 'build-77', source: 'https://ci.example/builds' }),
+    });
+    const message = await until('the message', () => takenWith('build-77')[0]);
+    expect(message.routingKey).toBe('issues');
+    expect(parseEvent(message)).toMatchObject({
+      kind: 'event',
+      event: { type: 'issues', repository: 'widgets', action: 'opened', payload: Buffer.from(body) },
+    });
+  });
+
+  test('makes a UUID for an event without an id, which is its guid too', async () => {
+    await using producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
+    const { id, guid } = await producer.publish(push);
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(guid).toBe(id);
+  });
+
+  test('publishes many at a time, in order', async () => {
+    await using producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
+    const ids = Array.from({ length: 500 }, (_, index) => `batch-${index}`);
+    await Promise.all(ids.map((id) => producer.publish({ ...push, id })));
+    const received = () => taken.map(idOf).filter((id) => id.startsWith('batch-'));
+    await until('all of them', () => received().length >= 500);
+    expect(received()).toEqual(ids);
+  });
+
+  test('refuses an event that breaks a rule, naming the rule, and goes on', async () => {
+    await using producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
+    await expect(producer.publish({ ...push, subject: 'acme/widgets/main' })).rejects.toMatchObject({
+      name: 'PublishError',
+      code: 'invalid',
+      reason: 'bad_attribute',
+      message: expect.stringContaining('`subject`'),
+    });
+    await producer.publish(push);
+  });
+
+  test('refuses more than may be in flight, and takes events again when some are through', async () => {
+    await using producer = await openProducer({ url: vhost.url, source: 'urn:ci', maxInFlight: 2 });
+    const two = [producer.publish(push), producer.publish(push)];
+    expect(await codeOf(producer.publish(push))).toBe('busy');
+    await Promise.all(two);
+    await producer.publish(push);
+
+    await using small = await openProducer({ url: vhost.url, source: 'urn:ci', maxInFlightBytes: 100 });
+    const large = small.publish({ ...push, data: { text: 'x'.repeat(200) } }); // alone it may be larger
+    expect(await codeOf(small.publish(push))).toBe('busy');
+    await large;
+  });
+
+  test('says unroutable where no dispatcher has ever run, and recovers when one has', async () => {
+    await using empty = await freshVhost();
+    await using producer = await openProducer({ url: empty.url, source: 'urn:ci', timeoutMs: 5_000 });
+    // Without the exchange the broker closes the channel, which takes the connection along; it comes back.
+    expect(await codeOf(producer.publish(push))).toBe('unroutable');
+    await until('the connection', () => producer.isConnected());
+
+    const connection = await connect(empty.url);
+    const channel = await connection.createChannel();
+    await channel.assertExchange(eventsExchange, 'topic', { durable: true });
+    expect(await codeOf(producer.publish(push))).toBe('unroutable'); // the exchange is there, and nothing bound to it
+    await channel.assertQueue('q');
+    await channel.bindQueue('q', eventsExchange, '#');
+    await producer.publish(push);
+    await connection.close();
+  });
+
+  test('loses nothing and publishes nothing under a second id when the connection breaks in between', async () => {
+    await using broker = await openCuttable(vhost.url);
+    await using producer = await openProducer({ url: broker.url, source: 'urn:ci' });
+    const ids = Array.from({ length: 2_000 }, (_, index) => `cut-${index}`);
+    const publishing = publishAll(producer, ids, 100);
+    for (const at of [200, 900]) {
+      await until('some of them', () => taken.filter((message) => idOf(message).startsWith('cut-')).length > at);
+      await broker.cut();
+      await broker.restore();
+    }
+    await publishing;
+    await until('all of them', () => ids.every((id) => takenWith(id).length > 0));
+    expect(new Set(taken.map(idOf).filter((id) => id.startsWith('cut-')))).toEqual(new Set(ids));
+  }, 60_000);
+
+  test('gives up on an event when the broker stays away, and publishes again when it is back', async () => {
+    await using broker = await openCuttable(vhost.url);
+    await using producer = await openProducer({ url: broker.url, source: 'urn:ci', timeoutMs: 600 });
+    await broker.cut();
+    await until('the loss', () => !producer.isConnected());
+    const startedAt = performance.now();
+    expect(await codeOf(producer.publish({ ...push, id: 'late' }))).toBe('not_connected');
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await broker.restore();
+    await until('the connection', () => producer.isConnected());
+    await producer.publish({ ...push, id: 'late' });
+    await until('the event', () => takenWith('late').length > 0);
+  });
+
+  test('does not open where there is no broker', async () => {
+    const broker = await openCuttable(vhost.url);
+    await broker.cut();
+    await expect(openProducer({ url: broker.url, source: 'urn:ci' })).rejects.toThrow();
+  });
+
+  test('closing waits for what is in flight and takes nothing more', async () => {
+    const producer = await openProducer({ url: vhost.url, source: 'urn:ci' });
+    const last = Promise.all(
+      Array.from({ length: 200 }, (_, index) => producer.publish({ ...push, id: `end-${index}` })),
+    );
+    const closing = producer[Symbol.asyncDispose]();
+    expect(await codeOf(producer.publish(push))).toBe('closed');
+    await Promise.all([last, closing]);
+    await until('all of them', () => taken.filter((message) => idOf(message).startsWith('end-')).length === 200);
+  });
+});
+
+/** Publishes with `width` in flight. */
+async function publishAll(producer: Producer, ids: string[], width: number): Promise<void> {
+  const left = ids.values();
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      for (const id of left) await producer.publish({ ...push, id });
+    }),
+  );
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  BadEnvironment,
+  cidrList,
+  commonVariables,
+  describeEnv,
+  httpUrl,
+  integer,
+  issuerUrl,
+  port,
+  positive,
+  readEnv,
+  secondsList,
+  secretsKeyVariable,
+  url,
+  z,
+} from './env.ts';
+
+const variables = z.object({
+  ...commonVariables,
+  PORT: port.default(4400).meta({ description: 'port' }),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).meta({ description: 'PostgreSQL' }),
+  SECRETS_KEY: secretsKeyVariable,
+  NETWORKS: cidrList.default([]).meta({ description: 'CIDRs', emptyIsValue: true }),
+  RETRIES: secondsList.default([5, 300]).meta({ description: 'waits', emptyIsValue: true }),
+});
+const key = Buffer.alloc(32, 7).toString('base64');
+const good = { DATABASE_URL: 'postgres://gate:hunter2@db/gatepost', SECRETS_KEY: key };
+
+const problemsOf = (env: Record<string, string | undefined>): string[] => {
+  try {
+    readEnv(variables, env);
+    return [];
+  } catch (error) {
+    if (error instanceof BadEnvironment) return error.problems;
+    throw error;
+  }
+};
+
+test('defaults stand in for what is unset or empty', () => {
+  const env = readEnv(variables, { ...good, PORT: '' });
+  expect(env).toMatchObject({ PORT: 4400, HOST: '127.0.0.1', RETRIES: [5, 300], NETWORKS: [] });
+});
+
+test('an empty list is a list where emptiness means none', () => {
+  expect(readEnv(variables, { ...good, RETRIES: '' }).RETRIES).toEqual([]);
+});
+
+test('all bad values are named at once, and a secret is never repeated', () => {
+  const problems = problemsOf({
+    PORT: '70000',
+    SECRETS_KEY: 'too-short',
+    NETWORKS: '127.0.0.2/32, 10.0.0/8',
+    RETRIES: '5,soon',
+    LOG_LEVEL: 'loud',
+  });
+  expect(problems.map((problem) => problem.split(/[: ]/)[0])).toEqual([
+    'LOG_LEVEL',
+    'PORT',
+    'DATABASE_URL',
+    'SECRETS_KEY',
+    'NETWORKS',
+    'RETRIES',
+  ]);
+  expect(problems.join('\n')).not.toContain('too-short');
+  expect(problems.join('\n')).toContain('not a CIDR: 10.0.0/8');
+});
+
+test('what is logged of the configuration holds neither secrets nor passwords', () => {
+  const described = describeEnv(variables, readEnv(variables, good));
+  expect(described).toMatchObject({
+    SECRETS_KEY: { configured: true },
+    DATABASE_URL: 'postgres://gate:********@db/gatepost',
+  });
+  expect(JSON.stringify(described)).not.toMatch(/hunter2|BwcH/);
+});
+
+describe('the kinds of value', () => {
+  test.each([
+    [integer(1, 10), '10', 10],
+    [integer(1, 10), '11', undefined],
+    [integer(1, 10), '1.5', undefined],
+    [integer(1, 10), '0x1', undefined],
+    [positive, '0.5', 0.5],
+    [positive, '0', undefined],
+    [positive, ' ', undefined],
+    [positive, 'Infinity', undefined],
+    [cidrList, '10.0.0.0/8, ::1/128', ['10.0.0.0/8', '::1/128']],
+    [secondsList, '5, 300', [5, 300]],
+    [httpUrl, 'ftp://x', undefined],
+    [issuerUrl, 'https://gate.example/', 'https://gate.example/'],
+    [issuerUrl, 'https://gate.example', undefined],
+    [issuerUrl, 'https://gate.example/?a=/', undefined],
+  ])('%# %j', (kind, value, expected) => {
+    const result = (kind as z.ZodType).safeParse(value);
+    expect(result.success ? result.data : undefined).toEqual(expected);
+  });
+});

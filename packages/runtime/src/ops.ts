@@ -1,0 +1,67 @@
+/** The ops port of a process: `/metrics`, `/livez`, `/readyz` and nothing else. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from './metrics.ts';
+
+/** A readiness check: resolves while what it looks at can be used, rejects with the reason otherwise. */
+export type ReadyCheck = () => Promise<unknown> | unknown;
+
+export type Ops = AsyncDisposable & { port: number };
+
+const checkTimeoutMs = 2_000;
+
+/**
+ * Opens the ops port. `/livez` answers 200 while the process runs; `/readyz` 200 with `{"status":"ready"}` while every check
+ * passes, else 503 with the names of those that fail.
+ */
+export async function openOps(options: {
+  host: string;
+  port: number;
+  registry: Registry;
+  ready: Record<string, ReadyCheck>;
+}): Promise<Ops> {
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0];
+    if (path === '/livez') return void response.writeHead(200, { 'content-type': 'text/plain' }).end('ok\n');
+    if (path === '/metrics') {
+      const body = await options.registry.metrics();
+      return void response.writeHead(200, { 'content-type': options.registry.contentType }).end(body);
+    }
+    if (path === '/readyz') {
+      const failing = await failingChecks(options.ready);
+      const ready = Object.keys(failing).length === 0;
+      const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', failing });
+      return void response.writeHead(ready ? 200 : 503, { 'content-type': 'application/json' }).end(`${body}\n`);
+    }
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function failingChecks(checks: Record<string, ReadyCheck>): Promise<Record<string, string>> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const timeout = Promise.withResolvers<never>();
+      const timer = setTimeout(() => timeout.reject(new Error(`no answer in ${checkTimeoutMs} ms`)), checkTimeoutMs);
+      try {
+        await Promise.race([check(), timeout.promise]);
+        return undefined;
+      } catch (error) {
+        return [name, error instanceof Error ? error.message : String(error)] as const;
+      } finally {
+        clearTimeout(timer);
+      }
+    }),
+  );
+  return Object.fromEntries(results.filter((result) => result !== undefined));
+}

@@ -1,0 +1,70 @@
+/** A store that can go away and come back, as its clients see it: a TCP relay in front of the real one. */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export type Cuttable = AsyncDisposable & {
+  /** The store's URL, leading through the relay. */
+  url: string;
+  /** Breaks every connection and refuses new ones until `restore`. */
+  cut(): Promise<void>;
+  restore(): Promise<void>;
+  /** Keeps connections, and takes new ones, but lets nothing through until it is called with false. */
+  hold(on: boolean): void;
+};
+
+export async function openCuttable(storeUrl: string): Promise<Cuttable> {
+  const target = new URL(storeUrl);
+  const sockets = new Set<Socket>();
+  const pairs = new Set<readonly [from: Socket, to: Socket]>();
+  let held = false;
+  let server: Server | undefined;
+  let port = 0;
+
+  const relay = (client: Socket) => {
+    const store = connect(Number(target.port), target.hostname);
+    for (const pair of [
+      [client, store],
+      [store, client],
+    ] as const) {
+      const [from, to] = pair;
+      sockets.add(from);
+      pairs.add(pair);
+      from.setNoDelay(true);
+      if (!held) from.pipe(to);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        pairs.delete(pair);
+        to.destroy();
+      });
+    }
+  };
+  const listen = async () => {
+    const opened = createServer(relay);
+    await new Promise<void>((resolve, reject) => {
+      opened.once('error', reject);
+      opened.listen(port, '127.0.0.1', resolve);
+    });
+    port = (opened.address() as AddressInfo).port;
+    server = opened;
+  };
+  const cut = async () => {
+    const closing = server;
+    server = undefined;
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => (closing ? closing.close(() => resolve()) : resolve()));
+  };
+
+  const hold = (on: boolean) => {
+    held = on;
+    for (const [from, to] of pairs) {
+      if (on) from.unpipe(to);
+      else from.pipe(to);
+    }
+  };
+
+  await listen();
+  const url = new URL(storeUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return { url: url.href, cut, restore: listen, hold, [Symbol.asyncDispose]: cut };
+}

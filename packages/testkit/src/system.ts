@@ -1,0 +1,213 @@
+/**
+ * The whole system as its users run it: the three services as processes of their own, from their environment, on stores of
+ * the test. It knows them by their commands, ports and signals alone.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freshDatabase, freshPrefix, freshVhost, redisUrl } from './stores.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const startTimeoutMs = 30_000;
+
+export type Service = AsyncDisposable & {
+  name: string;
+  /** What it has written to standard output and error, so far. */
+  output(): string;
+  pid: number;
+  opsUrl: string;
+  /** Resolves when the process is gone, by whatever cause; to its exit code, null after a signal ended it. */
+  ended: Promise<number | null>;
+  /** Sends the signal and waits until the process is gone; resolves to its exit code, null after a signal ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+};
+
+export type System = AsyncDisposable & {
+  issuer: string;
+  apiUrl: string;
+  audience: string;
+  amqpUrl: string;
+  databaseUrl: string;
+  auth: Service;
+  webhookApi: Service;
+  dispatcher: Service;
+  /** Starts one more dispatcher (or the first anew, after it was ended). */
+  startDispatcher(env?: Record<string, string>): Promise<Service>;
+  /** A machine's token for the webhook API with all its scopes. */
+  token(): Promise<string>;
+};
+
+export type SystemOptions = {
+  seedFile?: string;
+  /** Further variables for all three services. */
+  env?: Record<string, string>;
+  /** Stores to use instead of a fresh database, a fresh vhost and a fresh prefix on those that the tests share. */
+  databaseUrl?: string;
+  amqpUrl?: string;
+  redisUrl?: string;
+};
+
+/** Starts a system on a fresh database and vhost, and waits until all of it is ready. */
+export async function openSystem(options: SystemOptions = {}): Promise<System> {
+  await using opening = new AsyncDisposableStack();
+  const databaseUrl = options.databaseUrl ?? opening.use(await freshDatabase()).url;
+  const amqpUrl = options.amqpUrl ?? opening.use(await freshVhost()).url;
+  const [authPort, authOpsPort, apiPort, apiOpsPort] = await freePorts(4);
+  const issuer = `http://localhost:${authPort}/`;
+  const audience = 'http://localhost:4500/';
+  const env: Record<string, string> = {
+    PATH: process.env.PATH ?? '',
+    GATEPOST_HOME: mkdtempSync(join(tmpdir(), 'gatepost-')),
+    LOG_LEVEL: 'info',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: options.redisUrl ?? redisUrl(),
+    REDIS_KEY_PREFIX: freshPrefix(),
+    AMQP_URL: amqpUrl,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    ISSUER: issuer,
+    AUTH_PORT: String(authPort),
+    AUTH_OPS_PORT: String(authOpsPort),
+    WEBHOOK_API_PORT: String(apiPort),
+    WEBHOOK_API_OPS_PORT: String(apiOpsPort),
+    WEBHOOK_API_AUDIENCE: audience,
+    SEED_FILE: options.seedFile ?? `${root}infra/demo/seed.yaml`,
+    DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
+    ...options.env,
+  };
+  await Promise.all([
+    runProgram('services/auth/src/migrations.ts', env),
+    runProgram('packages/webhook-db/src/migrations.ts', env),
+  ]);
+  const startDispatcher = async (more: Record<string, string> = {}) => {
+    const [opsPort] = await freePorts(1);
+    const service = await startService(
+      'dispatcher',
+      { ...env, DISPATCHER_OPS_PORT: String(opsPort), ...more },
+      opsPort!,
+    );
+    running.use(service);
+    return service;
+  };
+  const running = opening.use(new AsyncDisposableStack());
+  const [auth, webhookApi, dispatcher] = await Promise.all([
+    startService('auth', env, authOpsPort!).then((service) => running.use(service)),
+    startService('webhook-api', env, apiOpsPort!).then((service) => running.use(service)),
+    startDispatcher(),
+  ]);
+  const open = opening.move();
+  return {
+    issuer,
+    apiUrl: `http://localhost:${apiPort}`,
+    audience,
+    amqpUrl,
+    databaseUrl,
+    auth,
+    webhookApi,
+    dispatcher,
+    startDispatcher,
+    token: () => machineToken(issuer, audience),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/**
+ * Ports of 127.0.0.1 that nobody listens on at this moment: below those that Linux gives to outgoing connections, and at random, so
+ * that they are still free when a service listens there.
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(20_000, 32_000);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+/** Starts one service as its package does, and waits for the word `ready` from it. @throws with its output when it ends before. */
+export async function startService(name: string, env: Record<string, string>, opsPort: number): Promise<Service> {
+  const folder = `${root}services/${name}`;
+  const { scripts } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { scripts: { start: string } };
+  const child = spawn('/bin/sh', ['-c', `exec env ${scripts.start}`], {
+    env: { ...env, PATH: `${dirname(process.execPath)}:${env.PATH}` },
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-200_000);
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const ready = new Promise<'ready'>((resolve) => child.once('message', () => resolve('ready')));
+  const late = AbortSignal.timeout(startTimeoutMs);
+  const timeout = new Promise<'late'>((resolve) => late.addEventListener('abort', () => resolve('late')));
+  const first = await Promise.race([ready, ended, timeout]);
+  if (first !== 'ready') {
+    child.kill('SIGKILL');
+    const why = first === 'late' ? `not ready within ${startTimeoutMs} ms` : `ended with ${first}`;
+    throw new Error(`${name}: ${why}\n${output}`);
+  }
+  const end = (signal: NodeJS.Signals) => {
+    if (isRunning(child)) child.kill(signal);
+    return ended;
+  };
+  return {
+    name,
+    pid: child.pid!,
+    output: () => output,
+    opsUrl: `http://127.0.0.1:${opsPort}`,
+    ended,
+    end,
+    [Symbol.asyncDispose]: async () => {
+      const firm = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await end('SIGTERM');
+      clearTimeout(firm);
+    },
+  };
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+async function runProgram(path: string, env: Record<string, string>): Promise<void> {
+  const child = spawn(process.execPath, ['--conditions=source', root + path], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`${path} ended with ${code}:\n${output}`);
+}
+
+async function machineToken(issuer: string, audience: string): Promise<string> {
+  const response = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'demo-m2m',
+      client_secret: 'demo-m2m-secret',
+      audience,
+    }),
+  });
+  const answer = (await response.json()) as { access_token?: string };
+  if (!answer.access_token) throw new Error(`the gate answered ${response.status}: ${JSON.stringify(answer)}`);
+  return answer.access_token;
+}

@@ -1,0 +1,71 @@
+/** An issuer of access tokens for a test: its own key, and a JWKS server that serves it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+
+export type Issuer = AsyncDisposable & {
+  /** With its trailing slash. */
+  issuer: string;
+  jwksUrl: string;
+  /**
+   * A signed access token (RFC 9068) with `claims`; `iss`, `iat`, `exp` (an hour) and `jti` are there unless given.
+   * `client_id` given as `sub` too is a machine's token.
+   */
+  sign(claims: JWTPayload, header?: { alg?: string; typ?: string; kid?: string }): Promise<string>;
+  /** Replaces the key, as a gate that rotates does; the old one is served no longer. */
+  rotate(): Promise<void>;
+  /** The server is there, or refuses connections, as a gate that is away does. */
+  serve(on: boolean): Promise<void>;
+  /** How often the keys were read. */
+  reads(): number;
+};
+
+const alg = 'RS256';
+
+/** Opens one on 127.0.0.1. */
+export async function openIssuer(): Promise<Issuer> {
+  let key = await makeKey();
+  let reads = 0;
+  const makeServer = () =>
+    createServer((_request, response) => {
+      reads += 1;
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key.jwk] }));
+    });
+  let server = makeServer();
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  await listen(0);
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const issuer = `http://127.0.0.1:${port}/`;
+  return {
+    issuer,
+    jwksUrl: `${issuer}.well-known/jwks.json`,
+    sign(claims, header) {
+      const now = Math.floor(Date.now() / 1000);
+      const payload = { iss: issuer, iat: now, exp: now + 3600, jti: crypto.randomUUID(), ...claims };
+      return new SignJWT(payload)
+        .setProtectedHeader({ alg, typ: 'at+jwt', kid: key.kid, ...header })
+        .sign(key.privateKey);
+    },
+    async rotate() {
+      key = await makeKey();
+    },
+    async serve(on) {
+      if (!on) return close();
+      server = makeServer();
+      await listen(port);
+    },
+    reads: () => reads,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function makeKey(): Promise<{ kid: string; privateKey: CryptoKey; jwk: object }> {
+  const { privateKey, publicKey } = await generateKeyPair(alg);
+  const kid = crypto.randomUUID();
+  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}

@@ -1,0 +1,17 @@
+/** Brings the `webhooks` schema up to date: as a function, and as a program (`pnpm --filter @gatepost/webhook-db migrate`). */
+import { fileURLToPath } from 'node:url';
+import { type Applied, migrate } from '@gatepost/migrate/migrate';
+import { schemaName } from './pool.ts';
+
+export const migrationsFolder = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
+
+export function migrateWebhooks(databaseUrl: string): Promise<Applied> {
+  return migrate({ databaseUrl, schema: schemaName, folder: migrationsFolder });
+}
+
+if (import.meta.main) {
+  const databaseUrl = process.env.WEBHOOK_DATABASE_URL ?? process.env.DATABASE_URL;
+  if (!databaseUrl) throw new Error('DATABASE_URL is not set');
+  const { applied, present } = await migrateWebhooks(databaseUrl);
+  console.log(`webhooks: ${applied.length} of ${present} migrations applied now`);
+}

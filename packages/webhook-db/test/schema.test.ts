@@ -1,0 +1,97 @@
+import { freshDatabase } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { listenForChanges } from '@gatepost/webhook-db/changes';
+import { openDatabase, Prisma } from '@gatepost/webhook-db/client';
+import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
+import { openPool } from '@gatepost/webhook-db/pool';
+import { afterAll, expect, test } from '@jest/globals';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { url: databaseUrl } = stack.use(await freshDatabase());
+await migrateWebhooks(databaseUrl);
+const database = stack.adopt(openDatabase({ databaseUrl, name: 'test' }), (opened) => opened.$disconnect());
+const pool = stack.adopt(
+  openPool({
+    databaseUrl,
+    name: 'test',
+    max: 2,
+    onError: (error) => {
+      throw error;
+    },
+  }),
+  (opened) => opened.end(),
+);
+
+test('schema.prisma knows every table and column of the migrated database, and no other', async () => {
+  const { rows } = await pool.query<{ column: string }>(`
+    SELECT c.relname || '.' || a.attname AS column
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relnamespace = 'webhooks'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      AND c.relname <> '_prisma_migrations'`);
+  const migrated = rows.map((row) => row.column).sort();
+  const known = Prisma.ModelName;
+  const fields = await Promise.all(
+    Object.values(known).map(async (model) => {
+      const scalar = Prisma[`${model}ScalarFieldEnum` as 'HookScalarFieldEnum'];
+      return Object.keys(scalar).map((field) => `${model}.${field}`);
+    }),
+  );
+  expect(fields.flat().length).toBe(migrated.length);
+  // Reading a row of each model asks for each of its columns: a column that is not there is an error.
+  for (const model of Object.values(known)) {
+    const delegate = database[(model[0]!.toLowerCase() + model.slice(1)) as 'hook'];
+    await expect(delegate.findMany({ take: 1 })).resolves.toEqual([]);
+  }
+});
+
+test('partitions exist from yesterday to the days ahead, and making them again changes nothing', async () => {
+  const partitions = async () => {
+    const { rows } = await pool.query(
+      "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND relnamespace = 'webhooks'::regnamespace ORDER BY 1",
+    );
+    return rows.map((row) => row.relname as string);
+  };
+  const before = await partitions();
+  expect(before.filter((name) => name.startsWith('events_'))).toHaveLength(5);
+  await pool.query('SELECT ensure_partitions(3)');
+  expect(await partitions()).toEqual(before);
+  await pool.query('SELECT ensure_partitions(4)');
+  expect((await partitions()).length).toBe(before.length + 2);
+});
+
+test('whoever listens hears of every change of an account, after its commit', async () => {
+  const heard: number[] = [];
+  let gaps = 0;
+  await using changes = await listenForChanges({
+    databaseUrl,
+    name: 'test',
+    onChange: (id) => heard.push(id),
+    onGap: () => {
+      gaps += 1;
+    },
+  });
+  expect(changes.isConnected()).toBe(true);
+  const account = await database.account.create({ data: { login: 'acme' } });
+  await until('the notification of the account', () => heard.includes(account.id));
+  heard.length = 0;
+  await database.hook.create({
+    data: {
+      accountId: account.id,
+      events: ['push'],
+      url: 'https://example.com',
+      contentType: 'json',
+      createdBy: 'auth0|alice',
+    },
+  });
+  await until('the notification of the hook', () => heard.includes(account.id));
+  expect(gaps).toBe(1);
+
+  await pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()",
+  );
+  await until('the connection made anew', () => gaps >= 3 && changes.isConnected());
+  heard.length = 0;
+  await database.account.update({ where: { id: account.id }, data: { throttleRate: 5 } });
+  await until('the notification after the reconnect', () => heard.includes(account.id));
+});

@@ -1,0 +1,81 @@
+/** The page behind the link of a password mail. */
+import express, { type Request, type Response, type Router } from 'express';
+import type { GateEvents } from '../events.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { addressOf } from '../http/head.ts';
+import { sendPage } from '../http/page.ts';
+import { setRoute } from '../http/route.ts';
+import type { Csrf } from '../interaction/csrf.ts';
+import type { MakePlace } from '../interaction/place.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
+import { Busy } from '../stores-away.ts';
+import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
+import { hashPassword, TooBusy } from './password.ts';
+import type { PasswordTicket, PasswordTickets } from './password-ticket.ts';
+import { passwordMinLength, passwordProblem } from './signup.ts';
+import type { AccountStore } from './store.ts';
+
+export type ChangePasswordParts = {
+  accounts: AccountStore;
+  tickets: PasswordTickets;
+  endAccess: EndAccess;
+  csrf: Csrf;
+  place: MakePlace;
+  events: GateEvents;
+};
+
+const path = '/change-password';
+
+export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
+  const router = express.Router();
+  router.get(path, async (request, response) => {
+    setRoute(response, path);
+    const value = String((request.query as Record<string, unknown>).ticket ?? '');
+    const ticket = await parts.tickets.find(value);
+    if (!ticket) return showExpired(parts, request, response);
+    await showForm(parts, request, response, value, ticket);
+  });
+  router.post(path, async (request, response) => {
+    setRoute(response, path);
+    const { ticket: value = '', password, csrf } = fieldsOf(request);
+    const ticket = await parts.tickets.find(value);
+    if (!ticket || !parts.csrf.matches(value, csrf)) return showExpired(parts, request, response);
+    const problem = passwordProblem(password, ticket.email);
+    if (problem) return showForm(parts, request, response, value, ticket, problem);
+    const passwordHash = await hashPassword(password!).catch((error) => {
+      throw error instanceof TooBusy ? new Busy() : error;
+    });
+    // Spent only now: a password that was refused can be chosen anew.
+    if (!(await parts.tickets.redeem(value))) return showExpired(parts, request, response);
+    // Whoever had the old password has nothing any more.
+    const mark = sessionsEnd();
+    const proven = { emailVerified: true, lastPasswordReset: new Date(), sessionsNotBefore: mark };
+    await parts.accounts.update(ticket.userId, { passwordHash, ...proven });
+    await parts.endAccess(ticket.userId);
+    await sessionsEnded(mark);
+    parts.events.passwordChanged(ticket.userId, addressOf(request));
+    const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+    sendPage(response, 'password-changed', { ...place, ...(ticket.back ? { back: ticket.back } : {}) });
+  });
+  return router;
+}
+
+async function showForm(
+  parts: ChangePasswordParts,
+  request: Request,
+  response: Response,
+  value: string,
+  ticket: PasswordTicket,
+  problem?: ProblemName,
+): Promise<void> {
+  const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+  const hidden = { ticket: value, csrf: parts.csrf.tokenFor(value) };
+  const page = { action: path, hidden, email: ticket.email, passwordMinLength, ...(problem ? { problem } : {}) };
+  sendPage(response, 'new-password', { ...place, ...page }, problem ? 400 : 200);
+}
+
+async function showExpired(parts: ChangePasswordParts, request: Request, response: Response): Promise<void> {
+  const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+  const page = { error: 'invalid_request', description: 'This link no longer works. Ask for a new one.' };
+  sendPage(response, 'error', { ...place, ...page }, 400);
+}

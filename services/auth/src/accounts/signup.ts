@@ -1,0 +1,71 @@
+/** A new account in a database connection. */
+import type { AccountModel } from '../generated/models.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { asking } from '../stores-away.ts';
+import { isCommonPassword } from './common-password.ts';
+import { isEmail, parseIdentifier } from './identifier.ts';
+import { hashPassword, passwordMaxBytes, TooBusy } from './password.ts';
+import type { AccountStore } from './store.ts';
+
+export const passwordMinLength = 8;
+
+export type Signup =
+  | { kind: 'created'; account: AccountModel }
+  | {
+      kind: 'refused';
+      problem: 'email_invalid' | 'password_too_short' | 'password_too_common' | 'signup_refused' | 'busy';
+    };
+
+export type SignUp = (given: {
+  connection: string;
+  email: unknown;
+  password: unknown;
+  profile?: {
+    username?: string;
+    name?: string;
+    givenName?: string;
+    familyName?: string;
+    nickname?: string;
+    picture?: string;
+    userMetadata?: object;
+  };
+}) => Promise<Signup>;
+
+export function makeSignUp(accounts: AccountStore, settings: SettingsStore): SignUp {
+  return async ({ connection, email, password, profile }) => {
+    if (typeof email !== 'string' || !isEmail(email.trim()) || !parseIdentifier(email)) return refused('email_invalid');
+    const problem = passwordProblem(password, email);
+    if (problem) return refused(problem);
+    if (!(await asking(settings.load())).allowSignup) return refused('signup_refused');
+    try {
+      // Hashed before the account is looked for: an address that is taken answers no faster.
+      const passwordHash = await hashPassword(password as string);
+      const account = await accounts.create({
+        connection,
+        email: email.trim().toLowerCase(),
+        passwordHash,
+        ...profile,
+      });
+      return account ? { kind: 'created', account } : refused('signup_refused');
+    } catch (error) {
+      if (error instanceof TooBusy) return refused('busy');
+      throw error;
+    }
+  };
+}
+
+/** What keeps it from being anybody's password. */
+export function passwordProblem(
+  password: unknown,
+  email: string,
+): 'password_too_short' | 'password_too_common' | undefined {
+  if (typeof password !== 'string' || [...password].length < passwordMinLength) return 'password_too_short';
+  if (Buffer.byteLength(password) > passwordMaxBytes || password.trim().length < passwordMinLength)
+    return 'password_too_short';
+  if (isCommonPassword(password) || password.toLowerCase() === email.trim().toLowerCase()) return 'password_too_common';
+  return undefined;
+}
+
+function refused(problem: Extract<Signup, { kind: 'refused' }>['problem']): Signup {
+  return { kind: 'refused', problem };
+}

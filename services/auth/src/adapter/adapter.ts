@@ -1,0 +1,35 @@
+/** Model → store: what oidc-provider asks for where its artefacts live. */
+import type { Redis } from 'ioredis';
+import type { Adapter, AdapterFactory } from 'oidc-provider';
+import type { ClientStore } from '../clients/store.ts';
+import type { Pool } from '../database.ts';
+import { makeClientAdapter } from './clients.ts';
+import { hashIds } from './hashed.ts';
+import { ruleOf } from './models.ts';
+import { makePostgresAdapter } from './postgres.ts';
+import { defineArtefactScripts, makeRedisAdapter } from './redis.ts';
+
+export function makeAdapterFactory(stores: {
+  pool: Pool;
+  redis: Redis;
+  redisPrefix: string;
+  clients: ClientStore;
+}): AdapterFactory {
+  defineArtefactScripts(stores.redis);
+  return (model) => {
+    const rule = ruleOf(model);
+    const adapter = open(model, rule.store, rule.grantable);
+    return rule.hashed ? hashIds(adapter) : adapter;
+  };
+
+  function open(model: string, store: 'clients' | 'postgres' | 'redis', grantable: boolean): Adapter {
+    switch (store) {
+      case 'clients':
+        return makeClientAdapter(stores.clients);
+      case 'postgres':
+        return makePostgresAdapter(stores.pool, model);
+      case 'redis':
+        return makeRedisAdapter(stores.redis, stores.redisPrefix, model, grantable);
+    }
+  }
+}

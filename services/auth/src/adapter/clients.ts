@@ -1,0 +1,34 @@
+/** oidc-provider's clients are our client records. It writes them only for dynamic registration (`oidc/register`). */
+import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
+import { clientMetadata } from '../clients/metadata.ts';
+import { registeredClient } from '../clients/registration.ts';
+import type { ClientStore } from '../clients/store.ts';
+import { asking } from '../stores-away.ts';
+
+export function makeClientAdapter(clients: ClientStore): Adapter {
+  const never = (operation: string) => async () => {
+    throw new Error(`clients are never ${operation}`);
+  };
+  // A record that is cached keeps its metadata; the library only reads it.
+  const known = new WeakMap<object, AdapterPayload>();
+  return {
+    async find(id) {
+      const client = await asking(clients.find(id));
+      if (!client) return undefined;
+      let metadata = known.get(client);
+      if (!metadata) {
+        metadata = { ...clientMetadata(client) };
+        known.set(client, metadata);
+      }
+      return metadata;
+    },
+    async upsert(_id, metadata) {
+      await asking(clients.create(registeredClient(metadata as unknown as ClientMetadata)));
+    },
+    destroy: (id) => asking(clients.remove(id)),
+    consume: never('consumed'),
+    revokeByGrantId: never('revoked with a grant'),
+    findByUid: async () => undefined,
+    findByUserCode: async () => undefined,
+  };
+}

@@ -1,0 +1,52 @@
+/** Durable artefacts in PostgreSQL, by plain SQL: one statement an operation. */
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Pool } from '../database.ts';
+import { asking } from '../stores-away.ts';
+
+type Row = { payload: AdapterPayload; consumed_at: Date | null };
+
+export function makePostgresAdapter(pool: Pool, model: string): Adapter {
+  const query = (name: string, text: string, values: unknown[]) =>
+    asking(pool.query<Row>({ name: `artefact ${name}`, text, values }));
+  return {
+    async upsert(id, payload, expiresIn) {
+      await query(
+        'upsert',
+        `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
+         ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
+           client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at`,
+        [model, id, payload.grantId, payload.accountId, payload.clientId, JSON.stringify(payload), expiresIn],
+      );
+    },
+    async find(id) {
+      const { rows } = await query(
+        'find',
+        'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()',
+        [model, id],
+      );
+      const row = rows[0];
+      if (!row) return undefined;
+      // A token consumed since it was written carries that in its own column, which the payload knows nothing of.
+      const consumed = row.consumed_at ? { consumed: Math.floor(row.consumed_at.getTime() / 1000) } : {};
+      return { ...row.payload, ...consumed };
+    },
+    async consume(id) {
+      const { rowCount } = await query(
+        'consume',
+        'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL',
+        [model, id],
+      );
+      if (rowCount !== 1) throw new errors.InvalidGrant(`${model} already consumed`);
+    },
+    async destroy(id) {
+      await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
+    },
+    async revokeByGrantId(grantId) {
+      await query('revoke', 'DELETE FROM artefacts WHERE grant_id = $1 AND model = $2', [grantId, model]);
+    },
+    // Only sessions and device codes are found so, and those live in Redis.
+    findByUid: async () => undefined,
+    findByUserCode: async () => undefined,
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * Short-lived artefacts in Redis: a hash each (`payload`, and `consumed` once it is), gone by itself at its expiry, consumed or
+ * not. Every operation is one script, so single use holds between any number of processes.
+ */
+import type { Redis } from 'ioredis';
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { asking } from '../stores-away.ts';
+
+// KEYS[1] the artefact, KEYS[2] (if any) the set of its grant's artefacts; ARGV: payload, lifetime in seconds.
+// An index outlives the longest-lived member.
+const upsert = `
+redis.call('HSET', KEYS[1], 'payload', ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+if KEYS[2] then
+  redis.call('SADD', KEYS[2], KEYS[1])
+  if redis.call('TTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
+end
+return 1`;
+
+// First come, first served: whoever sets the field is the one consumer.
+const consume = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+return redis.call('HSETNX', KEYS[1], 'consumed', ARGV[1])`;
+
+const revoke = `
+local members = redis.call('SMEMBERS', KEYS[1])
+for _, member in ipairs(members) do redis.call('DEL', member) end
+redis.call('DEL', KEYS[1])
+return #members`;
+
+// Every model that lives here has a lifetime; this bounds one that forgot.
+const lifetimeMaxSeconds = 86_400;
+
+type Scripts = {
+  artefactUpsert(...args: (string | number)[]): Promise<number>;
+  artefactConsume(key: string, now: number): Promise<number>;
+  artefactRevoke(key: string): Promise<number>;
+};
+
+/** Teaches the connection the scripts; once a connection, before the first adapter. */
+export function defineArtefactScripts(redis: Redis): void {
+  redis.defineCommand('artefactUpsert', { lua: upsert });
+  redis.defineCommand('artefactConsume', { numberOfKeys: 1, lua: consume });
+  redis.defineCommand('artefactRevoke', { numberOfKeys: 1, lua: revoke });
+}
+
+export function makeRedisAdapter(redis: Redis, prefix: string, model: string, grantable: boolean): Adapter {
+  const scripts = redis as unknown as Scripts;
+  const key = (id: string) => `${prefix}${model}:${id}`;
+  // One set a model and grant, because oidc-provider revokes model by model.
+  const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
+  const uidKey = (uid: string) => `${prefix}uid:${uid}`;
+  const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
+
+  const find = async (id: string): Promise<AdapterPayload | undefined> => {
+    const [payload, consumed] = await asking(redis.hmget(key(id), 'payload', 'consumed'));
+    if (!payload) return undefined;
+    const parsed = JSON.parse(payload) as AdapterPayload;
+    return consumed ? { ...parsed, consumed: Number(consumed) } : parsed;
+  };
+  const findThrough = async (indexKey: string) => {
+    const id = await asking(redis.get(indexKey));
+    return id ? find(id) : undefined;
+  };
+
+  return {
+    find,
+    findByUid: (uid) => findThrough(uidKey(uid)),
+    findByUserCode: (userCode) => findThrough(userCodeKey(userCode)),
+    async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
+      const json = JSON.stringify(payload);
+      // A proof seen before is refused whoever asks first: the library's own check reads and then writes.
+      if (model === 'ReplayDetection') {
+        const first = await asking(redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX'));
+        if (first === null) throw new errors.InvalidGrant('seen before');
+      }
+      const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
+      const writes: Promise<unknown>[] = [scripts.artefactUpsert(keys.length, ...keys, json, expiresIn)];
+      if (model === 'Session' && payload.uid) writes.push(redis.set(uidKey(payload.uid), id, 'EX', expiresIn));
+      if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
+      await asking(Promise.all(writes));
+    },
+    async consume(id) {
+      const first = await asking(scripts.artefactConsume(key(id), Math.floor(Date.now() / 1000)));
+      if (first !== 1) throw new errors.InvalidGrant(`${model} already consumed`);
+    },
+    async destroy(id) {
+      await asking(redis.del(key(id)));
+    },
+    async revokeByGrantId(grantId) {
+      await asking(scripts.artefactRevoke(grantKey(grantId)));
+    },
+  };
+}

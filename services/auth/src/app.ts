@@ -1,0 +1,108 @@
+/** The gate's HTTP entry: what of a request happens in which order. */
+import { createServer, type Server } from 'node:http';
+import { describeError, type Log } from '@gatepost/runtime/log';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
+import { errors, type Provider } from 'oidc-provider';
+import type { makeRequestObserver } from './events.ts';
+import { ApiError } from './http/api-error.ts';
+import { postAsGet } from './http/authorize-post.ts';
+import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
+import { jsonAsForm, jsonEndpoints } from './http/json-body.ts';
+import { sendPage } from './http/page.ts';
+import { queryTokenAsHeader } from './http/query-token.ts';
+import { setRoute } from './http/route.ts';
+import { aliasStructuredTokens } from './http/structured-token.ts';
+import { wellFormed } from './http/well-formed.ts';
+import { ForeignForm } from './interaction/interaction.ts';
+import type { MakePlace } from './interaction/place.ts';
+import { linkBack, rememberedClient } from './interaction/way-back.ts';
+import { isStoreAway, TemporarilyUnavailable } from './stores-away.ts';
+
+export type AppParts = { provider: Provider; place: MakePlace; routers: Router[]; log: Log };
+
+export function makeApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('trust proxy', true); // the head is normalized: there is exactly one address in it
+  app.set('query parser', 'simple');
+  app.use(wellFormed);
+  app.use(jsonEndpoints, jsonAsForm);
+  app.use(['/oauth/revoke', '/oauth/introspect'], aliasStructuredTokens);
+  app.get('/userinfo', queryTokenAsHeader);
+  app.post('/authorize', postAsGet);
+  app.post('/activate', startAnewWithoutSession(parts.provider));
+  for (const router of parts.routers) app.use(router);
+  app.use(parts.provider.callback()); // answers everything else, 404s included
+  app.use(makeErrorHandler(parts));
+  return app;
+}
+
+/** The http server around the app; the head is normalized and the clock started before anything else looks at the request. */
+export function makeServer(app: Express, rules: HeadRules, observe: ReturnType<typeof makeRequestObserver>): Server {
+  const normalize = makeHeadNormalizer(rules);
+  const server = createServer((request, response) => {
+    observe(request, response);
+    normalize(request);
+    app(request, response);
+  });
+  // A request's head and body must arrive in time (slowloris), and idle connections go.
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 30_000;
+  server.keepAliveTimeout = 65_000;
+  return server;
+}
+
+/** A device code posted without the session its form was shown in: the form is shown again (the library would fail). */
+function startAnewWithoutSession(provider: Provider): RequestHandler {
+  return async (request, response, next) => {
+    const session = await provider.Session.get(provider.createContext(request, response));
+    // A cookie that is forged, or whose session is gone, is as good as none: only a stored session expires.
+    if (typeof session.exp === 'number') next();
+    else response.redirect(303, '/activate');
+  };
+}
+
+/** People get a page, programs JSON in OAuth's form; neither learns what broke inside. */
+function makeErrorHandler({ provider, place, log }: AppParts): ErrorRequestHandler {
+  return async (error, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const known = publicError(error, log);
+    const html = request.accepts(['json', 'html']) === 'html';
+    if (!html) {
+      response
+        .status(known.status)
+        .set('cache-control', 'no-store')
+        .json({ error: known.error, error_description: known.description });
+      return;
+    }
+    const context = { acceptLanguage: request.get('accept-language') };
+    if (error instanceof errors.SessionNotFound) {
+      setRoute(response, 'stale');
+      const client = await rememberedClient(provider, provider.createContext(request, response)).catch(() => undefined);
+      const back = linkBack(client);
+      return sendPage(response, 'stale', { ...(await place({ ...context, client })), ...(back ? { back } : {}) }, 400);
+    }
+    // What shows the page may be what is broken: then it shows without the tenant's name.
+    const shown = await place(context).catch(() => context);
+    sendPage(response, 'error', { ...shown, error: known.error, description: known.description }, known.status);
+  };
+}
+
+function publicError(error: unknown, log: Log): { status: number; error: string; description: string } {
+  if (isStoreAway(error)) {
+    const { error_description } = new TemporarilyUnavailable(error);
+    log.warn({ error: describeError(error) }, 'a store is away');
+    return { status: 503, error: 'temporarily_unavailable', description: error_description ?? '' };
+  }
+  if (error instanceof ApiError)
+    return { status: error.status, error: String(error.body.error), description: error.message };
+  if (error instanceof ForeignForm)
+    return { status: 403, error: 'access_denied', description: 'this form belongs to another sign-in' };
+  if (error instanceof errors.OIDCProviderError && error.expose)
+    return { status: error.statusCode, error: error.error, description: error.error_description ?? error.message };
+  const status = Number((error as { status?: unknown }).status ?? 500);
+  if (status >= 400 && status < 500)
+    return { status, error: 'invalid_request', description: 'the request is malformed' };
+  log.error({ error: describeError(error) }, 'the gate failed to answer');
+  return { status: 500, error: 'server_error', description: 'something went wrong on our side' };
+}

@@ -1,0 +1,85 @@
+/**
+ * The grant an authorization request starts from: the session's, extended by what needs no question, because the client is of
+ * the first party or because the person allowed it before. Whatever is missing then makes the consent page.
+ */
+import type { Client, Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { grantLifetimeMargin, refreshLifetime } from '../clients/lifetimes.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import { audienceOf } from '../resources/audience.ts';
+import type { ResourceStore } from '../resources/store.ts';
+import { asking } from '../stores-away.ts';
+import type { Consent, ConsentStore } from './consents.ts';
+
+type StoredGrant = Grant & { exp?: number; jti?: string; openid?: unknown; resources?: unknown };
+
+export function makeLoadExistingGrant(stores: { resources: ResourceStore; consents: ConsentStore }) {
+  return async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
+    const { oidc } = ctx;
+    const client = oidc.client as Client & OwnMetadata;
+    const consented = (oidc.result as { consent?: { grantId?: string } } | undefined)?.consent?.grantId;
+    const grantId = consented ?? oidc.session!.grantIdFor(client.clientId);
+    let grant = grantId ? ((await oidc.provider.Grant.find(grantId)) as StoredGrant | undefined) : undefined;
+    // A grant that would die before the refresh tokens it gives is replaced (facts, section 4.4), one of another person too.
+    if (grant && (grant.accountId !== oidc.session!.accountId || isShortLived(grant, client))) grant = undefined;
+    if (consented) return grant;
+
+    const allowed = await withoutAsking(ctx, client, stores);
+    if (!grant && Object.keys(allowed).length === 0) return undefined;
+    grant ??= new oidc.provider.Grant({
+      client,
+      accountId: oidc.session!.accountId!,
+    } as never) as StoredGrant;
+    const before = JSON.stringify([grant.openid, grant.resources]);
+    addToGrant(grant, allowed);
+    if (!grant.jti || before !== JSON.stringify([grant.openid, grant.resources])) await grant.save();
+    return grant;
+  };
+}
+
+/** @param consent scopes by resource; '' for OpenID's */
+export function addToGrant(grant: Grant, consent: Consent): void {
+  for (const [resource, scopes] of Object.entries(consent)) {
+    if (scopes.length === 0) continue;
+    if (resource === '') grant.addOIDCScope(scopes.join(' '));
+    else grant.addResourceScope(resource, scopes.join(' '));
+  }
+}
+
+async function withoutAsking(
+  ctx: KoaContextWithOIDC,
+  client: Client & OwnMetadata,
+  stores: { resources: ResourceStore; consents: ConsentStore },
+): Promise<Consent> {
+  const requested = requestedScopes(ctx);
+  if (client.is_first_party && (await apisSkipConsent(ctx, stores.resources))) return requested;
+  const remembered = await stores.consents.find(ctx.oidc.session!.accountId!, client.clientId);
+  return Object.fromEntries(
+    Object.entries(requested)
+      .map(([resource, scopes]) => [resource, scopes.filter((scope) => remembered[resource]?.includes(scope))] as const)
+      .filter(([, scopes]) => scopes.length > 0),
+  );
+}
+
+/** What the request asks for, by resource. */
+function requestedScopes(ctx: KoaContextWithOIDC): Consent {
+  const { oidc } = ctx;
+  const requested: Consent = { '': [...oidc.requestParamOIDCScopes] };
+  for (const [resource, server] of Object.entries(oidc.resourceServers ?? {})) {
+    const available = new Set((server as { scope: string }).scope.split(' '));
+    requested[resource] = [...oidc.requestParamScopes].filter((scope) => available.has(scope));
+  }
+  return requested;
+}
+
+async function apisSkipConsent(ctx: KoaContextWithOIDC, resources: ResourceStore): Promise<boolean> {
+  for (const resource of Object.keys(ctx.oidc.resourceServers ?? {})) {
+    const api = await asking(resources.find(audienceOf(resource)));
+    if (!api?.skipConsent) return false;
+  }
+  return true;
+}
+
+function isShortLived(grant: StoredGrant, client: OwnMetadata): boolean {
+  const remaining = (grant.exp ?? 0) - Math.floor(Date.now() / 1000);
+  return remaining < refreshLifetime(client).absolute + grantLifetimeMargin / 8;
+}

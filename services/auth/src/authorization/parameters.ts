@@ -1,0 +1,116 @@
+/**
+ * Parameters of an authorization request beyond OpenID's. Each validator runs at the end of the library's own validation, on
+ * every request (PAR and device included), whether or not the parameter is there, and may change it.
+ */
+import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { audienceOf } from '../resources/audience.ts';
+import type { ResourceStore } from '../resources/store.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { asking } from '../stores-away.ts';
+import { loginByTicket, type TicketStore } from './login-ticket.ts';
+
+const extName = /^ext-[A-Za-z0-9_-]{1,28}$/;
+const extMax = 10;
+const extValueMax = 255;
+
+type Parameters = Record<string, unknown>;
+
+export function makeExtraParams(stores: {
+  resources: ResourceStore;
+  settings: SettingsStore;
+  connections: ConnectionStore;
+  tickets: TicketStore;
+}): Configuration['extraParams'] {
+  return {
+    audience: null,
+    organization: null,
+    screen_hint: null,
+    login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
+      loginByTicket(stores.tickets, ctx, ticket, client),
+
+    // Names a passwordless connection to start at once; ignored while identifier-first is off (spec, rule 4).
+    async connection(ctx: KoaContextWithOIDC, name: string | undefined) {
+      if (name === undefined) return;
+      const params = ctx.oidc.params as Parameters;
+      const { identifierFirst } = await asking(stores.settings.load());
+      const connection = identifierFirst ? await asking(stores.connections.find(name)) : undefined;
+      if (!connection || connection.strategy === 'auth0') params.connection = undefined;
+    },
+
+    // `ext-*` can have any name and the library wants each registered, so all of them travel as this one, which survives
+    // PAR, JAR, login and consent with the rest. Whatever a client sends under this name itself is dropped.
+    ext(ctx: KoaContextWithOIDC, packed: string | undefined) {
+      const params = ctx.oidc.params as Parameters;
+      const pushed = ctx.oidc.entities.PushedAuthorizationRequest ? parsePacked(packed) : {};
+      const given = { ...pushed, ...pickExt(sourceOf(ctx)) };
+      const kept = Object.entries(given).slice(0, extMax);
+      params.ext = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined;
+    },
+
+    // The library drops offline_access without prompt=consent; Auth0's SDKs never send that (contract section 4).
+    async offline(ctx: KoaContextWithOIDC, marker: string | undefined, client: Client) {
+      const params = ctx.oidc.params as Parameters;
+      const asked =
+        marker === '1' ||
+        String(sourceOf(ctx).scope ?? '')
+          .split(' ')
+          .includes('offline_access');
+      const codeFlow = params.response_type === undefined || String(params.response_type).includes('code');
+      const allowed =
+        asked &&
+        codeFlow &&
+        client.grantTypeAllowed('refresh_token') &&
+        (await apisAllowOffline(ctx, stores.resources));
+      const scopes = new Set(
+        String(params.scope ?? '')
+          .split(' ')
+          .filter(Boolean),
+      );
+      if (allowed) scopes.add('offline_access');
+      else scopes.delete('offline_access');
+      params.offline = allowed ? '1' : undefined;
+      params.scope = scopes.size > 0 ? [...scopes].join(' ') : undefined;
+    },
+  } as Configuration['extraParams'];
+}
+
+/** The request's `ext-*` parameters, as `transaction.params` of a page has them. */
+export function extParameters(params: Parameters | undefined): Record<string, string> {
+  return parsePacked(params?.ext);
+}
+
+async function apisAllowOffline(ctx: KoaContextWithOIDC, resources: ResourceStore): Promise<boolean> {
+  for (const indicator of Object.keys(ctx.oidc.resourceServers ?? {})) {
+    const api = await asking(resources.find(audienceOf(indicator)));
+    if (!api?.allowOfflineAccess) return false;
+  }
+  return true;
+}
+
+/** Where the parameters came from: a signed request object's claims stand for the request they are in. */
+function sourceOf(ctx: KoaContextWithOIDC): Parameters {
+  const claims = (ctx.state as { requestObject?: Parameters }).requestObject;
+  if (claims) return claims;
+  // What was pushed stands for the whole request (RFC 9126): nothing beside request_uri counts.
+  if (ctx.oidc.entities.PushedAuthorizationRequest) return {};
+  return (ctx.method === 'POST' ? (ctx.oidc.body as Parameters | undefined) : ctx.query) ?? {};
+}
+
+function pickExt(source: Parameters): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(source)) {
+    if (!extName.test(name) || typeof value !== 'string') continue;
+    if (value.length >= 1 && value.length <= extValueMax) picked[name] = value;
+  }
+  return picked;
+}
+
+function parsePacked(packed: unknown): Record<string, string> {
+  if (typeof packed !== 'string') return {};
+  try {
+    return pickExt(JSON.parse(packed) as Parameters);
+  } catch {
+    return {}; // not ours: a client sent a parameter of that name
+  }
+}

@@ -1,0 +1,39 @@
+/** Hears which table an administrator's write has changed, in whatever process it happened. */
+import { listen } from '@gatepost/runtime/notifications';
+
+/** Tables whose rows are cached; a trigger notifies of each. */
+export type CachedTable =
+  | 'clients'
+  | 'client_grants'
+  | 'resource_servers'
+  | 'connections'
+  | 'settings'
+  | 'page_templates'
+  | 'signing_keys';
+
+export type Changes = AsyncDisposable & {
+  /** Calls `forget` after each commit that changed one of the tables, and whenever a change may have been missed. */
+  subscribe(tables: CachedTable[], forget: () => void): void;
+  /** False while changes may be missed: nothing may be cached then. */
+  isConnected(): boolean;
+};
+
+export async function openChanges(databaseUrl: string): Promise<Changes> {
+  const subscriptions: { tables: Set<string>; forget: () => void }[] = [];
+  const notifications = await listen({
+    databaseUrl,
+    name: 'gatepost-auth-changes',
+    channel: 'auth_changed',
+    onNotification: (table) => {
+      for (const { tables, forget } of subscriptions) if (tables.has(table)) forget();
+    },
+    onGap: () => {
+      for (const { forget } of subscriptions) forget();
+    },
+  });
+  return {
+    subscribe: (tables, forget) => void subscriptions.push({ tables: new Set(tables), forget }),
+    isConnected: notifications.isConnected,
+    [Symbol.asyncDispose]: () => notifications[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,31 @@
+/** What our tokens say: ID token claims by scope, and what an access token carries beyond RFC 9068. */
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { OwnMetadata } from './clients/metadata.ts';
+
+export const claims: Configuration['claims'] = {
+  openid: ['sub', 'amr'],
+  profile: ['name', 'given_name', 'family_name', 'nickname', 'picture', 'updated_at'],
+  email: ['email', 'email_verified'],
+  phone: ['phone_number', 'phone_number_verified'],
+  address: ['address'],
+};
+
+/** The access token's claim that names its grant: how userinfo and introspection know of a revoked one. */
+export const grantClaim = 'gid';
+
+type Token = { kind: string; scopes?: Set<string>; grantId?: string; client?: OwnMetadata; clientId?: string };
+
+/**
+ * Contract section 4: `azp`, `first_party`, and for a person's token with `openid` among its scopes an `aud` array with the
+ * userinfo URL. A machine's `sub` is its client_id, which the library does by itself.
+ */
+export function makeJwtCustomizer(issuer: string) {
+  return async (_ctx: KoaContextWithOIDC, token: Token, jwt: { payload: Record<string, unknown> }): Promise<void> => {
+    const { payload } = jwt;
+    payload.azp = payload.client_id;
+    payload.first_party = token.client?.is_first_party ?? false;
+    if (token.kind !== 'AccessToken') return;
+    if (token.grantId) payload[grantClaim] = token.grantId;
+    if (token.scopes?.has('openid')) payload.aud = [payload.aud, `${issuer}userinfo`];
+  };
+}

@@ -1,0 +1,84 @@
+/** Our client record as the OpenID client metadata that oidc-provider works with, and back. */
+import type { ClientMetadata } from 'oidc-provider';
+import type { RegisteredClient } from './store.ts';
+
+/** Seconds, by Auth0's names; what is left out takes the gate's default. */
+export type RefreshTokenPolicy = {
+  rotation_type?: 'rotating' | 'non-rotating';
+  expiration_type?: 'expiring' | 'non-expiring';
+  token_lifetime?: number;
+  idle_token_lifetime?: number;
+  leeway?: number;
+};
+
+/** Beyond OpenID's registration metadata; oidc-provider hands these through untouched. */
+export type OwnMetadata = {
+  app_type: string;
+  is_first_party: boolean;
+  secret_hashes: string[];
+  web_origins: string[];
+  allowed_origins: string[];
+  allowed_logout_urls: string[];
+  refresh_token: RefreshTokenPolicy;
+  resource_server_identifier: string | null;
+  client_grants: { audience: string; scope: string[] }[];
+  client_metadata: Record<string, unknown>;
+};
+
+export const ownMetadataNames: (keyof OwnMetadata)[] = [
+  'app_type',
+  'is_first_party',
+  'secret_hashes',
+  'web_origins',
+  'allowed_origins',
+  'allowed_logout_urls',
+  'refresh_token',
+  'resource_server_identifier',
+  'client_grants',
+  'client_metadata',
+];
+
+/** Grant types that need somewhere to redirect to. */
+const redirecting = ['authorization_code', 'implicit'];
+
+export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMetadata {
+  const hasCallbacks = client.callbacks.length > 0;
+  return {
+    ...(client.oidcMetadata as object),
+    client_id: client.clientId,
+    client_name: client.name || client.clientId,
+    ...(client.logoUri ? { logo_uri: client.logoUri } : {}),
+    // oidc-provider asks for a secret wherever the method needs one; it compares through `secret_hashes` instead.
+    ...(client.secretHashes.length > 0 ? { client_secret: client.secretHashes[0]! } : {}),
+    application_type: client.appType === 'native' ? 'native' : 'web',
+    token_endpoint_auth_method: client.tokenEndpointAuthMethod as NonNullable<
+      ClientMetadata['token_endpoint_auth_method']
+    >,
+    redirect_uris: client.callbacks,
+    post_logout_redirect_uris: client.allowedLogoutUrls,
+    grant_types: client.grantTypes.filter((type) => hasCallbacks || !redirecting.includes(type)),
+    response_types: hasCallbacks ? responseTypes(client.grantTypes) : [],
+    ...(client.jwks ? { jwks: client.jwks as unknown as NonNullable<ClientMetadata['jwks']> } : {}),
+    app_type: client.appType,
+    is_first_party: client.isFirstParty,
+    secret_hashes: client.secretHashes,
+    web_origins: client.webOrigins,
+    allowed_origins: client.allowedOrigins,
+    allowed_logout_urls: client.allowedLogoutUrls,
+    refresh_token: (client.refreshToken ?? {}) as RefreshTokenPolicy,
+    resource_server_identifier: client.resourceServerIdentifier,
+    client_grants: client.grants.map(({ audience, scope }) => ({ audience, scope })),
+    client_metadata: client.clientMetadata as Record<string, unknown>,
+  };
+}
+
+/** The response types that the grant types stand for. */
+function responseTypes(grantTypes: string[]): NonNullable<ClientMetadata['response_types']> {
+  const code = grantTypes.includes('authorization_code');
+  const implicit = grantTypes.includes('implicit');
+  return [
+    ...(code ? ['code'] : []),
+    ...(implicit ? ['token', 'id_token', 'id_token token'] : []),
+    ...(code && implicit ? ['code id_token', 'code token', 'code id_token token'] : []),
+  ] as NonNullable<ClientMetadata['response_types']>;
+}

@@ -1,0 +1,62 @@
+/**
+ * Dynamic registration (RFC 7591): what somebody with an initial access token may make of a client. Never what only an
+ * administrator gives: the first party's privileges, grants without a person's consent, origins, APIs.
+ */
+import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { Prisma } from '../database.ts';
+import { hashSecret } from './secret.ts';
+
+const openGrantTypes = [
+  'authorization_code',
+  'implicit',
+  'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
+];
+
+/** Refuses our own metadata in a registration; a client of ours has it from its record. `extraClientMetadata.validator`. */
+export function refuseOwnMetadata(ctx: KoaContextWithOIDC | undefined, name: string, value: unknown): void {
+  if (value !== undefined && ctx?.oidc?.route === 'registration')
+    throw new errors.InvalidClientMetadata(`${name} cannot be registered`);
+}
+
+// These have columns of their own, or follow from them.
+const columns = new Set([
+  'client_id',
+  'client_id_issued_at',
+  'client_name',
+  'client_secret',
+  'client_secret_expires_at',
+  'application_type',
+  'grant_types',
+  'jwks',
+  'logo_uri',
+  'post_logout_redirect_uris',
+  'redirect_uris',
+  'response_types',
+  'token_endpoint_auth_method',
+]);
+
+/** The record of a client that registered itself. @throws InvalidClientMetadata for a grant type it may not give itself. */
+export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateInput {
+  const grantTypes = metadata.grant_types ?? ['authorization_code'];
+  const refused = grantTypes.find((type) => !openGrantTypes.includes(type));
+  if (refused) throw new errors.InvalidClientMetadata(`grant_types must not include ${refused}`);
+  const fetched = ['jwks_uri', 'sector_identifier_uri'].find((name) => metadata[name] !== undefined);
+  if (fetched) throw new errors.InvalidClientMetadata(`${fetched} is not supported: nothing is fetched for a client`);
+  const { token_endpoint_auth_method: authMethod = 'client_secret_basic' } = metadata;
+  const rest = Object.entries(metadata).filter(([name, value]) => !columns.has(name) && value !== undefined);
+  return {
+    clientId: metadata.client_id,
+    name: metadata.client_name ?? '',
+    logoUri: metadata.logo_uri ?? null,
+    appType: metadata.application_type === 'native' ? 'native' : authMethod === 'none' ? 'spa' : 'regular_web',
+    isFirstParty: false,
+    secretHashes: metadata.client_secret ? [hashSecret(metadata.client_secret)] : [],
+    callbacks: [...(metadata.redirect_uris ?? [])],
+    allowedLogoutUrls: [...(metadata.post_logout_redirect_uris ?? [])],
+    grantTypes: [...grantTypes],
+    tokenEndpointAuthMethod: authMethod,
+    jwks: (metadata.jwks as unknown as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
+    oidcMetadata: Object.fromEntries(rest) as Prisma.InputJsonObject,
+  };
+}

@@ -1,0 +1,73 @@
+/** Clients and what APIs they may ask for by themselves (client grants). */
+import { randomBytes } from 'node:crypto';
+import { makeCache } from '../cache.ts';
+import type { Changes } from '../changes.ts';
+import { type Database, Prisma } from '../database.ts';
+import type { ClientGrantModel, ClientModel } from '../generated/models.ts';
+
+export type RegisteredClient = ClientModel & { grants: ClientGrantModel[] };
+
+export type ClientStore = {
+  /** Cached; a change in any process is heard of. */
+  find(clientId: string): Promise<RegisteredClient | undefined>;
+  create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
+  update(clientId: string, change: Prisma.ClientUpdateInput): Promise<RegisteredClient>;
+  remove(clientId: string): Promise<void>;
+  /** Gives the client this grant for the audience, or changes its scopes. */
+  grant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel>;
+  /** Undefined when the client has a grant for the audience already, or is gone. */
+  addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
+  removeGrants(which: { id: string } | { audience: string }): Promise<void>;
+};
+
+const cachedClients = 2_000;
+
+export function makeClientStore(db: Database, changes: Changes): ClientStore {
+  const cache = makeCache<RegisteredClient | undefined>({
+    changes,
+    tables: ['clients', 'client_grants'],
+    max: cachedClients,
+    load: async (clientId) =>
+      (await db.client.findUnique({ where: { clientId }, include: { grants: true } })) ?? undefined,
+  });
+  const written = <T>(value: T): T => {
+    cache.clear();
+    return value;
+  };
+
+  return {
+    find: (clientId) => cache.get(clientId),
+    create: async (data) => written(await db.client.create({ data, include: { grants: true } })),
+    update: async (clientId, data) =>
+      written(await db.client.update({ where: { clientId }, data, include: { grants: true } })),
+    remove: async (clientId) => {
+      await db.client.delete({ where: { clientId } });
+      written(undefined);
+    },
+    grant: async (clientId, audience, scope) =>
+      written(
+        await db.clientGrant.upsert({
+          where: { clientId_audience: { clientId, audience } },
+          create: { id: newGrantId(), clientId, audience, scope },
+          update: { scope },
+        }),
+      ),
+    async addGrant(clientId, audience, scope) {
+      try {
+        return written(await db.clientGrant.create({ data: { id: newGrantId(), clientId, audience, scope } }));
+      } catch (error) {
+        // Unique constraint, foreign key.
+        if (error instanceof Prisma.PrismaClientKnownRequestError && /^P200[23]$/.test(error.code)) return undefined;
+        throw error;
+      }
+    },
+    removeGrants: async (where) => {
+      await db.clientGrant.deleteMany({ where });
+      written(undefined);
+    },
+  };
+}
+
+function newGrantId(): string {
+  return `cgr_${randomBytes(12).toString('base64url')}`;
+}

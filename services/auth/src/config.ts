@@ -1,0 +1,78 @@
+/** Everything the gate reads from its environment. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  cidrList,
+  commonVariables,
+  existingFile,
+  integer,
+  issuerUrl,
+  port,
+  secretsKeyVariable,
+  text,
+  url,
+  z,
+} from '@gatepost/runtime/env';
+
+/** Where messages go that no server is configured for. */
+export const outboxFolder = resolve(process.env.GATEPOST_HOME ?? '../../.gatepost', 'outbox');
+
+const postgresUrl = url(['postgres:', 'postgresql:']);
+
+export const variables = z.object({
+  ...commonVariables,
+  DATABASE_URL: postgresUrl.optional().meta({ description: 'PostgreSQL of both sides' }),
+  AUTH_DATABASE_URL: postgresUrl
+    .optional()
+    .meta({ description: 'PostgreSQL of the gate, instead of `DATABASE_URL`; it owns schema `auth`' }),
+  REDIS_URL: url(['redis:', 'rediss:']).meta({ description: 'Redis: sessions and short-lived artefacts of grants' }),
+  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+  AMQP_URL: url(['amqp:', 'amqps:'])
+    .optional()
+    .meta({ description: 'RabbitMQ; the gate uses it only with `EVENTS_ACCOUNT`' }),
+  ISSUER: issuerUrl
+    .refine((value) => new URL(value).pathname === '/', { message: 'must have no path but the slash' })
+    .default('http://localhost:4400/')
+    .meta({ description: 'issuer and base URL of the gate, with its trailing slash' }),
+  AUTH_PORT: port.default(4400).meta({ description: 'port of the gate' }),
+  AUTH_OPS_PORT: port.default(4401).meta({ description: 'ops port of the gate: `/metrics`, `/livez`, `/readyz`' }),
+  SEED_FILE: existingFile
+    .optional()
+    .meta({ description: 'YAML file with clients, users and APIs, applied at each start; never deletes' }),
+  SECRETS_KEY: secretsKeyVariable,
+  MAIL_URL: url(['smtp:', 'smtps:', 'file:'])
+    .default(pathToFileURL(`${outboxFolder}/`).href)
+    .meta({
+      description: 'where mail and text messages go: an SMTP URL, or a `file:` URL of an outbox folder',
+      shownDefault: 'the folder `.gatepost/outbox/`',
+    }),
+  MAIL_FROM: text.default('Gatepost <no-reply@localhost>').meta({ description: 'sender of the mail' }),
+  EVENTS_ACCOUNT: text
+    .optional()
+    .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; none by default: off' }),
+  GRANT_PLUGINS: z
+    .string()
+    .transform((value) =>
+      value
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .default([])
+    .meta({ description: 'modules that add grant types: comma-separated package names or file paths' }),
+  KEY_ROTATION_DAYS: integer(1, 3_650)
+    .default(90)
+    .meta({ description: 'age at which signing keys are replaced', unit: 'days' }),
+  TRUSTED_PROXIES: cidrList.default([]).meta({
+    description: 'CIDRs of reverse proxies whose `X-Forwarded-For` names the client; nobody else is believed',
+  }),
+});
+
+export type Env = z.infer<typeof variables>;
+
+/** @throws when neither of the two database variables is set. */
+export function databaseUrlOf(env: Env): string {
+  const databaseUrl = env.AUTH_DATABASE_URL ?? env.DATABASE_URL;
+  if (!databaseUrl) throw new Error('neither AUTH_DATABASE_URL nor DATABASE_URL is set');
+  return databaseUrl;
+}

@@ -1,0 +1,119 @@
+/** Auth0's database connection API: sign-up, and the mail for a new password. */
+import type { Router } from 'express';
+import type { Provider } from 'oidc-provider';
+import { isEmail } from '../accounts/identifier.ts';
+import type { SendPasswordMail } from '../accounts/password-mail.ts';
+import type { Rate } from '../accounts/rate.ts';
+import type { SignUp } from '../accounts/signup.ts';
+import type { GateEvents } from '../events.ts';
+import { ApiError } from '../http/api-error.ts';
+import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
+import { addressOf } from '../http/head.ts';
+import { linkBack } from '../interaction/way-back.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import { asking } from '../stores-away.ts';
+
+export type DatabaseConnectionParts = {
+  provider: Provider;
+  connections: ConnectionStore;
+  signUp: SignUp;
+  sendPasswordMail: SendPasswordMail;
+  rate: Rate;
+  events: GateEvents;
+};
+
+/** Contract section 4: not limited below 30 a minute from one address. */
+const signupsPerMinute = 60;
+
+export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Router {
+  return makeApiRouter(parts.provider, {
+    '/dbconnections/signup': signup(parts),
+    '/dbconnections/change_password': changePassword(parts),
+  });
+}
+
+function signup(parts: DatabaseConnectionParts): ApiHandler {
+  return async ({ fields, client, request, response }) => {
+    const connection = await databaseOf(parts, fields);
+    if (!(await parts.rate.take('signups', addressOf(request), signupsPerMinute, 60)))
+      throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again in a minute');
+    const result = await parts.signUp({
+      connection,
+      email: fields.email,
+      password: fields.password,
+      profile: profileOf(fields),
+    });
+    if (result.kind === 'refused') throw refusal(result.problem);
+    const { account } = result;
+    parts.events.signedUp(account, client.clientId);
+    response.json({
+      _id: account.userId.split('|')[1],
+      email: account.email,
+      email_verified: account.emailVerified,
+      ...(account.username ? { username: account.username } : {}),
+      ...(account.name ? { name: account.name } : {}),
+      ...(account.nickname ? { nickname: account.nickname } : {}),
+      ...(fields.user_metadata ? { user_metadata: account.userMetadata } : {}),
+    });
+  };
+}
+
+/** The same sentence for everybody. */
+function changePassword(parts: DatabaseConnectionParts): ApiHandler {
+  return async ({ fields, client, response }) => {
+    const connection = await databaseOf(parts, fields);
+    const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
+    if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
+    await parts.sendPasswordMail({ connection, email, back: linkBack(client) });
+    response.type('text/plain').send("We've just sent you an email to reset your password.");
+  };
+}
+
+async function databaseOf(parts: DatabaseConnectionParts, fields: Record<string, unknown>): Promise<string> {
+  const name = textField(fields, 'connection');
+  const connection = await asking(name ? parts.connections.find(name) : parts.connections.database());
+  if (connection?.strategy !== 'auth0') throw new ApiError(400, 'invalid_request', 'missing or unknown connection');
+  return connection.name;
+}
+
+function profileOf(fields: Record<string, unknown>) {
+  const username = textField(fields, 'username')?.trim().toLowerCase();
+  const { user_metadata: userMetadata } = fields;
+  const profile = {
+    username,
+    name: textField(fields, 'name'),
+    givenName: textField(fields, 'given_name'),
+    familyName: textField(fields, 'family_name'),
+    nickname: textField(fields, 'nickname'),
+    picture: textField(fields, 'picture'),
+    ...(isPlainObject(userMetadata) ? { userMetadata } : {}),
+  };
+  return Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== undefined));
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Auth0's names for what is wrong; auth0-js reads `code`, `description`, `name` and `policy`. */
+function refusal(problem: string): ApiError {
+  switch (problem) {
+    case 'email_invalid':
+      return signupError(400, 'invalid_request', 'Error', 'missing or malformed email');
+    case 'password_too_short':
+      return signupError(400, 'invalid_password', 'PasswordStrengthError', 'Password is too weak', {
+        policy: '* At least 8 characters in length',
+      });
+    case 'password_too_common':
+      return signupError(400, 'invalid_password', 'PasswordDictionaryError', 'Password is too common');
+    case 'busy':
+      return new ApiError(503, 'temporarily_unavailable', 'try again in a moment');
+    default:
+      // Says neither that the address is taken nor that sign-up is closed.
+      return signupError(400, 'invalid_signup', 'BadRequestError', 'Invalid sign up');
+  }
+}
+
+function signupError(status: number, code: string, name: string, description: string, more = {}): ApiError {
+  return new ApiError(status, code, description, { name, code, description, statusCode: status, ...more });
+}

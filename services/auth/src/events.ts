@@ -1,0 +1,193 @@
+/**
+ * What is said about the gate's work, where the work ends: one log line, the counters of contract section 8, the audit log, and
+ * (with EVENTS_ACCOUNT) an event for RabbitMQ.
+ */
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describeError, type Log } from '@gatepost/runtime/log';
+import { Counter, httpDuration, type Registry } from '@gatepost/runtime/metrics';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Audit } from './audit.ts';
+import type { EventSink } from './event-sink.ts';
+import type { AccountModel } from './generated/models.ts';
+import { addressOf } from './http/head.ts';
+import { routeOf, setRoute } from './http/route.ts';
+import type { Interaction } from './interaction/interaction.ts';
+import { isStoreAway } from './stores-away.ts';
+
+export type GateEvents = {
+  loggedIn(account: AccountModel, clientId: string, ip: string, amr: string[]): void;
+  loginFailed(
+    where: Pick<Interaction, 'address'> & { client: { clientId: string } },
+    reason: 'wrong_password' | 'wrong_code' | 'code_expired' | 'too_many_attempts',
+  ): void;
+  signedUp(account: AccountModel, clientId: string): void;
+  consentGranted(userId: string, clientId: string, scopes: string[]): void;
+  passwordChanged(userId: string, ip: string): void;
+  tokenRevoked(clientId: string, userId: string | undefined): void;
+  clientCreated(clientId: string, by?: string): void;
+  clientUpdated(clientId: string, by?: string): void;
+};
+
+export function makeEvents(parts: {
+  audit: Audit;
+  sink: EventSink;
+  log: Log;
+  noteLogin: (userId: string, ip: string) => Promise<void>;
+}): GateEvents {
+  const { audit, sink, log } = parts;
+  return {
+    loggedIn(account, clientId, ip, amr) {
+      audit.add({ type: 's', clientId, userId: account.userId, ip, details: { amr } });
+      sink.publish('user_logged_in', { user_id: account.userId, client_id: clientId, amr });
+      log.info({ 'client.id': clientId, amr }, 'somebody logged in');
+      parts
+        .noteLogin(account.userId, ip)
+        .catch((error) => log.warn({ error: describeError(error) }, 'a login was not noted'));
+    },
+    loginFailed({ client, address }, reason) {
+      audit.add({
+        type: reason === 'too_many_attempts' ? 'limit_wc' : 'fp',
+        clientId: client.clientId,
+        ip: address,
+        details: { reason },
+      });
+      sink.publish('login_failed', { client_id: client.clientId, reason });
+      log.info({ 'client.id': client.clientId, reason }, 'a login failed');
+    },
+    signedUp(account, clientId) {
+      audit.add({ type: 'ss', clientId, userId: account.userId });
+      sink.publish('user_signed_up', { user_id: account.userId, client_id: clientId, connection: account.connection });
+      log.info({ 'client.id': clientId }, 'somebody signed up');
+    },
+    consentGranted(userId, clientId, scopes) {
+      audit.add({ type: 'consent_granted', clientId, userId, details: { scopes } });
+      sink.publish('consent_granted', { user_id: userId, client_id: clientId, scopes });
+    },
+    passwordChanged(userId, ip) {
+      audit.add({ type: 'scp', userId, ip });
+      log.info('a password was changed');
+    },
+    tokenRevoked(clientId, userId) {
+      audit.add({ type: 'srrt', clientId, userId });
+      sink.publish('token_revoked', { client_id: clientId, user_id: userId ?? null });
+    },
+    clientCreated(clientId, by) {
+      audit.add({ type: 'sapi', clientId, details: { operation: 'create client', by: by ?? null } });
+      sink.publish('client_created', { client_id: clientId });
+    },
+    clientUpdated(clientId, by) {
+      audit.add({ type: 'sapi', clientId, details: { operation: 'update client', by: by ?? null } });
+      sink.publish('client_updated', { client_id: clientId });
+    },
+  };
+}
+
+/** Observes a request from its head to the end of its response. The path and its query are never logged: they hold codes. */
+export function makeRequestObserver(log: Log, registry: Registry) {
+  const duration = httpDuration(registry);
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const startedAt = performance.now();
+    response.once('close', () => {
+      const route = routeOf(response);
+      const status = response.writableFinished ? response.statusCode : 499;
+      const seconds = (performance.now() - startedAt) / 1000;
+      const method = request.method ?? '';
+      duration.observe({ method, route, status }, seconds);
+      const line = {
+        'http.method': method,
+        'http.route': route,
+        'http.status': status,
+        duration_ms: round(seconds * 1000),
+      };
+      if (status >= 500) log.error(line, 'request failed');
+      else log.debug(line, 'request answered');
+    });
+  };
+}
+
+/** Auth0's log types of what a token was given for; others read `se`. */
+const exchangeTypes: Record<string, string> = {
+  client_credentials: 'seccft',
+  authorization_code: 'seacft',
+  refresh_token: 'sertft',
+  password: 'sepft',
+  'http://auth0.com/oauth/grant-type/password-realm': 'sepft',
+  'http://auth0.com/oauth/grant-type/passwordless/otp': 'seoobft',
+  'urn:ietf:params:oauth:grant-type:device_code': 'sede',
+};
+
+/**
+ * Counts tokens and interactions and reports what went wrong inside the provider. Listeners never throw: the library calls them
+ * before it answers, and would turn a good response into a 500.
+ */
+export function observeProvider(
+  provider: Provider,
+  parts: { log: Log; registry: Registry; audit: Audit; events: GateEvents },
+): void {
+  const { log, registry, audit } = parts;
+  const tokens = new Counter({
+    name: 'auth_tokens_issued_total',
+    help: 'Token responses by grant type',
+    labelNames: ['grant_type'],
+    registers: [registry],
+  });
+  const interactions = new Counter({
+    name: 'auth_interactions_total',
+    help: 'Pages people were sent to (started), and came back from (ended)',
+    labelNames: ['prompt', 'result'],
+    registers: [registry],
+  });
+  provider.use(async (ctx, next) => {
+    await next();
+    const route = (ctx as KoaContextWithOIDC).oidc?.route;
+    if (route) setRoute(ctx.res, route);
+  });
+  provider.on('interaction.started', (_ctx, prompt) => interactions.inc({ prompt: prompt.name, result: 'started' }));
+  provider.on('interaction.ended', (ctx) => {
+    const interaction = ctx.oidc.entities.Interaction as
+      | { prompt?: { name: string }; result?: { error?: string } }
+      | undefined;
+    const result = interaction?.result?.error ? 'refused' : 'completed';
+    interactions.inc({ prompt: interaction?.prompt?.name ?? 'unknown', result });
+  });
+  provider.on('grant.success', (ctx) => {
+    const grantType = String(ctx.oidc.params?.grant_type);
+    const clientId = ctx.oidc.client?.clientId;
+    tokens.inc({ grant_type: grantType });
+    const userId = ctx.oidc.account?.accountId;
+    audit.add({ type: exchangeTypes[grantType] ?? 'se', clientId, userId, ip: addressOf(ctx.req) });
+    log.debug({ 'client.id': clientId, grant_type: grantType }, 'tokens issued');
+  });
+  provider.on('authorization.success', (ctx, out) => {
+    if ((out as { access_token?: unknown } | undefined)?.access_token) tokens.inc({ grant_type: 'implicit' });
+    void ctx;
+  });
+  provider.on('grant.error', (ctx, error) => {
+    const clientId = ctx.oidc.client?.clientId;
+    log.info({ 'client.id': clientId, error_code: error.message, detail: detailOf(error) }, 'tokens refused');
+  });
+  provider.on('grant.revoked', (ctx) => {
+    const clientId = ctx.oidc.client?.clientId;
+    if (clientId) parts.events.tokenRevoked(clientId, ctx.oidc.account?.accountId);
+  });
+  provider.on('backchannel.error', (_ctx, error, client) =>
+    log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),
+  );
+  // Koa reports here what escaped the library's own error handling.
+  (provider as unknown as EventEmitter).on('error', (error: Error) =>
+    log.error({ error: describeError(error) }, 'the provider failed'),
+  );
+  provider.on('server_error', (_ctx, error) => {
+    if (isStoreAway(error)) log.warn({ error: describeError(error) }, 'a store is away');
+    else log.error({ error: describeError(error) }, 'the gate failed to answer');
+  });
+}
+
+function detailOf(error: Error): unknown {
+  return (error as { error_detail?: unknown }).error_detail;
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

@@ -1,0 +1,232 @@
+/** The parts list of the gate: everything that is opened, in order, each closed again by the stack. */
+
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { Log } from '@gatepost/runtime/log';
+import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
+import { openOps } from '@gatepost/runtime/ops';
+import type { Start } from '@gatepost/runtime/run';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { makeAuthenticate } from './accounts/authenticate.ts';
+import { makeChangePasswordRoutes } from './accounts/change-password.ts';
+import { makeEndAccess } from './accounts/end-access.ts';
+import { makeLockout } from './accounts/lockout.ts';
+import { makeOneTimeCodes } from './accounts/one-time-code.ts';
+import { makeSendPasswordMail } from './accounts/password-mail.ts';
+import { makePasswordTickets } from './accounts/password-ticket.ts';
+import { makeRate } from './accounts/rate.ts';
+import { makeSignUp } from './accounts/signup.ts';
+import { makeAccountStore } from './accounts/store.ts';
+import { makeAdapterFactory } from './adapter/adapter.ts';
+import { makeApp, makeServer } from './app.ts';
+import { openAudit } from './audit.ts';
+import { makeConsentStore } from './authorization/consents.ts';
+import { makeTicketStore } from './authorization/login-ticket.ts';
+import { openChanges } from './changes.ts';
+import { makeClientStore } from './clients/store.ts';
+import { databaseUrlOf, type Env, outboxFolder } from './config.ts';
+import { openDatabase } from './database.ts';
+import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
+import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
+import { makeEvents, makeRequestObserver, observeProvider } from './events.ts';
+import { loadGrantPlugins, registerGrants } from './grants/index.ts';
+import { makeCsrf } from './interaction/csrf.ts';
+import { makePlaceMaker } from './interaction/place.ts';
+import { makeInteractionRoutes } from './interaction/routes.ts';
+import { deriveKey } from './keys/derived.ts';
+import { keepKeysCurrent } from './keys/keep-current.ts';
+import { ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
+import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
+import { openPostBox } from './mail/post-box.ts';
+import { makeManagement } from './management/management.ts';
+import { migrateAuth } from './migrations.ts';
+import { makeOpenAccount } from './passwordless/account.ts';
+import { makePasswordlessRoutes } from './passwordless/routes.ts';
+import { makeSendCode } from './passwordless/send-code.ts';
+import { makeProvider } from './provider.ts';
+import { makeProviderPages } from './provider-pages.ts';
+import { startPurge } from './purge.ts';
+import { openRedis } from './redis.ts';
+import { managementApi } from './resources/management-api.ts';
+import { makeResourceStore } from './resources/store.ts';
+import { applySeed, readSeed } from './seed.ts';
+import { makeConnectionStore } from './settings/connections.ts';
+import { makeSettingsStore } from './settings/store.ts';
+import { makeTemplateStore } from './settings/templates.ts';
+import { shareSuccessors } from './tokens/refresh.ts';
+import { findStructuredTokens, makeRevokedTokens } from './tokens/structured.ts';
+
+/** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
+async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
+  if (!env.EVENTS_ACCOUNT) return noEvents;
+  if (!env.AMQP_URL) throw new Error('EVENTS_ACCOUNT is set, but AMQP_URL is not');
+  return openEventSink({ amqpUrl: env.AMQP_URL, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
+}
+
+function postBoxOptions(env: Env) {
+  const isFolder = env.MAIL_URL.startsWith('file:');
+  return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
+}
+
+export type Gate = { port: number; opsPort: number };
+
+export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> {
+  const databaseUrl = databaseUrlOf(env);
+  const issuer = env.ISSUER;
+  const seal = makeSeal(env.SECRETS_KEY);
+  const registry = openMetrics();
+  // Before anything is opened: a bad seed file should cost nothing.
+  const seed = env.SEED_FILE ? await readSeed(env.SEED_FILE) : undefined;
+
+  const { applied } = await migrateAuth(databaseUrl);
+  if (applied.length > 0) log.info({ applied }, 'migrated');
+  const { pool, db } = stack.use(openDatabase(databaseUrl, log));
+  const redis = stack.adopt(await openRedis(env.REDIS_URL, log), (opened) => void opened.disconnect());
+  const changes = stack.use(await openChanges(databaseUrl));
+  await ensureSigningKeys(pool, seal);
+  if (seed) await applySeed(db, seed);
+
+  const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
+  const audit = stack.use(openAudit(pool, log));
+  const sink = stack.use(await openSink(env, log, registry));
+  const postBox = stack.adopt(openPostBox(postBoxOptions(env)), (opened) => opened.close());
+
+  const clients = makeClientStore(db, changes);
+  const resources = makeResourceStore(db, changes, managementApi(issuer));
+  const settings = makeSettingsStore(db, changes);
+  const connections = makeConnectionStore(db, changes);
+  const templates = makeTemplateStore(db, changes);
+  const accounts = makeAccountStore(db);
+  const consents = makeConsentStore(pool);
+  const tickets = makeTicketStore(redis, prefix);
+  const rate = makeRate(redis, prefix);
+  const codes = makeOneTimeCodes(redis, prefix, deriveKey(env.SECRETS_KEY, 'one-time codes'));
+  const place = makePlaceMaker({ settings, templates, log });
+  const events = makeEvents({ audit, sink, log, noteLogin: accounts.noteLogin });
+  const provider = makeProvider({
+    issuer,
+    adapter: makeAdapterFactory({ pool, redis, redisPrefix: prefix, clients }),
+    signingKeys: await loadSigningKeys(db, seal),
+    cookieKey: deriveKey(env.SECRETS_KEY, 'cookies'),
+    dpopNonceSecret: deriveKey(env.SECRETS_KEY, 'dpop nonces'),
+    accounts,
+    consents,
+    connections,
+    resources,
+    settings,
+    tickets,
+    pages: makeProviderPages(place),
+  });
+  shareSuccessors(provider, deriveKey(env.SECRETS_KEY, 'refresh tokens'));
+  findStructuredTokens(provider, issuer, makeRevokedTokens(redis, prefix));
+  observeProvider(provider, { log, registry, audit, events });
+
+  const authenticate = makeAuthenticate(accounts, makeLockout(redis, prefix));
+  const passwordTickets = makePasswordTickets(redis, prefix);
+  const sendPasswordMail = makeSendPasswordMail({
+    issuer,
+    accounts,
+    tickets: passwordTickets,
+    rate,
+    settings,
+    postBox,
+    log,
+  });
+  const sendCode = makeSendCode({ accounts, codes, rate, settings, postBox, log });
+  const openAccount = makeOpenAccount(accounts, settings);
+  registerGrants({
+    provider,
+    redis,
+    prefix,
+    authenticate,
+    codes,
+    openAccount,
+    accounts,
+    connections,
+    resources,
+    events,
+    plugins: await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer }),
+  });
+  const csrf = makeCsrf(deriveKey(env.SECRETS_KEY, 'csrf'));
+  const signUp = makeSignUp(accounts, settings);
+  const interactions = makeInteractionRoutes({
+    provider,
+    accounts,
+    authenticate,
+    codes,
+    sendCode,
+    openAccount,
+    signUp,
+    sendPasswordMail,
+    consents,
+    connections,
+    resources,
+    settings,
+    rate,
+    csrf,
+    place,
+    events,
+    log,
+  });
+
+  const management = makeManagement({
+    issuer,
+    provider,
+    db,
+    pool,
+    seal,
+    changes,
+    clients,
+    resources,
+    settings,
+    accounts,
+    connections,
+    templates,
+    events,
+    audit,
+    log,
+  });
+
+  const routers = [
+    interactions,
+    management,
+    makePasswordlessRoutes({ provider, connections, codes, sendCode, openAccount, tickets, events }),
+    makeDatabaseConnectionRoutes({ provider, connections, signUp, sendPasswordMail, rate, events }),
+    makeChangePasswordRoutes({
+      accounts,
+      tickets: passwordTickets,
+      endAccess: makeEndAccess(pool),
+      csrf,
+      place,
+      events,
+    }),
+    makeV2LogoutRoutes({ provider, place, secure: issuer.startsWith('https:') }),
+  ];
+  stack.use(keepKeysCurrent({ provider, pool, db, seal, changes, rotateAfterDays: env.KEY_ROTATION_DAYS, log }));
+  stack.use(startPurge(pool, log, registry));
+
+  const server = makeServer(
+    makeApp({ provider, place, routers, log }),
+    { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES },
+    makeRequestObserver(log, registry),
+  );
+  server.listen(env.AUTH_PORT, env.HOST);
+  await once(server, 'listening');
+  stack.defer(async () => {
+    server.closeIdleConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const ops = stack.use(
+    await openOps({
+      host: env.HOST,
+      port: env.AUTH_OPS_PORT,
+      registry,
+      ready: {
+        postgresql: () => pool.query('SELECT 1'),
+        redis: () => redis.ping(),
+      },
+    }),
+  );
+  return { port: (server.address() as AddressInfo).port, opsPort: ops.port };
+}

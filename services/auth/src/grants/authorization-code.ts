@@ -1,0 +1,24 @@
+/** oidc-provider's own grant, and one rule more: a try with a wrong redirect URI or verifier spends the code (contract section 4). */
+import { errors, type Provider } from 'oidc-provider';
+import { aroundGrant } from '../provider-seam.ts';
+
+export function registerAuthorizationCode(provider: Provider): void {
+  aroundGrant(provider, 'authorization_code', [], async (ctx, handle) => {
+    try {
+      await handle();
+    } catch (error) {
+      if (error instanceof errors.InvalidGrant) {
+        const { code } = ctx.oidc.params as { code?: string };
+        const found = await provider.AuthorizationCode.find(String(code), { ignoreExpiration: true });
+        // Only its own client can spend it: another one's guess must not.
+        if (found && found.clientId === ctx.oidc.client?.clientId) await found.consume().catch(ignoreSpent);
+      }
+      throw error;
+    }
+  });
+}
+
+/** Somebody else was faster; spent is what it should be. */
+function ignoreSpent(error: unknown): void {
+  if (!(error instanceof errors.InvalidGrant)) throw error;
+}

@@ -1,0 +1,35 @@
+/** oidc-provider's own grant, with the polling rules of RFC 8628 section 3.5 that it leaves out. */
+import type { Redis } from 'ioredis';
+import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
+import { hashId } from '../adapter/hashed.ts';
+import { aroundGrant } from '../provider-seam.ts';
+import { asking } from '../stores-away.ts';
+
+const intervalSeconds = 5;
+/** A clock a little fast is forgiven. */
+const toleranceMs = 500;
+
+export function registerDeviceCode(provider: Provider, redis: Redis, prefix: string): void {
+  aroundGrant(
+    provider,
+    'urn:ietf:params:oauth:grant-type:device_code',
+    ['audience', 'resource'],
+    async (ctx, handle) => {
+      try {
+        await handle();
+      } catch (error) {
+        // Only waiting is bounded: an answer that is there goes out at once.
+        if (!(error instanceof errors.AuthorizationPending)) throw error;
+        const key = `${prefix}device-poll:${hashId(String((ctx.oidc.params as { device_code?: string }).device_code))}`;
+        const first = await asking(redis.set(key, '1', 'PX', intervalSeconds * 1000 - toleranceMs, 'NX'));
+        throw first === null ? new errors.SlowDown('polling faster than the interval') : error;
+      }
+    },
+  );
+  provider.use(async (ctx, next) => {
+    await next();
+    const body = ctx.body as { device_code?: string; interval?: number } | undefined;
+    if ((ctx as KoaContextWithOIDC).oidc?.route === 'device_authorization' && body?.device_code)
+      body.interval = intervalSeconds;
+  });
+}

@@ -1,0 +1,74 @@
+/** Every grant type beyond those that oidc-provider serves unchanged; one file each. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Redis } from 'ioredis';
+import type { Provider } from 'oidc-provider';
+import type { Authenticate } from '../accounts/authenticate.ts';
+import type { OneTimeCodes } from '../accounts/one-time-code.ts';
+import type { AccountStore } from '../accounts/store.ts';
+import type { GateEvents } from '../events.ts';
+import type { OpenAccount } from '../passwordless/account.ts';
+import type { ResourceStore } from '../resources/store.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import { registerAuthorizationCode } from './authorization-code.ts';
+import { registerClientCredentials } from './client-credentials.ts';
+import { registerDeviceCode } from './device-code.ts';
+import { passwordGrants } from './password.ts';
+import { passwordlessOtp } from './passwordless-otp.ts';
+import { registerPersonGrant } from './person.ts';
+import type { GrantPlugin, GrantPluginModule } from './plugin.ts';
+import { registerRefreshToken } from './refresh-token.ts';
+import { registerTokenExchange } from './token-exchange.ts';
+
+export type GrantParts = {
+  provider: Provider;
+  redis: Redis;
+  prefix: string;
+  authenticate: Authenticate;
+  codes: OneTimeCodes;
+  openAccount: OpenAccount;
+  accounts: AccountStore;
+  connections: ConnectionStore;
+  resources: ResourceStore;
+  events: GateEvents;
+  /** Modules of GRANT_PLUGINS. */
+  plugins: GrantPlugin[];
+};
+
+/** Before the first client is loaded: a client with an unknown grant type is refused. */
+export function registerGrants(parts: GrantParts): void {
+  const { provider } = parts;
+  registerAuthorizationCode(provider);
+  registerClientCredentials(provider);
+  registerRefreshToken(provider);
+  registerDeviceCode(provider, parts.redis, parts.prefix);
+  registerTokenExchange(provider);
+  for (const plugin of [...passwordGrants(parts), passwordlessOtp(parts), ...parts.plugins])
+    registerPersonGrant(provider, plugin, parts.resources);
+}
+
+/** @throws naming the module that cannot be loaded or is no grant plug-in. */
+export async function loadGrantPlugins(
+  names: string[],
+  services: Parameters<GrantPluginModule>[0],
+): Promise<GrantPlugin[]> {
+  const loaded = await Promise.all(
+    names.map(async (name) => {
+      const specifier = /^[./]/.test(name) ? pathToFileURL(resolve(name)).href : name;
+      try {
+        const { default: make } = (await import(specifier)) as { default: GrantPluginModule };
+        return [make(services)].flat().map(checked);
+      } catch (cause) {
+        throw new Error(`GRANT_PLUGINS: ${name} cannot be loaded`, { cause });
+      }
+    }),
+  );
+  return loaded.flat();
+}
+
+function checked(plugin: GrantPlugin): GrantPlugin {
+  const { grantType, parameters, authenticate } = plugin;
+  if (typeof grantType !== 'string' || !Array.isArray(parameters) || typeof authenticate !== 'function')
+    throw new TypeError('a grant plug-in has grantType, parameters and authenticate');
+  return plugin;
+}

@@ -1,0 +1,64 @@
+/**
+ * Resource owner password credentials, and Auth0's variant with a `realm` that names the connection. For clients of the first
+ * party alone (contract section 4).
+ */
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Authenticate } from '../accounts/authenticate.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import type { GateEvents } from '../events.ts';
+import { addressOf } from '../http/head.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import { asking, Busy } from '../stores-away.ts';
+import type { GrantPlugin } from './plugin.ts';
+
+export function passwordGrants(parts: {
+  authenticate: Authenticate;
+  connections: ConnectionStore;
+  events: GateEvents;
+}): GrantPlugin[] {
+  const { authenticate, connections, events } = parts;
+  return ['password', 'http://auth0.com/oauth/grant-type/password-realm'].map((grantType) => ({
+    grantType,
+    parameters: ['username', 'password', 'realm'],
+    async authenticate(ctx, client) {
+      if (!(client as Client & OwnMetadata).is_first_party)
+        throw new errors.UnauthorizedClient('only first-party clients may use this grant');
+      const { username, password, realm } = ctx.oidc.params as Record<string, string | undefined>;
+      if (!username || !password) throw new errors.InvalidRequest('missing required parameter(s) username, password');
+      const connection = realm ? await asking(connections.find(realm)) : await asking(connections.database());
+      if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
+      const address = personAddress(ctx, client);
+      const result = await authenticate({ connection: connection.name, login: username, password, address });
+      switch (result.kind) {
+        case 'right':
+          return { accountId: result.account.userId, amr: ['pwd'] };
+        case 'busy':
+          throw new Busy();
+        case 'locked':
+          events.loginFailed({ client, address }, 'too_many_attempts');
+          throw new TooManyAttempts(ctx, result.seconds);
+        case 'wrong': {
+          events.loginFailed({ client, address }, 'wrong_password');
+          const error = new errors.InvalidGrant('wrong password');
+          error.error_description = 'Wrong email or password.';
+          throw error;
+        }
+      }
+    },
+  }));
+}
+
+/** 429 for this pair of login and address (contract section 4). */
+class TooManyAttempts extends errors.OIDCProviderError {
+  constructor(ctx: KoaContextWithOIDC, seconds: number) {
+    super(429, 'too_many_attempts');
+    this.error_description = 'Too many wrong passwords for this login from this address. Try again later.';
+    ctx.set('retry-after', String(seconds));
+  }
+}
+
+/** Where the person is: a confidential client may say it (Auth0's header), since it has authenticated. */
+function personAddress(ctx: KoaContextWithOIDC, client: Client): string {
+  const forwarded = ctx.get('auth0-forwarded-for');
+  return forwarded && client.clientAuthMethod !== 'none' ? forwarded.slice(0, 64) : addressOf(ctx.req);
+}

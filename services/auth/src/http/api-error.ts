@@ -1,0 +1,12 @@
+/** What Auth0's authentication API says when it refuses: both its own names and OAuth's, since SDKs read either. */
+
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  constructor(status: number, error: string, description: string, more: Record<string, unknown> = {}) {
+    super(description);
+    this.status = status;
+    this.body = { error, error_description: description, ...more };
+  }
+}

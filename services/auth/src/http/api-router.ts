@@ -1,0 +1,61 @@
+/** A router for JSON endpoints that pages of a client call as well as servers: body, client, CORS and errors in one place. */
+import express, { type Request, type Response, type Router } from 'express';
+import type { Client, Provider } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import { ApiError } from './api-error.ts';
+import { allowOrigin, preflight } from './cors.ts';
+import { setRoute } from './route.ts';
+import { checkJson } from './well-formed.ts';
+
+export type ApiRequest = {
+  /** The body's plain values; a JSON object or a form. */
+  fields: Record<string, unknown>;
+  client: Client & OwnMetadata;
+  request: Request;
+  response: Response;
+};
+
+export type ApiHandler = (request: ApiRequest) => Promise<void>;
+
+export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHandler>): Router {
+  const router = express.Router();
+  const bodies = [express.json({ limit: '56kb' })];
+  for (const [path, handler] of Object.entries(handlers)) {
+    router.options(path, preflight);
+    router.post(path, ...bodies, async (request, response) => {
+      setRoute(response, path);
+      response.set('cache-control', 'no-store');
+      try {
+        const fields = fieldsOf(request);
+        const client = await clientOf(provider, fields);
+        allowOrigin(request, response, client);
+        await handler({ fields, client, request, response });
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        response.status(error.status).json(error.body);
+      }
+    });
+  }
+  return router;
+}
+
+/** A field as text; undefined for anything else. */
+export function textField(fields: Record<string, unknown>, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function fieldsOf(request: Request): Record<string, unknown> {
+  const { body } = request as { body?: unknown };
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new ApiError(400, 'invalid_request', 'the body must be a JSON object or a form');
+  checkJson(body);
+  return body as Record<string, unknown>;
+}
+
+async function clientOf(provider: Provider, fields: Record<string, unknown>): Promise<Client & OwnMetadata> {
+  const clientId = textField(fields, 'client_id');
+  const client = clientId ? await provider.Client.find(clientId) : undefined;
+  if (!client) throw new ApiError(clientId ? 401 : 400, 'invalid_request', 'missing or unknown client_id');
+  return client as Client & OwnMetadata;
+}

@@ -1,0 +1,17 @@
+/**
+ * `POST /authorize` means the same as GET (OpenID Connect Core 3.1.2.1). The form becomes the query before the provider looks, so
+ * that there is one way in; the library's own support for POST would demand a SameSite=None cookie, which plain http cannot have.
+ */
+import querystring from 'node:querystring';
+import type { NextFunction, Request, Response } from 'express';
+
+export function postAsGet(request: Request, _response: Response, next: NextFunction): void {
+  const form = querystring.stringify((request.body ?? {}) as querystring.ParsedUrlQueryInput);
+  request.method = 'GET';
+  request.url = `/authorize?${form}`;
+  request.originalUrl = request.url;
+  request.body = undefined;
+  delete request.headers['content-type'];
+  delete request.headers['content-length'];
+  next();
+}

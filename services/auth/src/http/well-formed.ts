@@ -1,0 +1,65 @@
+/**
+ * What no request may hold, whatever it is for: broken escapes, text that is not UTF-8, NUL (which PostgreSQL cannot keep),
+ * parameters by the thousand. Answered with 400 here, once, rather than by whatever they break further in.
+ */
+import querystring from 'node:querystring';
+import { type NextFunction, type Request, type Response, text } from 'express';
+import { ApiError } from './api-error.ts';
+
+const parametersMax = 500;
+const bodyMax = '56kb';
+const depthMax = 20;
+const readForm = text({ type: 'application/x-www-form-urlencoded', limit: bodyMax });
+
+/** Reads a form, checks it and the query, and leaves the form parsed: a field given twice is an array. */
+export function wellFormed(request: Request, response: Response, next: NextFunction): void {
+  const query = request.url.indexOf('?');
+  checkText(query === -1 ? request.url : request.url.slice(0, query));
+  if (query !== -1) checkText(request.url.slice(query + 1));
+  // Read before what they are for is known; all others are read where they are expected.
+  if (!request.is('application/x-www-form-urlencoded')) {
+    next();
+    return;
+  }
+  readForm(request, response, (error?: unknown) => {
+    if (error) {
+      next(error);
+      return;
+    }
+    const form = typeof request.body === 'string' ? request.body : '';
+    try {
+      checkText(form);
+    } catch (problem) {
+      next(problem); // thrown from in here, nobody would hear of it
+      return;
+    }
+    request.body = querystring.parse(form, '&', '=', { maxKeys: 0 });
+    next();
+  });
+}
+
+/** @throws ApiError 400 when a JSON body holds NUL anywhere, or is nested deeper than any of ours. */
+export function checkJson(value: unknown, depthLeft = depthMax): void {
+  if (typeof value === 'string' && value.includes('\0')) throw malformed();
+  if (typeof value !== 'object' || value === null) return;
+  if (depthLeft === 0) throw malformed(); // also what keeps this walk from exhausting the stack
+  for (const [name, inner] of Object.entries(value)) {
+    checkJson(name, depthLeft - 1);
+    checkJson(inner, depthLeft - 1);
+  }
+}
+
+function checkText(escaped: string): void {
+  if (escaped.split('&', parametersMax + 1).length > parametersMax) throw malformed();
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(escaped.replaceAll('+', ' '));
+  } catch {
+    throw malformed(); // broken escapes, or bytes that are not UTF-8
+  }
+  if (decoded.includes('\0')) throw malformed();
+}
+
+function malformed(): ApiError {
+  return new ApiError(400, 'invalid_request', 'the request is malformed');
+}

@@ -1,0 +1,93 @@
+/** The consent page: which application gets which scopes of which API. */
+import type { Response } from 'express';
+import type { Consent } from '../authorization/consents.ts';
+import { addToGrant } from '../authorization/existing-grant.ts';
+import type { ConsentApi } from '../pages/pages.ts';
+import { audienceOf, openidScopes } from '../resources/audience.ts';
+import { asking } from '../stores-away.ts';
+import type { Interaction } from './interaction.ts';
+
+export async function showConsent(interaction: Interaction, _response: Response): Promise<void> {
+  await interaction.show('consent', {
+    step: 'consent',
+    apis: await consentApis(interaction),
+    redirectHost: redirectHost(String(interaction.params.redirect_uri ?? '')),
+  });
+}
+
+/** Everything the request asks for is granted, and remembered. */
+export async function allowConsent(interaction: Interaction, _response: Response): Promise<void> {
+  const { details, client, parts } = interaction;
+  const { provider } = parts;
+  const accountId = details.session!.accountId;
+  const consent = await requestedConsent(interaction);
+  const known = details.grantId ? await provider.Grant.find(details.grantId) : undefined;
+  const grant = known ?? new provider.Grant({ accountId, client } as never);
+  addToGrant(grant, consent);
+  const claims = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
+  if (claims) grant.addOIDCClaims(claims);
+  const [grantId] = await Promise.all([grant.save(), parts.consents.add(accountId, client.clientId, consent)]);
+  parts.events.consentGranted(accountId, client.clientId, Object.values(consent).flat());
+  await interaction.finish({ consent: { grantId } });
+}
+
+export async function denyConsent(interaction: Interaction): Promise<void> {
+  await interaction.finish(
+    { error: 'access_denied', error_description: 'the resource owner refused the request' },
+    false,
+  );
+}
+
+async function requestedConsent({ params, parts }: Interaction): Promise<Consent> {
+  const scopes = [
+    ...new Set(
+      String(params.scope ?? '')
+        .split(' ')
+        .filter(Boolean),
+    ),
+  ];
+  const consent: Consent = { '': scopes.filter((scope) => openidScopes.includes(scope)) };
+  for (const resource of resourcesOf(params)) {
+    const api = await asking(parts.resources.find(audienceOf(resource)));
+    const available = new Set([...openidScopes, ...(api?.scopes.map((scope) => scope.value) ?? [])]);
+    consent[resource] = scopes.filter((scope) => available.has(scope));
+  }
+  return consent;
+}
+
+/** The same for people: each API with its scopes' descriptions; what is OpenID's stands by itself, once. */
+async function consentApis(interaction: Interaction): Promise<ConsentApi[]> {
+  const consent = await requestedConsent(interaction);
+  const apis: ConsentApi[] = [];
+  for (const [resource, scopes] of Object.entries(consent)) {
+    if (resource === '') {
+      if (scopes.length > 0) apis.push({ scopes: scopes.map((value) => ({ value })) });
+      continue;
+    }
+    const api = await asking(interaction.parts.resources.find(audienceOf(resource)));
+    const own = scopes.filter((scope) => !openidScopes.includes(scope));
+    if (!api || own.length === 0) continue;
+    apis.push({
+      name: api.name,
+      identifier: api.identifier,
+      scopes: own.map((value) => ({
+        value,
+        description: api.scopes.find((scope) => scope.value === value)?.description,
+      })),
+    });
+  }
+  return apis;
+}
+
+function resourcesOf(params: Record<string, unknown>): string[] {
+  const { resource } = params;
+  if (Array.isArray(resource)) return resource.filter((item) => typeof item === 'string');
+  return typeof resource === 'string' && resource !== '' ? [resource] : [];
+}
+
+/** Where the answer goes, as a person can judge it: host and port, or the scheme of an application of its own. */
+function redirectHost(redirectUri: string): string {
+  const url = URL.parse(redirectUri);
+  if (!url) return '';
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url.host : url.protocol;
+}

@@ -1,0 +1,20 @@
+/** "Forgot password?" on the hosted login. */
+import type { Request, Response } from 'express';
+import { isEmail } from '../accounts/identifier.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { asking } from '../stores-away.ts';
+import type { Interaction } from './interaction.ts';
+
+export async function showForgotPassword(interaction: Interaction, _response: Response): Promise<void> {
+  await interaction.show('forgot-password', { step: 'forgot-password', back: interaction.path() });
+}
+
+export async function requestPasswordMail(interaction: Interaction, request: Request): Promise<void> {
+  const email = fieldsOf(request).email?.trim().toLowerCase() ?? '';
+  const back = interaction.path();
+  if (!isEmail(email))
+    return interaction.show('forgot-password', { step: 'forgot-password', email, back, problem: 'email_invalid' }, 400);
+  const database = await asking(interaction.parts.connections.database());
+  if (database) await interaction.parts.sendPasswordMail({ connection: database.name, email });
+  return interaction.show('password-mail-sent', { email, back });
+}

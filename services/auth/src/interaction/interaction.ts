@@ -1,0 +1,109 @@
+/** One interaction: what the authorization request asked for, where it is shown, and how it ends. */
+import type { Log } from '@gatepost/runtime/log';
+import type { Request, Response } from 'express';
+import { type Client, errors, type InteractionResults, type Provider } from 'oidc-provider';
+import type { Authenticate } from '../accounts/authenticate.ts';
+import type { OneTimeCodes } from '../accounts/one-time-code.ts';
+import type { SendPasswordMail } from '../accounts/password-mail.ts';
+import type { Rate } from '../accounts/rate.ts';
+import type { SignUp } from '../accounts/signup.ts';
+import type { AccountStore } from '../accounts/store.ts';
+import type { ConsentStore } from '../authorization/consents.ts';
+import type { GateEvents } from '../events.ts';
+import { addressOf } from '../http/head.ts';
+import { sendPage } from '../http/page.ts';
+import type { PageName, Pages, Place } from '../pages/pages.ts';
+import type { OpenAccount } from '../passwordless/account.ts';
+import type { SendCode } from '../passwordless/send-code.ts';
+import type { ResourceStore } from '../resources/store.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { Csrf } from './csrf.ts';
+import type { MakePlace } from './place.ts';
+
+export type InteractionParts = {
+  provider: Provider;
+  accounts: AccountStore;
+  authenticate: Authenticate;
+  codes: OneTimeCodes;
+  sendCode: SendCode;
+  openAccount: OpenAccount;
+  signUp: SignUp;
+  sendPasswordMail: SendPasswordMail;
+  consents: ConsentStore;
+  connections: ConnectionStore;
+  resources: ResourceStore;
+  settings: SettingsStore;
+  rate: Rate;
+  csrf: Csrf;
+  place: MakePlace;
+  events: GateEvents;
+  log: Log;
+};
+
+export type Interaction = {
+  parts: InteractionParts;
+  uid: string;
+  prompt: 'login' | 'consent' | 'select_account';
+  details: Awaited<ReturnType<Provider['interactionDetails']>>;
+  params: Record<string, unknown>;
+  client: Client;
+  /** The client's address. */
+  address: string;
+  /** `/interaction/{uid}/{step}`, or without a step its first page. */
+  path(step?: string): string;
+  checkCsrf(token: unknown): void;
+  /** Shows a page of this interaction; a form's action, hidden fields and place are filled in. */
+  show<Name extends PageName>(
+    name: Name,
+    page: Omit<Pages[Name], 'action' | 'hidden'> & { step?: string; hidden?: Record<string, string> },
+    status?: number,
+  ): Promise<void>;
+  finish(result: InteractionResults, merge?: boolean): Promise<void>;
+};
+
+/** @throws errors.SessionNotFound when the browser has no such interaction (any more). */
+export async function openInteraction(
+  parts: InteractionParts,
+  request: Request,
+  response: Response,
+): Promise<Interaction> {
+  const { provider, csrf } = parts;
+  const details = await provider.interactionDetails(request, response);
+  const { uid } = details;
+  // The cookie's path keeps interactions apart, but only this says that the form belongs to the one in the address.
+  if (request.params.uid !== uid) throw new errors.SessionNotFound('another interaction');
+  const params = details.params as Record<string, unknown>;
+  const client = await provider.Client.find(String(params.client_id));
+  if (!client) throw new errors.SessionNotFound('the application is gone');
+  const account = details.session ? await parts.accounts.find(details.session.accountId) : undefined;
+  const path = (step?: string) => `/interaction/${uid}${step ? `/${step}` : ''}`;
+  const place = (): Promise<Place> =>
+    parts.place({ acceptLanguage: request.get('accept-language'), client, params, account, uid });
+
+  return {
+    parts,
+    uid,
+    prompt: details.prompt.name as Interaction['prompt'],
+    details,
+    params,
+    client,
+    address: addressOf(request),
+    path,
+    checkCsrf(token) {
+      if (!csrf.matches(uid, token)) throw new ForeignForm();
+    },
+    async show(name, { step, hidden, ...page }, status) {
+      const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) } };
+      const context = { ...(await place()), ...form, ...page };
+      sendPage(response, name, context as never, status);
+    },
+    finish: (result, merge = true) =>
+      provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),
+  };
+}
+
+/** A form without the token of the interaction it is posted to: cross-site, or of another tab's login. */
+export class ForeignForm extends Error {
+  override name = 'ForeignForm';
+}

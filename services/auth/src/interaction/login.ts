@@ -1,0 +1,253 @@
+/** Logging in on the hosted pages. Known and unknown people see the same pages in the same time. */
+import type { Request, Response } from 'express';
+import { parseIdentifier } from '../accounts/identifier.ts';
+import { passwordMinLength } from '../accounts/signup.ts';
+import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import type { IdentifierKind } from '../pages/pages.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
+import type { Channel } from '../passwordless/send-code.ts';
+import { asking } from '../stores-away.ts';
+import type { Interaction } from './interaction.ts';
+
+/** What this request's person can log in with. */
+type Ways = {
+  identifierFirst: boolean;
+  database: ConnectionModel | undefined;
+  email: ConnectionModel | undefined;
+  sms: ConnectionModel | undefined;
+  signup: boolean;
+  /** `connection` asked for this passwordless one directly. */
+  direct: boolean;
+};
+
+export async function showFirstPage(interaction: Interaction, _request: Request, response: Response): Promise<void> {
+  const ways = await waysOf(interaction);
+  if (interaction.params.screen_hint === 'signup' && ways.signup) return showSignup(interaction, response);
+  return showIdentifier(interaction, ways, textOf(interaction.params.login_hint));
+}
+
+/** Identifier-first: who are you? Leads to the password, or straight to a code. */
+export async function checkIdentifier(interaction: Interaction, request: Request): Promise<void> {
+  const { identifier: typed } = fieldsOf(request);
+  const ways = await waysOf(interaction);
+  if (!typed?.trim()) return showIdentifier(interaction, ways, typed, 'identifier_missing');
+  const identifier = parseIdentifier(typed);
+  if (!identifier || !kindsOf(ways).includes(identifier.kind))
+    return showIdentifier(interaction, ways, typed, 'identifier_unusable');
+  if (ways.database && (identifier.kind !== 'phone' || !ways.sms))
+    return showPassword(interaction, ways, identifier.value);
+  return startCode(interaction, ways, identifier.value);
+}
+
+/** The password, after the identifier or together with it (classic login). */
+export async function checkPassword(interaction: Interaction, request: Request): Promise<void> {
+  const { identifier = '', password = '', action, page } = fieldsOf(request);
+  const { parts } = interaction;
+  const ways = await waysOf(interaction);
+  if (action === 'code') return startCode(interaction, ways, identifier);
+  const again = (problem: ProblemName, status?: number) =>
+    page === 'login'
+      ? showIdentifier(interaction, ways, identifier, problem, status)
+      : showPassword(interaction, ways, identifier, problem, status);
+  if (!identifier.trim()) return showIdentifier(interaction, ways, identifier, 'identifier_missing');
+  if (!password) return again('password_missing');
+  if (!ways.database) return again('wrong_credentials');
+  const connection = ways.database.name;
+  const result = await parts.authenticate({ connection, login: identifier, password, address: interaction.address });
+  switch (result.kind) {
+    case 'right':
+      return loggedIn(interaction, result.account, ['pwd']);
+    case 'wrong':
+      parts.events.loginFailed(interaction, 'wrong_password');
+      return again('wrong_credentials');
+    case 'locked':
+      parts.events.loginFailed(interaction, 'too_many_attempts');
+      return interaction.show(
+        'too-many-attempts',
+        { back: interaction.path(), minutes: Math.ceil(result.seconds / 60) },
+        429,
+      );
+    case 'busy':
+      return again('busy', 503);
+  }
+}
+
+/** A one-time code, or the wish for another one. */
+export async function checkCode(interaction: Interaction, request: Request): Promise<void> {
+  const { code = '', identifier = '', action } = fieldsOf(request);
+  const { parts } = interaction;
+  const ways = await waysOf(interaction);
+  const target = codeTarget(ways, identifier);
+  if (!target) return showIdentifier(interaction, ways, identifier, 'identifier_unusable');
+  if (action === 'resend') return startCode(interaction, ways, identifier, true);
+  if (!code.trim()) return showCode(interaction, ways, target, { problem: 'code_missing' });
+  const place = { connection: target.connection, address: target.address, binding: interaction.uid };
+  const check = await parts.codes.check(place, code);
+  if (check !== 'right') {
+    parts.events.loginFailed(interaction, check === 'wrong' ? 'wrong_code' : 'code_expired');
+    return showCode(interaction, ways, target, { problem: check === 'wrong' ? 'code_wrong' : 'code_expired' });
+  }
+  const account = await parts.openAccount(target.channel, target.connection, target.address);
+  if (!account) return showCode(interaction, ways, target, { problem: 'code_wrong' });
+  return loggedIn(interaction, account, ['otp']);
+}
+
+export async function showSignup(
+  interaction: Interaction,
+  _response: Response,
+  problem?: ProblemName,
+  email?: string,
+): Promise<void> {
+  const ways = await waysOf(interaction);
+  if (!ways.signup) return showIdentifier(interaction, ways);
+  return interaction.show(
+    'signup',
+    {
+      step: 'signup',
+      passwordMinLength,
+      login: interaction.path(),
+      ...(email === undefined ? {} : { email }),
+      ...(problem === undefined ? {} : { problem }),
+    },
+    problem ? 400 : 200,
+  );
+}
+
+export async function checkSignup(interaction: Interaction, request: Request, response: Response): Promise<void> {
+  const { email, password } = fieldsOf(request);
+  const { parts } = interaction;
+  const ways = await waysOf(interaction);
+  if (!ways.signup || !ways.database) return showIdentifier(interaction, ways);
+  if (!(await parts.rate.take('signups', interaction.address, 60, 60)))
+    return showSignup(interaction, response, 'busy', email);
+  const result = await parts.signUp({ connection: ways.database.name, email, password });
+  if (result.kind === 'refused') return showSignup(interaction, response, result.problem, email);
+  parts.events.signedUp(result.account, interaction.client.clientId);
+  return loggedIn(interaction, result.account, ['pwd']);
+}
+
+async function loggedIn(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
+  const { parts, prompt } = interaction;
+  parts.events.loggedIn(account, interaction.client.clientId, interaction.address, amr);
+  await interaction.finish(
+    { ...(prompt === 'select_account' ? { select_account: {} } : {}), login: { accountId: account.userId, amr } },
+    false,
+  );
+}
+
+async function waysOf({ parts, params }: Interaction): Promise<Ways> {
+  const [settings, connections] = await Promise.all([asking(parts.settings.load()), asking(parts.connections.list())]);
+  const asked = connections.find((connection) => connection.name === params.connection);
+  const offers = (strategy: string) =>
+    asked ? (asked.strategy === strategy ? asked : undefined) : connections.find((one) => one.strategy === strategy);
+  const database = offers('auth0');
+  return {
+    identifierFirst: settings.identifierFirst,
+    database,
+    // Without identifier-first there is one page with both fields, and nowhere to choose a code.
+    email: settings.identifierFirst || !database ? offers('email') : undefined,
+    sms: settings.identifierFirst || !database ? offers('sms') : undefined,
+    signup: settings.allowSignup && database !== undefined,
+    direct: asked !== undefined,
+  };
+}
+
+function kindsOf(ways: Ways): IdentifierKind[] {
+  return [
+    ...(ways.database || ways.email ? (['email'] as const) : []),
+    ...(ways.sms || ways.database ? (['phone'] as const) : []),
+    ...(ways.database ? (['username'] as const) : []),
+  ];
+}
+
+async function showIdentifier(
+  interaction: Interaction,
+  ways: Ways,
+  identifier?: string,
+  problem?: ProblemName,
+  status?: number,
+): Promise<void> {
+  const page = {
+    // A telephone number finds an account too, but nobody is asked for one where no text message can be sent.
+    kinds: kindsOf(ways).filter((kind) => kind !== 'phone' || ways.sms !== undefined),
+    ...(identifier ? { identifier } : {}),
+    ...(ways.signup ? { signup: interaction.path('signup') } : {}),
+    ...(problem ? { problem } : {}),
+  };
+  if (ways.identifierFirst || !ways.database)
+    return interaction.show('identifier', { step: 'identifier', ...page }, status ?? (problem ? 400 : 200));
+  const forgot = interaction.path('forgot-password');
+  return interaction.show(
+    'login',
+    { step: 'password', hidden: { page: 'login' }, forgot, ...page },
+    status ?? (problem ? 400 : 200),
+  );
+}
+
+function showPassword(
+  interaction: Interaction,
+  ways: Ways,
+  identifier: string,
+  problem?: ProblemName,
+  status?: number,
+): Promise<void> {
+  return interaction.show(
+    'password',
+    {
+      step: 'password',
+      identifier,
+      edit: interaction.path(),
+      forgot: interaction.path('forgot-password'),
+      code: codeTarget(ways, identifier) !== undefined,
+      ...(problem ? { problem } : {}),
+    },
+    status ?? (problem ? 400 : 200),
+  );
+}
+
+type CodeTarget = { channel: Channel; connection: string; address: string };
+
+/** Where a code for this identifier would go, if any connection sends codes there. */
+function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
+  const identifier = parseIdentifier(typed);
+  if (identifier?.kind === 'email' && ways.email)
+    return { channel: 'email', connection: ways.email.name, address: identifier.value };
+  if (identifier?.kind === 'phone' && ways.sms)
+    return { channel: 'sms', connection: ways.sms.name, address: identifier.value };
+  return undefined;
+}
+
+async function startCode(interaction: Interaction, ways: Ways, identifier: string, again = false): Promise<void> {
+  const target = codeTarget(ways, identifier);
+  if (!target) return showIdentifier(interaction, ways, identifier, 'identifier_unusable');
+  const { parts, uid, address: ip } = interaction;
+  const sent = await parts.sendCode({ ...target, binding: uid, ip });
+  if (sent === 'too_many') return interaction.show('too-many-attempts', { back: interaction.path() }, 429);
+  return showCode(interaction, ways, target, { resent: again });
+}
+
+function showCode(
+  interaction: Interaction,
+  _ways: Ways,
+  { channel, address }: CodeTarget,
+  more: { problem?: ProblemName; resent?: boolean },
+): Promise<void> {
+  return interaction.show(
+    'code',
+    {
+      step: 'code',
+      hidden: { identifier: address },
+      channel,
+      sentTo: address,
+      edit: interaction.path(),
+      resend: true,
+      ...more,
+    },
+    more.problem ? 400 : 200,
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,73 @@
+/** What a hosted page may say of where it is shown: the tenant, the application, the person, the request's `ext-*` parameters. */
+import type { Log } from '@gatepost/runtime/log';
+import type { Client } from 'oidc-provider';
+import { accountClaims } from '../accounts/store.ts';
+import { extParameters } from '../authorization/parameters.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import type { AccountModel } from '../generated/models.ts';
+import type { Place, User } from '../pages/pages.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { TemplateStore } from '../settings/templates.ts';
+import { asking } from '../stores-away.ts';
+
+export type PlaceInput = {
+  acceptLanguage?: string | undefined;
+  client?: Client | undefined;
+  /** The authorization request's parameters. */
+  params?: Record<string, unknown> | undefined;
+  account?: AccountModel | undefined;
+  uid?: string | undefined;
+};
+
+export type MakePlace = (input: PlaceInput) => Promise<Place>;
+
+export function makePlaceMaker(stores: { settings: SettingsStore; templates: TemplateStore; log: Log }): MakePlace {
+  return async ({ acceptLanguage, client, params, account, uid }) => {
+    const settings = await asking(stores.settings.load());
+    const redirectUri = params?.redirect_uri;
+    return {
+      acceptLanguage,
+      uiLocales: textOf(params?.ui_locales),
+      tenant: {
+        friendly_name: settings.friendlyName ?? 'Gatepost',
+        ...(settings.supportEmail ? { support_email: settings.supportEmail } : {}),
+        ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
+      },
+      ...(client ? { application: application(client) } : {}),
+      ...(account ? { user: user(account) } : {}),
+      state: uid,
+      params: extParameters(params),
+      redirectUri: textOf(redirectUri),
+      template: await asking(stores.templates.find()),
+      noteTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was left aside"),
+    };
+  };
+}
+
+function application(client: Client) {
+  const { client_metadata } = client as Client & OwnMetadata;
+  return {
+    id: client.clientId,
+    name: client.clientName ?? client.clientId,
+    ...(client.logoUri ? { logo_url: client.logoUri } : {}),
+    metadata: client_metadata ?? {},
+  };
+}
+
+function user(account: AccountModel): User {
+  const claims = accountClaims(account) as Record<string, string | undefined>;
+  return {
+    user_id: account.userId,
+    ...(claims.email ? { email: claims.email } : {}),
+    ...(claims.phone_number ? { phone_number: claims.phone_number } : {}),
+    ...(claims.name ? { name: claims.name } : {}),
+    ...(claims.nickname ? { nickname: claims.nickname } : {}),
+    ...(claims.picture ? { picture: claims.picture } : {}),
+    user_metadata: account.userMetadata as Record<string, unknown>,
+    app_metadata: account.appMetadata as Record<string, unknown>,
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,41 @@
+/** When somebody is asked to log in, beyond OpenID's own reasons. */
+import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { sessionLifetime } from '../clients/lifetimes.ts';
+
+const { base, Check, Prompt } = interactionPolicy;
+
+type Policy = NonNullable<NonNullable<Configuration['interactions']>['policy']>;
+
+export function makePolicy(): Policy {
+  const policy = base();
+  const login = policy.get('login')!;
+  // A passwordless connection never reuses the session (Auth0): whoever asks for one gets its code page.
+  login.checks.add(
+    new Check('passwordless_connection', 'End-User authentication is required', 'login_required', (ctx) => {
+      const asked = ctx.oidc.params?.connection !== undefined;
+      return asked && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+    }),
+  );
+  // However often a session is used, it ends.
+  login.checks.add(
+    new Check('session_lifetime', 'End-User authentication is required', 'login_required', (ctx) => {
+      const { session } = ctx.oidc;
+      if (!session?.accountId || loginResult(ctx)) return Check.NO_NEED_TO_PROMPT;
+      return session.past(sessionLifetime.absolute) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+    }),
+  );
+  // A blocked or deleted account, or one that ended its sessions, has none (accounts/store.ts answers no account then).
+  login.checks.add(
+    new Check('account_gone', 'End-User authentication is required', 'login_required', (ctx) =>
+      ctx.oidc.session?.accountId && !ctx.oidc.account ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+    ),
+  );
+  // Consent is remembered for native applications as for any other (contract section 4).
+  policy.get('consent')!.checks.remove('native_client_prompt');
+  policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
+  return policy;
+}
+
+function loginResult(ctx: KoaContextWithOIDC): unknown {
+  return (ctx.oidc.result as { login?: unknown } | undefined)?.login;
+}

@@ -1,0 +1,36 @@
+/**
+ * The way back to the application from a page whose interaction is gone. All that is left then is a cookie with the
+ * application's id, set when the interaction began.
+ */
+import type { Client, KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+const cookie = '_application';
+const ttlMs = 24 * 3_600_000;
+
+type Cookies = Pick<KoaContextWithOIDC, 'cookies'>;
+
+export function rememberClients(provider: Provider): void {
+  provider.on('interaction.started', (ctx) => {
+    const clientId = ctx.oidc.client?.clientId;
+    if (clientId)
+      ctx.cookies.set(cookie, Buffer.from(clientId).toString('base64url'), {
+        signed: true,
+        httpOnly: true,
+        sameSite: 'lax',
+        maxAge: ttlMs,
+      });
+  });
+}
+
+export async function rememberedClient(provider: Provider, { cookies }: Cookies): Promise<Client | undefined> {
+  const value = cookies.get(cookie, { signed: true });
+  return value ? provider.Client.find(Buffer.from(value, 'base64url').toString()) : undefined;
+}
+
+/** Where the application starts a login itself, else its own origin. Undefined for an application without a web address. */
+export function linkBack(client: Client | undefined): string | undefined {
+  const initiate = (client as { initiateLoginUri?: string } | undefined)?.initiateLoginUri;
+  if (initiate) return initiate;
+  const callback = client?.redirectUris?.map((uri) => URL.parse(uri)).find((url) => url?.protocol.startsWith('http'));
+  return callback ? `${callback.origin}/` : undefined;
+}

@@ -1,0 +1,64 @@
+/** Keeps the provider's signing keys as the database has them, and rotates them when they are old. */
+import { describeError, type Log } from '@gatepost/runtime/log';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Provider } from 'oidc-provider';
+import type { Changes } from '../changes.ts';
+import type { Database, Pool } from '../database.ts';
+import { replaceSigningKeys } from '../provider-seam.ts';
+import { rotateSigningKeys } from './rotate.ts';
+import { loadSigningKeys, type SigningAlg } from './signing-keys.ts';
+
+/** A key that was published changes into one that signs without anybody telling: looked at this often. */
+const checkMs = 30_000;
+
+export function keepKeysCurrent(parts: {
+  provider: Provider;
+  pool: Pool;
+  db: Database;
+  seal: Seal;
+  changes: Changes;
+  rotateAfterDays: number;
+  log: Log;
+}): AsyncDisposable {
+  const { provider, pool, db, seal, log } = parts;
+  let closed = false;
+  let working = Promise.resolve();
+  let shown = '';
+
+  const refresh = async () => {
+    const keys = await loadSigningKeys(db, seal);
+    const order = keys.map((key) => key.kid).join();
+    if (closed || order === shown || keys.length === 0) return;
+    replaceSigningKeys(provider, keys);
+    if (shown !== '') log.info({ kids: keys.map((key) => key.kid) }, 'signing keys changed');
+    shown = order;
+  };
+  const rotateOld = async () => {
+    const before = new Date(Date.now() - parts.rotateAfterDays * 86_400_000);
+    const keys = await db.signingKey.findMany({ where: { revokedAt: null, retiresAt: null } });
+    const old = keys.filter((key) => key.signsFrom < before).map((key) => key.alg as SigningAlg);
+    const due = [...new Set(old)].filter((alg) => !keys.some((key) => key.alg === alg && key.signsFrom >= before));
+    if (due.length === 0) return;
+    const made = await rotateSigningKeys(pool, seal, due);
+    log.info({ kids: made.map((key) => key.kid) }, 'made new signing keys: the old ones are due');
+  };
+  const work = (task: () => Promise<void>) => {
+    working = working
+      .then(() => (closed ? undefined : task()))
+      .catch((error) => log.warn({ error: describeError(error) }, 'could not look after the signing keys'));
+  };
+  parts.changes.subscribe(['signing_keys'], () => work(refresh));
+  const timer = setInterval(() => {
+    work(rotateOld);
+    work(refresh);
+  }, checkMs);
+  work(rotateOld);
+  work(refresh);
+  return {
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      clearInterval(timer);
+      await working;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** Exchanges signing keys without anybody noticing: a new key is published before it signs, an old one until its last token is dead. */
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Pool } from '../database.ts';
+import { makeSigningKey, type SigningAlg, signingAlgs } from './signing-keys.ts';
+
+/** How long before its first signature a key is published: longer than APIs keep a JWKS without asking again. */
+export const publishAheadSeconds = 15 * 60;
+/** ID tokens live ten hours; a JWT access token as long as its API says. */
+const idTokenSeconds = 36_000;
+
+export type Rotated = { kid: string; alg: SigningAlg; signsFrom: Date };
+
+/**
+ * For each algorithm, makes the key that will sign next; one that waits already signs from now on instead, since it is published.
+ * The keys before it retire when the last token they can have signed is dead. Of several processes, one at a time.
+ */
+export async function rotateSigningKeys(
+  pool: Pool,
+  seal: Seal,
+  algs: readonly SigningAlg[] = signingAlgs,
+): Promise<Rotated[]> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
+    const rotated: Rotated[] = [];
+    for (const alg of algs) {
+      const { rows } = await client.query<{ kid: string; signs_from: Date }>(
+        `UPDATE signing_keys SET signs_from = now() WHERE alg = $1 AND signs_from > now() AND revoked_at IS NULL
+         RETURNING kid, signs_from`,
+        [alg],
+      );
+      let next = rows[0];
+      if (next === undefined) {
+        const key = await makeSigningKey(alg, seal);
+        const inserted = await client.query<{ kid: string; signs_from: Date }>(
+          `INSERT INTO signing_keys (kid, alg, public_jwk, sealed, signs_from)
+           VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5)) RETURNING kid, signs_from`,
+          [key.kid, alg, JSON.stringify(key.publicJwk), key.sealed, publishAheadSeconds],
+        );
+        next = inserted.rows[0]!;
+      }
+      await client.query(
+        `UPDATE signing_keys SET retires_at = $3::timestamptz + make_interval(secs =>
+           greatest($4, (SELECT coalesce(max(token_lifetime), 0) FROM resource_servers), 86400) + 60)
+         WHERE alg = $1 AND kid <> $2 AND retires_at IS NULL`,
+        [alg, next.kid, next.signs_from, idTokenSeconds],
+      );
+      rotated.push({ kid: next.kid, alg, signsFrom: next.signs_from });
+    }
+    await client.query('COMMIT');
+    return rotated;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {}); // the connection may be what failed
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** Takes a key out of the JWKS at once: every token that it signed is refused from then on. The caller keeps the current one. */
+export async function revokeSigningKey(pool: Pool, kid: string): Promise<void> {
+  await pool.query(
+    'UPDATE signing_keys SET revoked_at = now(), retires_at = coalesce(retires_at, now()) WHERE kid = $1',
+    [kid],
+  );
+}

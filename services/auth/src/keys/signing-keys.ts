@@ -1,0 +1,101 @@
+/**
+ * Signing keys: made on first start, kept sealed in PostgreSQL, published before they sign and after they did.
+ *
+ *   next ──signs_from passes──► current ──a newer one's signs_from passes──► retiring ──retires_at passes──► gone
+ *
+ * Which state a key is in follows from its times alone, so every process sees the same without being told.
+ */
+import { createHash } from 'node:crypto';
+import type { Seal } from '@gatepost/runtime/seal';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { Database, Pool } from '../database.ts';
+import type { SigningKeyModel } from '../generated/models.ts';
+
+/** One key of each: RS256 signs ID tokens and, unless an API says otherwise, access tokens. */
+export const signingAlgs = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+export type SigningAlg = (typeof signingAlgs)[number];
+
+export type KeyState = 'next' | 'current' | 'previous';
+export type PrivateJwk = JWK & { kid: string; alg: string; use: 'sig' };
+
+const purpose = 'signing key';
+
+/** Makes a key for each algorithm that has none; of several processes that start at once, one does it. */
+export async function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
+    const { rows } = await client.query<{ alg: string }>(
+      'SELECT DISTINCT alg FROM signing_keys WHERE revoked_at IS NULL AND retires_at IS NULL',
+    );
+    const present = new Set(rows.map((row) => row.alg));
+    for (const alg of signingAlgs) {
+      if (present.has(alg)) continue;
+      const key = await makeSigningKey(alg, seal);
+      await client.query('INSERT INTO signing_keys (kid, alg, public_jwk, sealed) VALUES ($1, $2, $3, $4)', [
+        key.kid,
+        key.alg,
+        JSON.stringify(key.publicJwk),
+        key.sealed,
+      ]);
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {}); // the connection may be what failed
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** A new key pair; the kid is its RFC 7638 thumbprint with the algorithm, so RS256 and PS256 never share one. */
+export async function makeSigningKey(
+  alg: SigningAlg,
+  seal: Seal,
+): Promise<{ kid: string; alg: SigningAlg; publicJwk: JWK; sealed: Uint8Array<ArrayBuffer> }> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, {
+    extractable: true,
+    modulusLength: 2048,
+    ...(alg === 'EdDSA' ? { crv: 'Ed25519' } : {}),
+  });
+  const publicPart = await exportJWK(publicKey);
+  const kid = createHash('sha256')
+    .update(JSON.stringify([alg, publicPart]))
+    .digest('base64url')
+    .slice(0, 22);
+  const header = { kid, alg, use: 'sig' };
+  const privateJwk = { ...(await exportJWK(privateKey)), ...header };
+  return {
+    kid,
+    alg,
+    publicJwk: { ...publicPart, ...header },
+    sealed: new Uint8Array(seal.seal(JSON.stringify(privateJwk), `${purpose} ${kid}`)),
+  };
+}
+
+/** The keys that are published at `now`, as oidc-provider wants them: of each algorithm the one that signs comes first. */
+export async function loadSigningKeys(db: Database, seal: Seal, now = new Date()): Promise<PrivateJwk[]> {
+  const rows = await db.signingKey.findMany({
+    where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: now } }] },
+    orderBy: { createdAt: 'asc' },
+  });
+  const rank: Record<KeyState, number> = { current: 0, next: 1, previous: 2 };
+  return rows
+    .map((row) => ({ row, state: stateOf(row, rows, now) }))
+    .sort((a, b) => rank[a.state] - rank[b.state])
+    .map(({ row }) => JSON.parse(seal.open(row.sealed, `${purpose} ${row.kid}`)) as PrivateJwk);
+}
+
+/** @param all every key that is neither revoked nor retired */
+export function stateOf(
+  key: Pick<SigningKeyModel, 'kid' | 'alg' | 'signsFrom'>,
+  all: Pick<SigningKeyModel, 'kid' | 'alg' | 'signsFrom'>[],
+  now: Date,
+): KeyState {
+  if (key.signsFrom > now) return 'next';
+  const current = all
+    .filter((other) => other.alg === key.alg && other.signsFrom <= now)
+    .sort((a, b) => b.signsFrom.getTime() - a.signsFrom.getTime())[0];
+  return current?.kid === key.kid ? 'current' : 'previous';
+}

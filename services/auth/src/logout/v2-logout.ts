@@ -1,0 +1,68 @@
+/**
+ * Auth0's `v2/logout`: ends the session without a question and goes to `returnTo`, which must be one of the client's allowed
+ * logout URLs (contract section 4). Anybody can link here; all it can do is log out.
+ */
+import express, { type Router } from 'express';
+import type { Client, Provider, Session } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import { sendPage } from '../http/page.ts';
+import { setRoute } from '../http/route.ts';
+import type { MakePlace } from '../interaction/place.ts';
+import { linkBack } from '../interaction/way-back.ts';
+
+type OpenSession = Session & { authorizations?: Record<string, { sid?: string }>; destroy(): Promise<void> };
+
+/** The typings leave the method out. */
+type NotifiedClient = Client & { backchannelLogout(accountId: string, sid: string | undefined): Promise<void> };
+
+export function makeV2LogoutRoutes(parts: { provider: Provider; place: MakePlace; secure: boolean }): Router {
+  const { provider } = parts;
+  const router = express.Router();
+  router.get('/v2/logout', async (request, response) => {
+    setRoute(response, '/v2/logout');
+    const { returnTo, client_id } = request.query as Record<string, string | undefined>;
+    const client = typeof client_id === 'string' ? await provider.Client.find(client_id) : undefined;
+    const allowed = (client as (Client & OwnMetadata) | undefined)?.allowed_logout_urls ?? [];
+    const context = { acceptLanguage: request.get('accept-language'), client };
+    if (returnTo !== undefined && !allowed.includes(String(returnTo))) {
+      const description = 'The "returnTo" address is not among the allowed logout URLs of this application.';
+      return sendPage(
+        response,
+        'error',
+        { ...(await parts.place(context)), error: 'invalid_request', description },
+        400,
+      );
+    }
+    const ctx = provider.createContext(request, response);
+    const session = (await provider.Session.get(ctx)) as OpenSession;
+    if (session.accountId) {
+      await notifyClients(provider, session);
+      await session.destroy();
+    }
+    for (const name of [provider.cookieName('session'), `${provider.cookieName('session')}.sig`])
+      response.cookie(name, '', {
+        path: '/',
+        httpOnly: true,
+        secure: parts.secure,
+        sameSite: parts.secure ? 'none' : 'lax',
+        expires: new Date(0),
+      });
+    response.set('cache-control', 'no-store');
+    if (returnTo !== undefined) return response.redirect(302, String(returnTo));
+    const back = linkBack(client);
+    sendPage(response, 'logged-out', { ...(await parts.place(context)), ...(back ? { back } : {}) });
+  });
+  return router;
+}
+
+/** Back-channel logout of every client of the session, as RP-initiated logout does; whoever does not answer is not waited for. */
+async function notifyClients(provider: Provider, session: OpenSession): Promise<void> {
+  for (const [clientId, { sid }] of Object.entries(session.authorizations ?? {})) {
+    const client = await provider.Client.find(clientId).catch(() => undefined); // gone or broken: nobody to tell
+    if (!client?.backchannelLogoutUri) continue;
+    const { accountId } = session;
+    (client as NotifiedClient).backchannelLogout(accountId!, sid).catch((error: Error) => {
+      provider.emit('backchannel.error', undefined as never, error, client, accountId!, sid!);
+    });
+  }
+}

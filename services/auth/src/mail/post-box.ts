@@ -1,0 +1,59 @@
+/** How messages leave the gate: mail by SMTP or into an outbox folder, text messages through a provider of its own. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createTransport } from 'nodemailer';
+
+export type Mail = { to: string; subject: string; text: string };
+export type TextMessage = { to: string; text: string };
+
+export type PostBox = {
+  sendMail(mail: Mail): Promise<void>;
+  sendText(message: TextMessage): Promise<void>;
+  close(): void;
+};
+
+/** What a text message provider has to offer; the outbox is the one that comes with the gate. */
+export type TextProvider = (message: TextMessage) => Promise<void>;
+
+/** @param mailUrl `smtp:`, `smtps:`, or `file:` of a folder that gets an `.eml` a mail */
+export function openPostBox(options: {
+  mailUrl: string;
+  from: string;
+  outbox: string;
+  sendText?: TextProvider;
+}): PostBox {
+  const { from, outbox } = options;
+  const sendText: TextProvider =
+    options.sendText ??
+    // The number on the first line, the text below (contract section 4).
+    (({ to, text }) => putInto(outbox, `${to}\n${text}\n`, 'sms'));
+  if (options.mailUrl.startsWith('file:')) {
+    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
+    return {
+      async sendMail(mail) {
+        const { message } = await transport.sendMail({ from, ...mail });
+        await putInto(fileURLToPath(options.mailUrl), message as Buffer, 'eml');
+      },
+      sendText,
+      close: () => transport.close(),
+    };
+  }
+  const transport = createTransport(options.mailUrl, { from });
+  return {
+    async sendMail(mail) {
+      await transport.sendMail(mail);
+    },
+    sendText,
+    close: () => transport.close(),
+  };
+}
+
+/** Whoever reads the folder sees whole files only, in the order they were written. */
+async function putInto(folder: string, content: string | Buffer, extension: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(4).toString('hex')}.${extension}`;
+  await writeFile(join(folder, `.${name}`), content, { mode: 0o600 });
+  await rename(join(folder, `.${name}`), join(folder, name));
+}

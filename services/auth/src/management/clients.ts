@@ -1,0 +1,344 @@
+/** `clients`: applications. A secret is shown when it is made and never again: only its hash is kept. */
+import { randomBytes } from 'node:crypto';
+import { grantTypes } from '@gatepost/contracts/seed';
+import { z } from '@gatepost/runtime/env';
+import { clientMetadata } from '../clients/metadata.ts';
+import { hashSecret, makeSecret } from '../clients/secret.ts';
+import type { ClientStore, RegisteredClient } from '../clients/store.ts';
+import { type Database, Prisma } from '../database.ts';
+import type { GateEvents } from '../events.ts';
+import { checkpointQuery, chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import { badBody, missing } from './problem.ts';
+import { created, gone, ok, type Route, route } from './route.ts';
+import { allowedUri, httpUri, origin, seconds, shortText } from './shapes.ts';
+
+/** Whom to tell of changed clients (contract section 6); `by` is the client that asked for the change. */
+export type ClientEvents = Pick<GateEvents, 'clientCreated' | 'clientUpdated'>;
+
+export type ClientParts = {
+  db: Database;
+  clients: ClientStore;
+  /** Throws an error with `error_description` when oidc-provider could not work with the client. */
+  checkMetadata: (metadata: ReturnType<typeof clientMetadata>) => void;
+  events: ClientEvents;
+};
+
+const authMethod = z.enum(['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt']);
+const appType = z.enum(['regular_web', 'spa', 'native', 'non_interactive']);
+const refreshToken = z.strictObject({
+  rotation_type: z.enum(['rotating', 'non-rotating']).optional(),
+  expiration_type: z.enum(['expiring', 'non-expiring']).optional(),
+  token_lifetime: seconds.optional(),
+  idle_token_lifetime: seconds.optional(),
+  leeway: z.number().int().min(0).max(3_600).optional(),
+  infinite_token_lifetime: z.boolean().optional(),
+  infinite_idle_token_lifetime: z.boolean().optional(),
+});
+
+const writable = {
+  name: shortText,
+  description: z.string().max(140).nullable(),
+  logo_uri: z.union([httpUri, z.literal('')]).nullable(),
+  app_type: appType,
+  is_first_party: z.boolean(),
+  callbacks: z.array(allowedUri).max(100),
+  allowed_logout_urls: z.array(allowedUri).max(100),
+  web_origins: z.array(origin).max(100),
+  allowed_origins: z.array(origin).max(100),
+  grant_types: z.array(z.enum(grantTypes)),
+  token_endpoint_auth_method: authMethod,
+  client_secret: z.string().min(16).max(255),
+  client_metadata: z.record(z.string().max(255), z.string().max(255).nullable()),
+  refresh_token: refreshToken.nullable(),
+  jwks: z.strictObject({ keys: z.array(z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })).max(10) }).nullable(),
+  resource_server_identifier: shortText.nullable(),
+  oidc_logout: z.strictObject({ backchannel_logout_urls: z.array(httpUri).max(1) }),
+  require_pushed_authorization_requests: z.boolean(),
+  require_proof_of_possession: z.boolean(),
+  oidc_conformant: z.literal(true),
+};
+const createBody = z.strictObject(writable).partial().required({ name: true });
+const updateBody = z.strictObject(writable).partial();
+type ClientBody = z.infer<typeof updateBody>;
+
+export function makeClientRoutes(parts: ClientParts): Route[] {
+  const { db, clients, checkMetadata, events } = parts;
+  const load = async (clientId = '') => {
+    const client = await clients.find(clientId);
+    if (!client) throw missing('client', 'The client does not exist');
+    return client;
+  };
+
+  return [
+    route({
+      method: 'get',
+      path: '/clients',
+      scopes: ['read:clients', 'read:client_keys'],
+      query: z.strictObject({
+        ...pageQuery,
+        ...checkpointQuery,
+        ...fieldsQuery,
+        app_type: z.string().optional(),
+        is_first_party: z.enum(['true', 'false']).optional(),
+        is_global: z.enum(['true', 'false']).optional(),
+      }),
+      handle: ({ query }) => list('clients', query, source(db, query), presentClient),
+    }),
+    route({
+      method: 'post',
+      path: '/clients',
+      scopes: ['create:clients'],
+      body: createBody,
+      async handle({ body, clientId: by }) {
+        const appType = body.app_type ?? 'regular_web';
+        const method = body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body);
+        const { secretHashes, secret } = secretFor(method, body.client_secret, []);
+        const data = {
+          ...columns(body),
+          clientId: makeClientId(),
+          name: body.name,
+          appType,
+          isFirstParty: body.is_first_party ?? true,
+          grantTypes: body.grant_types ?? defaultGrantTypes[appType],
+          tokenEndpointAuthMethod: method,
+          secretHashes,
+          clientMetadata: merge({}, body.client_metadata),
+        };
+        check(data);
+        const client = await clients.create(data as Prisma.ClientCreateInput);
+        events.clientCreated(client.clientId, by);
+        return created({ ...presentClient(client), ...(secret !== undefined && { client_secret: secret }) });
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/clients/:id',
+      scopes: ['read:clients', 'read:client_keys'],
+      query: z.strictObject(fieldsQuery),
+      handle: async ({ params, query }) => ok(chooseFields(presentClient(await load(params.id)), query)),
+    }),
+    route({
+      method: 'patch',
+      path: '/clients/:id',
+      scopes: ['update:clients'],
+      body: updateBody,
+      async handle({ params, body, clientId: by }) {
+        const client = await load(params.id);
+        const method = body.token_endpoint_auth_method ?? client.tokenEndpointAuthMethod;
+        const { secretHashes, secret } = secretFor(method, body.client_secret, client.secretHashes);
+        const data = {
+          ...columns(body, client.oidcMetadata as object),
+          secretHashes,
+          ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
+        };
+        check({ ...client, ...data });
+        const updated = await clients.update(client.clientId, data as Prisma.ClientUpdateInput);
+        events.clientUpdated(client.clientId, by);
+        return ok({ ...presentClient(updated), ...(secret !== undefined && { client_secret: secret }) });
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/clients/:id',
+      scopes: ['delete:clients'],
+      async handle({ params }) {
+        const client = await clients.find(params.id ?? '');
+        if (!client) return gone;
+        await clients.remove(client.clientId);
+        // Should the id ever be given again, what the old client had must not come back with it.
+        await db.$executeRaw`DELETE FROM artefacts WHERE client_id = ${client.clientId}`;
+        return gone;
+      },
+    }),
+    route({
+      // The secret before stays live beside the new one, so that a running application can be given it; the one before that dies.
+      method: 'post',
+      path: '/clients/:id/rotate-secret',
+      scopes: ['update:client_keys'],
+      body: z.strictObject({ revoke_previous: z.boolean().default(false) }),
+      async handle({ params, body, clientId: by }) {
+        const client = await load(params.id);
+        if (client.secretHashes.length === 0) throw badBody('the client has no secret');
+        const secret = makeSecret();
+        const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
+        const updated = await clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
+        events.clientUpdated(client.clientId, by);
+        return ok({ ...presentClient(updated), client_secret: secret });
+      },
+    }),
+  ];
+
+  /** What oidc-provider would refuse at the client's first request is refused here. */
+  function check(data: object): void {
+    const columns = Object.entries({ ...blank, ...data }).map(([name, value]) => [
+      name,
+      value === Prisma.DbNull ? null : value,
+    ]);
+    const whole = Object.fromEntries(columns) as RegisteredClient;
+    if (whole.tokenEndpointAuthMethod === 'private_key_jwt' && !whole.jwks) throw badBody('private_key_jwt needs jwks');
+    try {
+      checkMetadata(clientMetadata(whole));
+    } catch (error) {
+      const { error_description: description } = error as { error_description?: unknown };
+      if (typeof description !== 'string') throw error;
+      throw badBody(description);
+    }
+  }
+}
+
+function source(
+  db: Database,
+  query: { app_type?: string | undefined; is_first_party?: string | undefined; is_global?: string | undefined },
+): Source<RegisteredClient> {
+  const where: Prisma.ClientWhereInput = {
+    ...(query.app_type !== undefined && { appType: { in: query.app_type.split(',') } }),
+    ...(query.is_first_party !== undefined && { isFirstParty: query.is_first_party === 'true' }),
+    // Auth0's "global client" is one that no tenant of ours has.
+    ...(query.is_global === 'true' && { clientId: { in: [] } }),
+  };
+  return {
+    total: () => db.client.count({ where }),
+    items: ({ skip, take, after }) =>
+      db.client.findMany({
+        where: after === undefined ? where : { AND: [where, { clientId: { gt: after } }] },
+        include: { grants: true },
+        orderBy: { clientId: 'asc' },
+        skip,
+        take,
+      }),
+    key: ({ clientId }) => clientId,
+  };
+}
+
+export function presentClient(client: RegisteredClient): object {
+  const oidc = client.oidcMetadata as Record<string, unknown>;
+  return {
+    client_id: client.clientId,
+    name: client.name,
+    description: client.description ?? '',
+    ...(client.logoUri !== null && { logo_uri: client.logoUri }),
+    app_type: client.appType,
+    global: false,
+    is_first_party: client.isFirstParty,
+    oidc_conformant: true,
+    callbacks: client.callbacks,
+    allowed_logout_urls: client.allowedLogoutUrls,
+    web_origins: client.webOrigins,
+    allowed_origins: client.allowedOrigins,
+    grant_types: client.grantTypes,
+    token_endpoint_auth_method: client.tokenEndpointAuthMethod,
+    client_metadata: client.clientMetadata,
+    ...(client.refreshToken !== null && { refresh_token: client.refreshToken }),
+    ...(client.jwks !== null && { jwks: client.jwks }),
+    ...(client.resourceServerIdentifier !== null && { resource_server_identifier: client.resourceServerIdentifier }),
+    ...(typeof oidc.backchannel_logout_uri === 'string' && {
+      oidc_logout: { backchannel_logout_urls: [oidc.backchannel_logout_uri] },
+    }),
+    require_pushed_authorization_requests: oidc.require_pushed_authorization_requests === true,
+    require_proof_of_possession: oidc.dpop_bound_access_tokens === true,
+    created_at: client.createdAt.toISOString(),
+    updated_at: client.updatedAt.toISOString(),
+  };
+}
+
+/** The live secrets of a client that authenticates by `method`, and the one to show, if there is a new one. */
+function secretFor(
+  method: string,
+  given: string | undefined,
+  live: string[],
+): { secretHashes: string[]; secret?: string } {
+  if (method === 'none') {
+    if (given !== undefined) throw badBody('a client that does not authenticate has no client_secret');
+    return { secretHashes: [] };
+  }
+  const needed = method === 'client_secret_post' || method === 'client_secret_basic';
+  const secret = given ?? (needed && live.length === 0 ? makeSecret() : undefined);
+  return secret === undefined ? { secretHashes: live } : { secretHashes: [hashSecret(secret)], secret };
+}
+
+/** The columns that the body sets; what it leaves out stays as it is. */
+function columns(body: ClientBody, oidcBefore: object = {}): Record<string, unknown> {
+  const given: Record<string, unknown> = {
+    name: body.name,
+    description: body.description,
+    logoUri: body.logo_uri === '' ? null : body.logo_uri,
+    appType: body.app_type,
+    isFirstParty: body.is_first_party,
+    callbacks: body.callbacks,
+    allowedLogoutUrls: body.allowed_logout_urls,
+    webOrigins: body.web_origins,
+    allowedOrigins: body.allowed_origins,
+    grantTypes: body.grant_types,
+    tokenEndpointAuthMethod: body.token_endpoint_auth_method,
+    refreshToken: body.refresh_token === null ? Prisma.DbNull : body.refresh_token,
+    jwks: body.jwks === null ? Prisma.DbNull : body.jwks,
+    resourceServerIdentifier: body.resource_server_identifier,
+    oidcMetadata: oidcMetadata(body, oidcBefore),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Registration metadata that we keep by its OpenID name. */
+function oidcMetadata(body: ClientBody, before: object): object | undefined {
+  const urls = body.oidc_logout?.backchannel_logout_urls;
+  const set: Record<string, unknown> = {
+    ...(urls && { backchannel_logout_uri: urls[0], backchannel_logout_session_required: urls[0] && true }),
+    ...(body.require_pushed_authorization_requests !== undefined && {
+      require_pushed_authorization_requests: body.require_pushed_authorization_requests,
+    }),
+    ...(body.require_proof_of_possession !== undefined && {
+      dpop_bound_access_tokens: body.require_proof_of_possession,
+    }),
+  };
+  if (Object.keys(set).length === 0) return undefined;
+  return Object.fromEntries(Object.entries({ ...before, ...set }).filter(([, value]) => value !== undefined));
+}
+
+/** Auth0's way with metadata: what is named is set, null removes, the rest stays. */
+export function merge(before: object, change: Record<string, unknown> | undefined): Record<string, unknown> {
+  return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== null));
+}
+
+function defaultAuthMethod(type: z.infer<typeof appType>, body: ClientBody): z.infer<typeof authMethod> {
+  if (type === 'spa' || type === 'native') return 'none';
+  return body.jwks && body.client_secret === undefined ? 'private_key_jwt' : 'client_secret_post';
+}
+
+const defaultGrantTypes: Record<z.infer<typeof appType>, string[]> = {
+  regular_web: ['authorization_code', 'implicit', 'refresh_token', 'client_credentials'],
+  spa: ['authorization_code', 'implicit', 'refresh_token'],
+  native: ['authorization_code', 'implicit', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+  non_interactive: ['client_credentials'],
+};
+
+/** A client as the database would fill it in. */
+const blank = {
+  clientId: '',
+  name: '',
+  description: null,
+  logoUri: null,
+  appType: 'regular_web',
+  isFirstParty: true,
+  secretHashes: [],
+  callbacks: [],
+  allowedLogoutUrls: [],
+  webOrigins: [],
+  allowedOrigins: [],
+  grantTypes: [],
+  tokenEndpointAuthMethod: 'client_secret_post',
+  jwks: null,
+  refreshToken: null,
+  resourceServerIdentifier: null,
+  clientMetadata: {},
+  oidcMetadata: {},
+  grants: [],
+};
+
+/** 32 letters and digits, as Auth0's: 190 bits. */
+function makeClientId(): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+  let id = '';
+  while (id.length < 32)
+    for (const byte of randomBytes(48)) if (byte < 248 && id.length < 32) id += alphabet[byte % 62];
+  return id;
+}

@@ -1,0 +1,103 @@
+/** `grants`: what people allowed which application. Taking a consent back ends, at once, what the application has by it. */
+import { z } from '@gatepost/runtime/env';
+import type { EndAccess } from '../accounts/end-access.ts';
+import type { Database } from '../database.ts';
+import type { ConsentModel } from '../generated/models.ts';
+import { audienceOf, resourceOf } from '../resources/audience.ts';
+import { list, pageQuery, type Source } from './paging.ts';
+import { badQuery } from './problem.ts';
+import { gone, type Route, route } from './route.ts';
+
+export function makeGrantRoutes({ db, endAccess }: { db: Database; endAccess: EndAccess }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/grants',
+      scopes: ['read:grants'],
+      query: z.strictObject({
+        ...pageQuery,
+        user_id: z.string().optional(),
+        client_id: z.string().optional(),
+        audience: z.string().optional(),
+      }),
+      handle: ({ query }) =>
+        list(
+          'grants',
+          query,
+          source(db, {
+            ...(query.user_id !== undefined && { userId: query.user_id }),
+            ...(query.client_id !== undefined && { clientId: query.client_id }),
+            ...(query.audience !== undefined && { resource: query.audience === '' ? '' : resourceOf(query.audience) }),
+          }),
+          present,
+        ),
+    }),
+    route({
+      method: 'delete',
+      path: '/grants/:id',
+      scopes: ['delete:grants'],
+      async handle({ params }) {
+        const key = readId(params.id ?? '');
+        if (key !== undefined) {
+          await db.consent.deleteMany({ where: key });
+          await endAccess(key.userId, key.clientId);
+        }
+        return gone;
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/grants',
+      scopes: ['delete:grants'],
+      query: z.strictObject({ user_id: z.string().optional() }),
+      async handle({ query }) {
+        if (!query.user_id) throw badQuery("Missing required property: 'user_id'");
+        await db.consent.deleteMany({ where: { userId: query.user_id } });
+        await endAccess(query.user_id);
+        return gone;
+      },
+    }),
+  ];
+}
+
+type Key = { userId: string; clientId: string; resource: string };
+
+function source(db: Database, where: Partial<Key>): Source<ConsentModel> {
+  return {
+    total: () => db.consent.count({ where }),
+    items: ({ skip, take }) =>
+      db.consent.findMany({
+        where,
+        orderBy: [{ userId: 'asc' }, { clientId: 'asc' }, { resource: 'asc' }],
+        skip,
+        take,
+      }),
+    key: makeId,
+  };
+}
+
+function present(consent: ConsentModel): object {
+  return {
+    id: makeId(consent),
+    clientID: consent.clientId,
+    user_id: consent.userId,
+    ...(consent.resource !== '' && { audience: audienceOf(consent.resource) }),
+    scope: consent.scopes,
+  };
+}
+
+/** A consent has no id of its own: it is known by whose, for whom and for what it is. */
+function makeId({ userId, clientId, resource }: Key): string {
+  return Buffer.from(JSON.stringify([userId, clientId, resource])).toString('base64url');
+}
+
+function readId(id: string): Key | undefined {
+  try {
+    const [userId, clientId, resource] = z
+      .tuple([z.string(), z.string(), z.string()])
+      .parse(JSON.parse(Buffer.from(id, 'base64url').toString()));
+    return { userId, clientId, resource };
+  } catch {
+    return undefined; // no id of ours: there is nothing to take back
+  }
+}

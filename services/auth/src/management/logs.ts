@@ -1,0 +1,128 @@
+/** `logs`: what happened, the newest first; or from a checkpoint on, the oldest first, for whoever collects them. */
+import { z } from '@gatepost/runtime/env';
+import type { Database, Prisma } from '../database.ts';
+import type { LogEntryModel } from '../generated/models.ts';
+import { chooseFields, fieldsQuery, list, pageQuery } from './paging.ts';
+import { badQuery, ManagementProblem } from './problem.ts';
+import { ok, type Route, route } from './route.ts';
+import { parseSearch, type SearchFields } from './search.ts';
+
+const logScopes = ['read:logs', 'read:logs_users'];
+const query = z.strictObject({
+  ...pageQuery,
+  ...fieldsQuery,
+  from: z.string().optional(),
+  take: z.coerce.number().int().min(1).max(100).optional(),
+  q: z.string().max(2_000).optional(),
+  search: z.string().max(2_000).optional(),
+  sort: z
+    .string()
+    .regex(/^(?:date|log_id):-?1$/)
+    .optional(),
+});
+
+export function makeLogRoutes(db: Database): Route[] {
+  const page = (asked: z.infer<typeof query>, of: Prisma.LogEntryWhereInput) => {
+    const { q, search, sort, from, take, ...paging } = asked;
+    const text = q ?? search;
+    const where: Prisma.LogEntryWhereInput = { AND: [of, text ? parseSearch(text, searchFields) : {}] };
+    if (from !== undefined || take !== undefined) return since(where, from, take ?? 50, paging);
+    const direction = sort?.endsWith(':1') ? ('asc' as const) : ('desc' as const);
+    const source = {
+      total: () => db.logEntry.count({ where }),
+      items: (window: { skip: number; take: number }) =>
+        db.logEntry.findMany({ where, orderBy: { id: direction }, skip: window.skip, take: window.take }),
+      key: ({ id }: LogEntryModel) => String(id),
+    };
+    return list('logs', paging, source, present);
+  };
+  /** Auth0's checkpoint: the entries after the one named `from`, a bare array. */
+  const since = async (where: Prisma.LogEntryWhereInput, from: string | undefined, take: number, fields: object) => {
+    const after = from === undefined ? 0n : readId(from);
+    if (after === undefined) throw badQuery('`from` is no log id');
+    const rows = await db.logEntry.findMany({
+      where: { AND: [where, { id: { gt: after } }] },
+      orderBy: { id: 'asc' },
+      take,
+    });
+    return ok(rows.map((row) => chooseFields(present(row), fields)));
+  };
+
+  return [
+    route({ method: 'get', path: '/logs', scopes: logScopes, query, handle: ({ query: asked }) => page(asked, {}) }),
+    route({
+      method: 'get',
+      path: '/logs/:id',
+      scopes: logScopes,
+      async handle({ params }) {
+        const id = readId(params.id ?? '');
+        const row = id === undefined ? null : await db.logEntry.findUnique({ where: { id } });
+        if (!row) throw new ManagementProblem(404, 'inexistent_log', 'Log not found');
+        return ok(present(row));
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/users/:id/logs',
+      scopes: logScopes,
+      query,
+      handle: ({ params, query: asked }) => page(asked, { userId: params.id ?? '' }),
+    }),
+  ];
+}
+
+const searchFields: SearchFields = {
+  type: { column: 'type', holds: 'text' },
+  client_id: { column: 'clientId', holds: 'text' },
+  user_id: { column: 'userId', holds: 'text' },
+  ip: { column: 'ip', holds: 'text' },
+};
+
+/** Wide enough that ids sort as text too. */
+function makeId(id: bigint): string {
+  return String(id).padStart(20, '0');
+}
+
+function readId(id: string): bigint | undefined {
+  if (!/^\d{1,20}$/.test(id)) return undefined;
+  const value = BigInt(id);
+  return value < 2n ** 63n ? value : undefined;
+}
+
+/** Auth0's codes, in words. */
+const descriptions: Record<string, string> = {
+  s: 'Success Login',
+  f: 'Failed Login',
+  fp: 'Failed Login (Incorrect Password)',
+  fu: 'Failed Login (Invalid Email/Username)',
+  limit_wc: 'Blocked Account',
+  ss: 'Success Signup',
+  fs: 'Failed Signup',
+  slo: 'Success Logout',
+  scp: 'Success Change Password',
+  scpr: 'Success Change Password Request',
+  seacft: 'Success Exchange (Authorization Code for Access Token)',
+  feacft: 'Failed Exchange (Authorization Code for Access Token)',
+  seccft: 'Success Exchange (Client Credentials for Access Token)',
+  feccft: 'Failed Exchange (Client Credentials for Access Token)',
+  sepft: 'Success Exchange (Password for Access Token)',
+  fepft: 'Failed Exchange (Password for Access Token)',
+  sertft: 'Success Exchange (Refresh Token for Access Token)',
+  fertft: 'Failed Exchange (Refresh Token for Access Token)',
+  sapi: 'API Operation',
+};
+
+function present(row: LogEntryModel): object {
+  const id = makeId(row.id);
+  return {
+    _id: id,
+    log_id: id,
+    date: row.date.toISOString(),
+    type: row.type,
+    description: descriptions[row.type] ?? '',
+    ...(row.clientId !== null && { client_id: row.clientId }),
+    ...(row.userId !== null && { user_id: row.userId }),
+    ...(row.ip !== null && { ip: row.ip }),
+    details: row.details,
+  };
+}

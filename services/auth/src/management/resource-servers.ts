@@ -1,0 +1,142 @@
+/** `resource-servers`: APIs. The management API stands among them, and cannot be changed. */
+import { z } from '@gatepost/runtime/env';
+import type { ClientStore } from '../clients/store.ts';
+import type { Api, ResourceStore, Scope } from '../resources/store.ts';
+import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
+import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
+import { created, gone, ok, type Route, route } from './route.ts';
+import { scope, shortText } from './shapes.ts';
+
+const writable = {
+  name: shortText,
+  scopes: z.array(z.strictObject({ value: scope, description: z.string().max(500).optional() })).max(1_000),
+  signing_alg: z.enum(['RS256', 'PS256', 'ES256', 'EdDSA']),
+  token_lifetime: z.number().int().min(1).max(2_592_000),
+  allow_offline_access: z.boolean(),
+  skip_consent_for_verifiable_first_party_clients: z.boolean(),
+};
+const updateBody = z.strictObject(writable).partial();
+const createBody = updateBody.extend({ identifier: z.string().min(1).max(600) });
+
+export function makeResourceServerRoutes(parts: { resources: ResourceStore; clients: ClientStore }): Route[] {
+  const { resources, clients } = parts;
+  /** By its id or its identifier. */
+  const load = async (id = '') => {
+    const api = (await resources.find(id)) ?? (await resources.list()).find((each) => each.id === id);
+    if (!api) throw missing('resource_server', 'The resource server does not exist');
+    return api;
+  };
+  const loadOwn = async (id: string | undefined) => {
+    const api = await load(id);
+    if (api.isSystem) throw new ManagementProblem(403, 'operation_not_supported', 'A system API cannot be changed');
+    return api;
+  };
+
+  return [
+    route({
+      method: 'get',
+      path: '/resource-servers',
+      scopes: ['read:resource_servers'],
+      query: z.strictObject({
+        ...pageQuery,
+        ...checkpointQuery,
+        identifiers: z.union([z.string(), z.array(z.string())]).optional(),
+        include_fields: z.string().optional(),
+      }),
+      async handle({ query }) {
+        const { include_fields: _, identifiers, ...paging } = query;
+        const wanted = identifiers === undefined ? undefined : new Set([identifiers].flat());
+        const apis = (await resources.list()).filter((api) => wanted?.has(api.identifier) ?? true);
+        return list(
+          'resource_servers',
+          paging,
+          ofArray(apis, ({ id }) => id),
+          present,
+        );
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/resource-servers',
+      scopes: ['create:resource_servers'],
+      body: createBody,
+      async handle({ body }) {
+        const { identifier } = body;
+        if (await resources.find(identifier)) throw exists(identifier);
+        const api = await resources.create({
+          ...columns(body),
+          identifier,
+          name: body.name ?? identifier,
+          scopes: scopesOf(body.scopes ?? []),
+        });
+        return created(present(api));
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/resource-servers/:id',
+      scopes: ['read:resource_servers'],
+      handle: async ({ params }) => ok(present(await load(params.id))),
+    }),
+    route({
+      method: 'patch',
+      path: '/resource-servers/:id',
+      scopes: ['update:resource_servers'],
+      body: updateBody,
+      async handle({ params, body }) {
+        const { identifier } = await loadOwn(params.id);
+        const scopes = body.scopes && { scopes: scopesOf(body.scopes) };
+        return ok(present(await resources.update(identifier, { ...columns(body), ...scopes })));
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/resource-servers/:id',
+      scopes: ['delete:resource_servers'],
+      async handle({ params }) {
+        const { identifier } = await loadOwn(params.id);
+        await clients.removeGrants({ audience: identifier });
+        await resources.remove(identifier);
+        return gone;
+      },
+    }),
+  ];
+}
+
+function columns(body: z.infer<typeof updateBody>): Partial<Columns> {
+  const given: Partial<Columns> = {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.signing_alg !== undefined && { signingAlg: body.signing_alg }),
+    ...(body.token_lifetime !== undefined && { tokenLifetime: body.token_lifetime }),
+    ...(body.allow_offline_access !== undefined && { allowOfflineAccess: body.allow_offline_access }),
+  };
+  const skip = body.skip_consent_for_verifiable_first_party_clients;
+  return skip === undefined ? given : { ...given, skipConsent: skip };
+}
+
+type Columns = Pick<Api, 'name' | 'signingAlg' | 'tokenLifetime' | 'allowOfflineAccess' | 'skipConsent'>;
+
+function scopesOf(scopes: NonNullable<z.infer<typeof updateBody>['scopes']>): Scope[] {
+  if (new Set(scopes.map(({ value }) => value)).size < scopes.length) throw badBody('A scope stands twice');
+  return scopes.map(({ value, description }) => ({ value, ...(description && { description }) }));
+}
+
+function exists(identifier: string): ManagementProblem {
+  return conflict('resource_conflict', `A resource server with the identifier ${identifier} exists already`);
+}
+
+function present(api: Api): object {
+  return {
+    id: api.id,
+    identifier: api.identifier,
+    name: api.name,
+    is_system: api.isSystem,
+    scopes: api.scopes,
+    signing_alg: api.signingAlg,
+    token_lifetime: api.tokenLifetime,
+    token_lifetime_for_web: api.tokenLifetime,
+    token_dialect: 'rfc9068_profile',
+    allow_offline_access: api.allowOfflineAccess,
+    skip_consent_for_verifiable_first_party_clients: api.skipConsent,
+  };
+}

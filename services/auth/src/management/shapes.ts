@@ -1,0 +1,36 @@
+/** Values that several resources take, with what makes them acceptable. */
+import { z } from '@gatepost/runtime/env';
+
+export const shortText = z.string().trim().min(1).max(256);
+export const seconds = z.number().int().min(1).max(157_788_000);
+
+/** Schemes that run or show what the address itself holds; no application can be reached by one. */
+const dangerous = /^(?:javascript|data|vbscript|file|blob|about):/i;
+
+/** Where somebody may be sent: absolute, without a fragment (RFC 6749 3.1.2), also with an application's own scheme. */
+export const allowedUri = z
+  .string()
+  .max(1_024)
+  .refine((value) => URL.canParse(value) && !dangerous.test(value.trim()), 'Not an absolute URI that can be led to')
+  .refine((value) => !value.includes('#'), 'A URI must not have a fragment')
+  .refine((value) => !value.includes('*'), 'Wildcards are not supported: a URI is compared as it stands');
+
+export const httpUri = z
+  .string()
+  .max(1_024)
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'Not an http or https URI');
+
+/** As a browser sends it: scheme, host and port. */
+export const origin = z
+  .string()
+  .max(1_024)
+  .refine(
+    (value) => /^https?:/.test(value) && URL.parse(value)?.origin === value,
+    'Not an origin such as https://app.example.com',
+  );
+
+/** A scope token of RFC 6749 3.3. */
+export const scope = z
+  .string()
+  .max(280)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'Not a scope');

@@ -1,0 +1,343 @@
+/** `users` and `users-by-email`: people. */
+import { z } from '@gatepost/runtime/env';
+import { type EndAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { hashPassword, passwordMaxBytes, TooBusy } from '../accounts/password.ts';
+import { passwordProblem } from '../accounts/signup.ts';
+import type { AccountStore } from '../accounts/store.ts';
+import { type Database, Prisma } from '../database.ts';
+import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import { merge } from './clients.ts';
+import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import { badBody, badQuery, conflict, ManagementProblem, missing } from './problem.ts';
+import { created, gone, ok, type Route, route } from './route.ts';
+import { parseSearch, type SearchFields } from './search.ts';
+import { httpUri, shortText } from './shapes.ts';
+
+export type UserParts = { db: Database; accounts: AccountStore; connections: ConnectionStore; endAccess: EndAccess };
+
+const metadata = z.record(z.string().max(255), z.unknown());
+const profile = {
+  email: z.email().max(320),
+  email_verified: z.boolean(),
+  username: z.string().regex(/^[^\s@]{1,128}$/, 'Not a username'),
+  phone_number: z.string().regex(/^\+[1-9]\d{6,14}$/, 'Not a phone number such as +15555550100'),
+  phone_verified: z.boolean(),
+  password: z.string().min(1).max(passwordMaxBytes),
+  blocked: z.boolean(),
+  name: shortText,
+  nickname: shortText,
+  given_name: shortText,
+  family_name: shortText,
+  picture: httpUri,
+  user_metadata: metadata,
+  app_metadata: metadata,
+  // Auth0's clients send these along; no mail is sent by this API.
+  verify_email: z.boolean(),
+  verify_phone_number: z.boolean(),
+  connection: shortText,
+  client_id: shortText,
+};
+const createBody = z
+  .strictObject({ ...profile, user_id: z.string().regex(/^[\w.@+-]{1,128}$/, 'Not a user id') })
+  .partial()
+  .required({ connection: true });
+const updateBody = z
+  .strictObject({
+    ...profile,
+    name: shortText.nullable(),
+    nickname: shortText.nullable(),
+    given_name: shortText.nullable(),
+    family_name: shortText.nullable(),
+    picture: httpUri.nullable(),
+    phone_number: profile.phone_number.nullable(),
+  })
+  .partial();
+
+export function makeUserRoutes({ db, accounts, connections, endAccess }: UserParts): Route[] {
+  const load = async (id = '') => {
+    const account = await accounts.find(id);
+    if (!account) throw missing('user', 'The user does not exist.');
+    return account;
+  };
+  const presenter = async () => {
+    const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
+    return (account: AccountModel) => presentUser(account, known.get(account.connection));
+  };
+
+  return [
+    route({
+      method: 'get',
+      path: '/users',
+      scopes: ['read:users'],
+      query: z.strictObject({
+        ...pageQuery,
+        ...fieldsQuery,
+        q: z.string().max(2_000).optional(),
+        sort: z.string().optional(),
+        connection: z.string().optional(),
+        search_engine: z.enum(['v1', 'v2', 'v3']).optional(),
+        primary_order: z.string().optional(),
+      }),
+      async handle({ query }) {
+        const where: Prisma.AccountWhereInput = {
+          AND: [
+            query.q ? parseSearch(query.q, searchFields) : {},
+            query.connection === undefined ? {} : { connection: query.connection },
+          ],
+        };
+        return list('users', query, source(db, where, orderOf(query.sort)), await presenter());
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/users-by-email',
+      scopes: ['read:users'],
+      query: z.strictObject({ ...fieldsQuery, email: z.string().max(320) }),
+      async handle({ query }) {
+        const found = await db.account.findMany({
+          where: { email: { equals: query.email, mode: 'insensitive' } },
+          orderBy: { createdAt: 'asc' },
+          take: 100,
+        });
+        const present = await presenter();
+        return ok(found.map((account) => chooseFields(present(account), query)));
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/users',
+      scopes: ['create:users'],
+      body: createBody,
+      async handle({ body }) {
+        const connection = await connections.find(body.connection);
+        if (!connection) throw missing('connection', 'The connection does not exist.');
+        checkIdentity(connection, body);
+        const account = await accounts.create({
+          ...columns(body),
+          connection: connection.name,
+          ...(body.user_id !== undefined && { userId: `${prefixOf(connection)}|${body.user_id}` }),
+          ...(body.password !== undefined && { passwordHash: await hashOf(body.password, body.email) }),
+          userMetadata: merge({}, body.user_metadata) as Prisma.InputJsonObject,
+          appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
+        });
+        if (!account) throw conflict('auth0_idp_error', 'The user already exists.');
+        return created(presentUser(account, connection));
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/users/:id',
+      scopes: ['read:users'],
+      query: z.strictObject(fieldsQuery),
+      handle: async ({ params, query }) => ok(chooseFields((await presenter())(await load(params.id)), query)),
+    }),
+    route({
+      method: 'patch',
+      path: '/users/:id',
+      scopes: ['update:users'],
+      body: updateBody,
+      async handle({ params, body }) {
+        const account = await load(params.id);
+        if (body.connection !== undefined && body.connection !== account.connection)
+          throw badBody('a user cannot be moved to another connection');
+        // Whoever is blocked, or has a new password, is signed out everywhere.
+        const ends = body.blocked === true || body.password !== undefined;
+        const mark = sessionsEnd();
+        const change = { ...(await updateOf(account, body)), ...(ends && { sessionsNotBefore: mark }) };
+        const updated = await accounts.update(account.userId, change).catch((error: unknown) => {
+          if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')
+            throw badBody('The specified new email, username or phone number already exists');
+          throw error;
+        });
+        if (ends) {
+          await endAccess(account.userId);
+          await sessionsEnded(mark);
+        }
+        return ok((await presenter())(updated));
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/users/:id',
+      scopes: ['delete:users'],
+      async handle({ params }) {
+        const { id = '' } = params;
+        await db.account.deleteMany({ where: { userId: id } });
+        await endAccess(id);
+        return gone;
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/users/:id/revoke-access',
+      scopes: ['delete:users', 'update:users'],
+      async handle({ params }) {
+        const { userId } = await load(params.id);
+        const mark = sessionsEnd();
+        await accounts.update(userId, { sessionsNotBefore: mark });
+        await endAccess(userId);
+        await sessionsEnded(mark);
+        return { status: 202 };
+      },
+    }),
+  ];
+}
+
+const searchFields: SearchFields = {
+  user_id: { column: 'userId', holds: 'text' },
+  email: { column: 'email', holds: 'text' },
+  email_verified: { column: 'emailVerified', holds: 'boolean' },
+  username: { column: 'username', holds: 'text' },
+  name: { column: 'name', holds: 'text' },
+  given_name: { column: 'givenName', holds: 'text' },
+  family_name: { column: 'familyName', holds: 'text' },
+  nickname: { column: 'nickname', holds: 'text' },
+  phone_number: { column: 'phoneNumber', holds: 'text' },
+  blocked: { column: 'blocked', holds: 'boolean' },
+  logins_count: { column: 'loginsCount', holds: 'number' },
+  last_ip: { column: 'lastIp', holds: 'text' },
+  'identities.connection': { column: 'connection', holds: 'text' },
+};
+
+const sortable: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(searchFields).map(([field, { column }]) => [field, column])),
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+  last_login: 'lastLogin',
+};
+
+/** `email:1`, `created_at:-1`; the oldest first by default. */
+function orderOf(sort: string | undefined): Prisma.AccountOrderByWithRelationInput[] {
+  if (sort === undefined) return [{ createdAt: 'asc' }, { userId: 'asc' }];
+  const [, field = '', direction] = /^([\w.]+):(-?1)$/.exec(sort) ?? [];
+  const column = Object.hasOwn(sortable, field) ? sortable[field] : undefined;
+  if (column === undefined) throw badQuery('`sort` must be a field, a colon and 1 or -1');
+  return [{ [column]: direction === '1' ? 'asc' : 'desc' }, { userId: 'asc' }];
+}
+
+function source(
+  db: Database,
+  where: Prisma.AccountWhereInput,
+  orderBy: Prisma.AccountOrderByWithRelationInput[],
+): Source<AccountModel> {
+  return {
+    total: () => db.account.count({ where }),
+    items: ({ skip, take }) => db.account.findMany({ where, orderBy, skip, take }),
+    key: ({ userId }) => userId,
+  };
+}
+
+/** A connection decides what names its accounts. */
+function checkIdentity(connection: ConnectionModel, body: z.infer<typeof createBody>): void {
+  if (connection.strategy === 'sms' && body.phone_number === undefined)
+    throw badBody('Missing required property: phone_number');
+  if (connection.strategy === 'email' && body.email === undefined) throw badBody('Missing required property: email');
+  if (connection.strategy !== 'auth0') {
+    if (body.password !== undefined) throw badBody('a passwordless connection has no password');
+    return;
+  }
+  if (body.email === undefined && body.username === undefined) throw badBody('Missing required property: email');
+  if (body.password === undefined) throw badBody('Missing required property: password');
+}
+
+function prefixOf({ strategy, name }: ConnectionModel): string {
+  return strategy === 'auth0' ? 'auth0' : name;
+}
+
+/** The profile's columns that the body sets. */
+function columns(body: Partial<z.infer<typeof updateBody>>) {
+  const given = {
+    email: body.email?.toLowerCase(),
+    emailVerified: body.email_verified,
+    username: body.username,
+    phoneNumber: body.phone_number,
+    phoneVerified: body.phone_verified,
+    blocked: body.blocked,
+    name: body.name,
+    nickname: body.nickname,
+    givenName: body.given_name,
+    familyName: body.family_name,
+    picture: body.picture,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof typeof given]?: Exclude<(typeof given)[Key], undefined>;
+  };
+}
+
+/** What a change of these fields writes. */
+async function updateOf(account: AccountModel, body: z.infer<typeof updateBody>): Promise<Prisma.AccountUpdateInput> {
+  const email = body.email?.toLowerCase() ?? account.email ?? undefined;
+  // A new address is nobody's until it is proven, or said to be.
+  const unproven = email !== (account.email ?? undefined) && body.email_verified === undefined;
+  return {
+    ...columns(body),
+    ...(unproven && { emailVerified: false }),
+    ...(body.password !== undefined && {
+      passwordHash: await hashOf(body.password, email),
+      lastPasswordReset: new Date(),
+    }),
+    ...(body.user_metadata && { userMetadata: changed(account.userMetadata, body.user_metadata) }),
+    ...(body.app_metadata && { appMetadata: changed(account.appMetadata, body.app_metadata) }),
+  };
+}
+
+/** Auth0 merges metadata at its first level; an empty object clears it. */
+function changed(before: Prisma.JsonValue, change: Record<string, unknown>): Prisma.InputJsonObject {
+  const start = Object.keys(change).length === 0 ? {} : (before as object);
+  return merge(start, change) as Prisma.InputJsonObject;
+}
+
+async function hashOf(password: string, email: string | undefined): Promise<string> {
+  const problem = passwordProblem(password, email ?? '');
+  if (problem === 'password_too_short') throw weak('Password is too short');
+  if (problem === 'password_too_common') throw weak('Password is too common');
+  try {
+    return await hashPassword(password);
+  } catch (error) {
+    if (error instanceof TooBusy) throw new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
+    throw error;
+  }
+}
+
+function weak(message: string): ManagementProblem {
+  return new ManagementProblem(400, 'invalid_password', `PasswordStrengthError: ${message}`);
+}
+
+export function presentUser(account: AccountModel, connection: ConnectionModel | undefined): object {
+  const [provider = '', ...rest] = account.userId.split('|');
+  const known = {
+    username: account.username,
+    phone_number: account.phoneNumber,
+    phone_verified: account.phoneNumber === null ? null : account.phoneVerified,
+    given_name: account.givenName,
+    family_name: account.familyName,
+    picture: account.picture,
+    last_login: account.lastLogin?.toISOString(),
+    last_ip: account.lastIp,
+    last_password_reset: account.lastPasswordReset?.toISOString(),
+    email: account.email,
+    email_verified: account.email === null ? null : account.emailVerified,
+  };
+  const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
+  return {
+    user_id: account.userId,
+    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null && value !== undefined)),
+    name: account.name ?? named,
+    nickname: account.nickname ?? account.username ?? named.split('@')[0],
+    blocked: account.blocked,
+    identities: [
+      {
+        connection: account.connection,
+        provider: connection?.strategy ?? provider,
+        user_id: rest.join('|'),
+        isSocial: false,
+      },
+    ],
+    user_metadata: account.userMetadata,
+    app_metadata: account.appMetadata,
+    logins_count: account.loginsCount,
+    created_at: account.createdAt.toISOString(),
+    updated_at: account.updatedAt.toISOString(),
+  };
+}

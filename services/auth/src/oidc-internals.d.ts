@@ -1,0 +1,32 @@
+// The one unexported module of oidc-provider that we need; only provider-seam.ts may import it.
+declare module 'oidc-provider/lib/helpers/weak_cache.js' {
+  import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+
+  export type ProviderState = {
+    configuration: {
+      responseTypes: string[];
+      grantTypes: Set<string>;
+      findAccount(
+        ctx: KoaContextWithOIDC,
+        sub: string,
+        token?: unknown,
+      ): Promise<import('oidc-provider').Account | undefined>;
+    };
+    responseModes: Map<
+      string,
+      (ctx: KoaContextWithOIDC, redirectUri: string, response: Record<string, unknown>) => unknown
+    >;
+    grantTypeHandlers: Map<string, (ctx: KoaContextWithOIDC) => Promise<void>>;
+    grantTypeParams: Map<string | undefined, Set<string>>;
+    keystore: Iterable<{ kid: string }> & { clear(): void; add(key: object): void };
+    jwks: { keys: object[] };
+    dynamicClients: object;
+  };
+  export default function instance(provider: Provider): ProviderState;
+}
+
+declare module 'oidc-provider/lib/helpers/lru.js' {
+  export default class LRU {
+    constructor(options: { maxSize: number });
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The stylesheet and scripts of the pages, read once. They stand inside the page, because one answer is faster than two, and
+ * are allowed by their hashes (CSP level 2), so that nothing else that might get into a page runs.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Beside `src/` and `dist/`, so that the built service finds it at the same place. */
+const folder = new URL('../../templates/', import.meta.url);
+
+/** Text of an element and the source expression that allows it. */
+export type Inline = { text: string; source: string };
+
+/** The widgets and parts by the name that Liquid's `render` and `include` use: `widgets/consent`, `parts/field`. */
+export const templates: Record<string, string> = Object.fromEntries(
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.liquid') && file !== 'layout.liquid')
+    .map((file) => [file.slice(0, -'.liquid'.length).replaceAll('\\', '/'), read(file)]),
+);
+
+/** Ours in the place of a tenant's template, and the example of one. */
+export const layout = read('layout.liquid');
+
+export const style: Inline = inline(
+  read('style.css')
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s*\n\s*/g, '')
+    .replace(/\s*([{;,])\s*/g, '$1')
+    .replaceAll(': ', ':'),
+);
+
+export const scripts: Record<'page' | 'form-post' | 'web-message', Inline> = {
+  page: script('page.js'),
+  'form-post': script('form-post.js'),
+  'web-message': script('web-message.js'),
+};
+
+function script(file: string): Inline {
+  return inline(
+    read(file)
+      .replace(/^\s*\/\/.*\n/gm, '')
+      .replace(/\n\s*/g, '\n')
+      .trim(),
+  );
+}
+
+function inline(text: string): Inline {
+  return { text, source: `'sha256-${createHash('sha256').update(text).digest('base64')}'` };
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(file, folder), 'utf8');
+}

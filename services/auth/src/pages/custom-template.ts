@@ -1,0 +1,123 @@
+/**
+ * A tenant's own page template: Liquid around `{%- auth0:head -%}` and `{%- auth0:widget -%}`. Its author is trusted with how
+ * the page looks, not with the process or with people's input: it reaches no file, what it computes, keeps and writes is
+ * bounded, everything it puts out is escaped (`raw` has no effect), and the page's CSP runs no script of its.
+ */
+import {
+  Context,
+  type Emitter,
+  Liquid,
+  Tag,
+  type TagToken,
+  type Template,
+  type TopLevelToken,
+  toValueSync,
+} from 'liquidjs';
+import { escapeHtml } from './fill.ts';
+
+/** Auth0's bound for a template, in characters. */
+const sourceMaxLength = 100_000;
+const outputMaxLength = 256_000;
+const maxRenderMs = 100;
+
+/** What the two tags put in, and the nonce that the page's CSP allows for the template's styles. */
+export type Pieces = { head: string; widget: string; nonce: string };
+export type Rendered = { kind: 'rendered'; html: string } | { kind: 'failed'; reason: string };
+
+/** Why a template cannot be set, or undefined when it can. */
+export function checkTemplate(source: string): string | undefined {
+  if (source.length > sourceMaxLength) return `the template is longer than ${sourceMaxLength} characters`;
+  for (const part of ['head', 'widget'])
+    if (!new RegExp(`\\{%-?\\s*auth0:${part}\\s*-?%\\}`).test(source))
+      return `the template lacks {%- auth0:${part} -%}`;
+  const pieces = { head: '', widget: '', nonce: '' };
+  const trial = renderTenantTemplate(source, {}, pieces);
+  return trial.kind === 'failed' ? trial.reason : undefined;
+}
+
+/** Renders a tenant's template. Never throws; fails when it breaks, exceeds a bound or shows a tag other than exactly once. */
+export function renderTenantTemplate(
+  source: string,
+  view: object,
+  pieces: Pieces,
+  renderLimitMs = maxRenderMs,
+): Rendered {
+  try {
+    const template = parse(source);
+    const shown = { head: 0, widget: 0 };
+    const context = new Context({ ...view, csp_nonce: pieces.nonce }, engine.options, {
+      sync: true,
+      renderLimit: renderLimitMs,
+    });
+    context.setRegister('auth0', { pieces, shown });
+    const output = new BoundedOutput(outputMaxLength + pieces.head.length + pieces.widget.length);
+    toValueSync(engine.renderer.renderTemplates(template, context, output));
+    if (shown.head !== 1 || shown.widget !== 1)
+      return { kind: 'failed', reason: 'auth0:head and auth0:widget must each be shown once' };
+    return { kind: 'rendered', html: output.buffer };
+  } catch (error) {
+    return { kind: 'failed', reason: error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error) };
+  }
+}
+
+const engine = new Liquid({
+  // An empty folder in memory: `include`, `render` and `layout` find nothing, and no file is looked for.
+  templates: {},
+  outputEscape: (value) => escapeHtml(value === undefined || value === null ? '' : String(value)),
+  ownPropertyOnly: true,
+  parseLimit: sourceMaxLength,
+  memoryLimit: 1_000_000,
+});
+
+// Auth0 tells authors to write `| escape`; here it already is, and must not be twice.
+for (const filter of ['escape', 'escape_once', 'raw']) engine.registerFilter(filter, (value: unknown) => value);
+
+engine.registerTag(
+  'auth0',
+  class extends Tag {
+    readonly part: 'head' | 'widget';
+    constructor(token: TagToken, remaining: TopLevelToken[], liquid: Liquid) {
+      super(token, remaining, liquid);
+      const part = token.args.trim();
+      if (part !== ':head' && part !== ':widget') throw new Error(`there is no tag auth0${part}`);
+      this.part = part === ':head' ? 'head' : 'widget';
+    }
+    override render(context: Context, output: Emitter): void {
+      const register = context.getRegister<{ pieces: Pieces; shown: Record<'head' | 'widget', number> }>('auth0');
+      register.shown[this.part] += 1;
+      output.write(register.pieces[this.part]);
+    }
+  },
+);
+
+/** Parsing takes longer than rendering, and a tenant has one template: the last few are kept. */
+const parsed = new Map<string, Template[]>();
+
+function parse(source: string): Template[] {
+  const known = parsed.get(source);
+  if (known !== undefined) return known;
+  const template = engine.parse(allowStyles(source));
+  if (parsed.size >= 8) parsed.delete(parsed.keys().next().value as string);
+  parsed.set(source, template);
+  return template;
+}
+
+/**
+ * Style elements that the author wrote get the page's nonce. It is the source that is changed, before anything is put into
+ * it, so a style element that gets in by a value stays refused.
+ */
+function allowStyles(source: string): string {
+  return source.replace(/<style(?=[\s>])/gi, '<style nonce="{{ csp_nonce }}"');
+}
+
+class BoundedOutput implements Emitter {
+  buffer = '';
+  readonly maxLength: number;
+  constructor(maxLength: number) {
+    this.maxLength = maxLength;
+  }
+  write(value: unknown): void {
+    this.buffer += typeof value === 'string' ? value : (value ?? '');
+    if (this.buffer.length > this.maxLength) throw new Error(`the page is longer than ${outputMaxLength} characters`);
+  }
+}

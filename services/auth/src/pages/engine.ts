@@ -1,0 +1,33 @@
+/** Liquid for the templates of our own: read from memory, parsed once, everything escaped unless it is marked raw. */
+import { Liquid } from 'liquidjs';
+import { templates } from './assets.ts';
+import { fill, fillRich } from './fill.ts';
+
+export const engine = new Liquid({
+  templates,
+  outputEscape: 'escape',
+  ownPropertyOnly: true,
+  strictFilters: true,
+  cache: true,
+  jsTruthy: true,
+});
+
+// The values of a text are those of the page, whichever part shows it.
+engine.registerFilter('rich', {
+  raw: true,
+  handler(text: string) {
+    return fillRich(text, this.context.getSync(['values']) as Record<string, string>);
+  },
+});
+engine.registerFilter('fill', function (text: string) {
+  return fill(text, this.context.getSync(['values']) as Record<string, string>);
+});
+
+const parsed = new Map(Object.keys(templates).map((name) => [name, engine.parse(templates[name] as string)]));
+
+/** Renders the template of that name (`widgets/consent`). @throws when there is none: a fault of ours. */
+export function renderOwn(name: string, view: object): string {
+  const template = parsed.get(name);
+  if (template === undefined) throw new Error(`there is no template ${name}`);
+  return engine.renderSync(template, view) as string;
+}

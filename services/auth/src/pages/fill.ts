@@ -1,0 +1,34 @@
+/** Puts the values of a page into its texts. */
+
+export type Values = Record<string, string | number | undefined>;
+
+const placeholder = /\{(\w+)\}/g;
+
+/** The text with its values, not escaped; empty when a value is missing. */
+export function fill(text: string, values: Values): string {
+  return complete(text, values) ? text.replace(placeholder, (_, name: string) => String(values[name])) : '';
+}
+
+/**
+ * The same as HTML. A value is set apart (`bdi`): it is somebody else's word, and may run in the other direction than ours.
+ */
+export function fillRich(text: string, values: Values): string {
+  if (!complete(text, values)) return '';
+  return escapeHtml(text).replace(placeholder, (_, name: string) => `<bdi>${escapeHtml(String(values[name]))}</bdi>`);
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** JSON that is inert inside a script element: no `<` that could end it, no line separator of JavaScript. */
+export function inertJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function complete(text: string, values: Values): boolean {
+  return [...text.matchAll(placeholder)].every(([, name]) => values[name as string] !== undefined);
+}

@@ -1,0 +1,65 @@
+/** The headers of a hosted page. */
+import { scripts, style } from './assets.ts';
+
+/** What a page needs beyond the strict default. */
+export type Needs = {
+  script: keyof typeof scripts;
+  locale: string;
+  /** Where its form may lead, as given by the request: the application's redirect URI. */
+  redirectUri?: string | undefined;
+  /** The one origin that may frame it (web_message). */
+  framedBy?: string | undefined;
+  /** The page is a tenant's own: its styles carry this nonce, and it may show pictures and fonts from elsewhere. */
+  nonce?: string | undefined;
+};
+
+/**
+ * Nothing is cached (RFC 6749 5.1), no address leaks by Referer (RFC 9700 4.2), and only what we wrote runs. There is no
+ * Cross-Origin-Opener-Policy: it would cut the popup of `loginWithPopup` off from its opener.
+ */
+export function pageHeaders(needs: Needs): Record<string, string> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-language': needs.locale,
+    'content-security-policy': policy(needs),
+    'cache-control': 'no-store',
+    pragma: 'no-cache',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-robots-tag': 'noindex',
+    ...(needs.framedBy === undefined && { 'x-frame-options': 'DENY' }),
+  };
+}
+
+function policy({ script, redirectUri, framedBy, nonce }: Needs): string {
+  const own = nonce === undefined;
+  return [
+    "default-src 'none'",
+    `script-src ${scripts[script].source}`,
+    `style-src ${style.source}${own ? '' : ` 'nonce-${nonce}'`}`,
+    `img-src 'self' data:${own ? '' : ' https:'}`,
+    ...(own ? [] : ["font-src 'self' data: https:"]),
+    `form-action ${formTargets(redirectUri)}`,
+    "base-uri 'none'",
+    `frame-ancestors ${framedBy ?? "'none'"}`,
+  ].join('; ');
+}
+
+/**
+ * Chromium holds every redirect that follows a form's POST against `form-action`: ours to the application's callback, and the
+ * callback's own to wherever the application goes on, which we cannot know. Hence any https address, and for an application on
+ * the developer's machine any port of it; never another plain http address or scheme than the application's.
+ */
+function formTargets(redirectUri: string | undefined): string {
+  const targets = ["'self'", 'https:'];
+  const url = redirectUri === undefined ? null : URL.parse(redirectUri);
+  if (url === null) return targets.join(' ');
+  if (url.protocol === 'http:') targets.push(url.origin);
+  else if (url.protocol !== 'https:') targets.push(url.protocol);
+  if (isLoopback(url)) targets.push('http://localhost:*', 'http://127.0.0.1:*');
+  return targets.join(' ');
+}
+
+function isLoopback({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && (hostname === 'localhost' || hostname.startsWith('127.') || hostname === '[::1]');
+}

@@ -1,0 +1,110 @@
+/**
+ * What each hosted page needs to be shown, and what it sends back. The pages decide nothing: the caller says what is possible
+ * (a link or a switch that is absent is not shown) and what was wrong, and `renderPage` (render.ts) makes the answer.
+ *
+ * Every form posts `hidden` back as it was given (the interaction's CSRF token goes there) and, with its first button,
+ * `action=default`. Further buttons and fields are named at each page.
+ */
+import type { ProblemName } from './strings/en.ts';
+
+/** Where a page is shown: what it may say of the tenant, the application and the person. All optional: an error page always renders. */
+export type Place = {
+  /** `ui_locales` of the request; goes before `acceptLanguage`. The first language that we speak wins, else English. */
+  uiLocales?: string | undefined;
+  acceptLanguage?: string | undefined;
+  tenant?: Tenant | undefined;
+  application?: Application | undefined;
+  /** Only after authentication: templates rely on that. */
+  user?: User | undefined;
+  /** The interaction's id, `state` in templates. */
+  state?: string | undefined;
+  /** `transaction.params` of the template: the request's `ext-*` parameters and whatever else a template may see of it. Untrusted. */
+  params?: Record<string, string> | undefined;
+  /** Where the application will be answered: its origin (or custom scheme) must be in the page's `form-action`. */
+  redirectUri?: string | undefined;
+  /** The tenant's own template, if it set one (checked by `checkTemplate`). Left aside by pages that are no prompt. */
+  template?: string | null | undefined;
+  /** Hears why the template was left aside, when it was. */
+  noteTemplateProblem?: ((reason: string) => void) | undefined;
+};
+
+export type Tenant = { name?: string; friendly_name?: string; support_email?: string; support_url?: string };
+export type Application = { id: string; name: string; logo_url?: string; metadata?: Record<string, unknown> };
+/** Auth0's names; pages show `email`, else `phone_number`, else `name`. */
+export type User = {
+  user_id: string;
+  email?: string;
+  phone_number?: string;
+  name?: string;
+  nickname?: string;
+  picture?: string;
+  user_metadata?: Record<string, unknown>;
+  app_metadata?: Record<string, unknown>;
+};
+
+/** A form: where it posts to, what it carries along, and what was wrong with the last try. */
+export type Form = { action: string; hidden?: Record<string, string>; problem?: ProblemName | undefined };
+
+/** One API of a consent; the OpenID Connect scopes come as one without `identifier`. A scope without description shows ours, or its value. */
+export type ConsentApi = {
+  name?: string;
+  identifier?: string;
+  scopes: { value: string; description?: string | undefined }[];
+};
+
+/** How somebody may name himself. */
+export type IdentifierKind = 'email' | 'phone' | 'username';
+
+export type Pages = {
+  /** Posts `identifier`. */
+  identifier: Form & { identifier?: string; kinds: IdentifierKind[]; signup?: string };
+  /** Posts `identifier`, `password`; `action=code` asks for a one-time code instead. `edit` leads back to the identifier. */
+  password: Form & { identifier: string; edit: string; code?: boolean; forgot?: string };
+  /** Classic login: posts `identifier`, `password`. */
+  login: Form & { identifier?: string; kinds: IdentifierKind[]; forgot?: string; signup?: string };
+  /** Posts `code`; `action=resend` asks for another one. `sentTo` is what the user typed, never what we know. `resent` says that a new code is on its way. */
+  code: Form & {
+    channel: 'email' | 'sms';
+    sentTo: string;
+    edit?: string;
+    resend?: boolean;
+    resent?: boolean;
+    password?: string;
+  };
+  /** Posts `email`, `password`. */
+  signup: Form & { email?: string; login?: string; passwordMinLength: number };
+  /** `action=default` allows, `action=deny` refuses. `redirectHost` is where the answer goes (host and port, or a scheme). */
+  consent: Form & { apis: ConsentApi[]; redirectHost: string };
+  /** Posts `user_code`. */
+  'device-code': Form & { userCode?: string };
+  /** Posts `confirm=yes`, or `abort=yes`; `user_code` goes into `hidden`. */
+  'device-confirm': Form & { userCode: string };
+  'device-done': { outcome: 'allowed' | 'denied' };
+  /** Posts `logout=yes`, or nothing beside `hidden` to stay signed in. */
+  logout: Form;
+  'logged-out': { back?: string };
+  /** `error` and `description` are the protocol's; `reference` is what support finds in the log. */
+  error: { error: string; description?: string; reference?: string; back?: string };
+  /** A page that outlived its interaction; `back` leads to the application. */
+  stale: { back?: string };
+  'too-many-attempts': { back?: string; minutes?: number };
+  /** Posts `email`. */
+  'forgot-password': Form & { email?: string; back?: string };
+  'password-mail-sent': { email: string; back?: string };
+  /** Posts `password`. */
+  'new-password': Form & { email: string; passwordMinLength: number };
+  'password-changed': { back?: string };
+  /**
+   * OAuth 2.0 Form Post Response Mode; also for a form of our own that should send itself (`redirectUri` then says where it may
+   * lead on). Values are sent as they are.
+   */
+  'form-post': { action: string; fields: Record<string, string | number | boolean> };
+  /** web_message: posted to exactly `origin`, which alone may frame the page. */
+  'web-message': { origin: string; response: Record<string, string | number> };
+};
+
+export type PageName = keyof Pages;
+export type PageContext<Name extends PageName> = Pages[Name] & Place;
+
+/** What goes out: headers in lower case, content type included. The status is the caller's. */
+export type Page = { html: string; headers: Record<string, string> };

@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import { chooseLanguage } from './language.ts';
+import type { PageContext } from './pages.ts';
+import { renderPage } from './render.ts';
+import { samples } from './sample.ts';
+
+const form = { action: '/u/login/abc', hidden: { csrf: 'token' } };
+const login: PageContext<'login'> = { ...form, kinds: ['email'] };
+const hostile = `"><script>alert(1)</script>'\u2028<!--`;
+
+describe('every page', () => {
+  test.each(samples.map((sample) => [sample.name, sample] as const))(
+    '%s: strict headers, a whole document',
+    (_, sample) => {
+      const { html, headers } = sample.render();
+      expect(headers).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(headers).not.toHaveProperty('cross-origin-opener-policy');
+      const csp = headers['content-security-policy'] ?? '';
+      expect(csp).toContain("default-src 'none'");
+      expect(csp).not.toMatch(/unsafe|\*(?!;| |$)/);
+      expect(csp).toContain(
+        sample.page === 'web-message' ? 'frame-ancestors http://localhost:4599' : "frame-ancestors 'none'",
+      );
+      expect('x-frame-options' in headers).toBe(sample.page !== 'web-message');
+      expect(html).toMatch(/^<!DOCTYPE html>\s*<html lang="en" dir="ltr">/);
+      expect(html.match(/<h1>/g)).toHaveLength(1);
+      expect(html).not.toMatch(/ (on\w+|style)=/);
+      expect(html).not.toMatch(/\{\w+\}|undefined|\[object/);
+    },
+  );
+
+  test.each(samples.map((sample) => [sample.name, sample] as const))(
+    '%s: in German no English text is left',
+    (_, sample) => {
+      const { html, headers } = sample.render('fr de-CH');
+      expect(headers['content-language']).toBe('de');
+      expect(html).toContain('<html lang="de"');
+      expect(html).not.toMatch(/Sign in|Continue|Get help/);
+    },
+  );
+});
+
+describe('renderPage', () => {
+  test('shows every value as text', () => {
+    const pages = [
+      renderPage('login', { ...login, identifier: hostile, hidden: { [hostile]: hostile } }),
+      renderPage('code', { ...form, channel: 'email', sentTo: hostile, application: { id: 'x', name: hostile } }),
+      renderPage('error', { error: hostile, description: hostile, reference: hostile }),
+      renderPage('form-post', { action: 'https://app.example/cb', fields: { state: hostile } }),
+      renderPage('web-message', { origin: 'https://app.example', response: { state: hostile } }),
+      renderPage('consent', {
+        ...form,
+        redirectHost: hostile,
+        application: { id: 'x', name: hostile },
+        apis: [{ name: hostile, identifier: hostile, scopes: [{ value: hostile, description: hostile }] }],
+      }),
+    ];
+    for (const { html } of pages) {
+      expect(html).not.toContain('<script>alert');
+      expect(html).not.toContain('"><script');
+      expect(html).not.toContain('<!--');
+    }
+    expect(pages[4]?.html).not.toContain('\u2028');
+  });
+
+  test('says nothing about an application or a person it was not given', () => {
+    const { html } = renderPage('login', login);
+    expect(html).not.toContain('to continue to');
+    expect(renderPage('error', { error: 'invalid_request' }).html).toContain('<code>invalid_request</code>');
+  });
+
+  test.each([
+    ['https://app.example/cb', "form-action 'self' https:;"],
+    ['http://app.example:81/cb', "form-action 'self' https: http://app.example:81;"],
+    [
+      'http://localhost:3000/cb',
+      "form-action 'self' https: http://localhost:3000 http://localhost:* http://127.0.0.1:*;",
+    ],
+    ['com.example.app:/cb', "form-action 'self' https: com.example.app:;"],
+    ['not a url', "form-action 'self' https:;"],
+  ])('lets its form lead to the application at %s', (redirectUri, directive) => {
+    expect(renderPage('login', { ...login, redirectUri }).headers['content-security-policy']).toContain(directive);
+  });
+
+  test.each([
+    [undefined, undefined, 'en'],
+    ['de', 'en', 'de'],
+    ['xx yy', 'de;q=0.8, fr', 'de'],
+    ['', 'en;q=0.1, de;q=0.9', 'de'],
+    ['', 'de;q=0', 'en'],
+    ['\0;;;,', ';q=;,,', 'en'],
+  ])('speaks the first language it knows: ui_locales %j, Accept-Language %j', (uiLocales, acceptLanguage, locale) => {
+    expect(chooseLanguage(uiLocales, acceptLanguage).locale).toBe(locale);
+  });
+});

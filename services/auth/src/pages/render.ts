@@ -1,0 +1,42 @@
+/** Makes a hosted page: the widget of its name, dressed in the tenant's template or in ours. */
+import { randomBytes } from 'node:crypto';
+import { layout, scripts, style } from './assets.ts';
+import { renderTenantTemplate } from './custom-template.ts';
+import { renderOwn } from './engine.ts';
+import { pageHeaders } from './headers.ts';
+import type { Page, PageContext, PageName, Pages, Place } from './pages.ts';
+import { makeView, templateContext } from './view.ts';
+
+/**
+ * The page and its headers; the caller chooses the status and sends both. Never throws for what a request or a tenant's
+ * template holds: a template that fails is left aside, and `noteTemplateProblem` hears why.
+ */
+export function renderPage<Name extends PageName>(name: Name, context: PageContext<Name>): Page {
+  const view = makeView(name, context);
+  const script: keyof typeof scripts = name === 'form-post' || name === 'web-message' ? name : 'page';
+  const head = `${renderOwn('head', view)}<style>${style.text}</style>`;
+  const widget = `${renderOwn('widget', { ...view, body: renderOwn(`widgets/${name}`, view) })}<script>${scripts[script].text}</script>`;
+  const needs = { script, locale: view.language.locale, ...targets(name, context) } as const;
+
+  if (view.themed && context.template) {
+    const nonce = randomBytes(16).toString('base64');
+    const own = renderTenantTemplate(context.template, templateContext(view), { head, widget, nonce });
+    if (own.kind === 'rendered') return { html: own.html, headers: pageHeaders({ ...needs, nonce }) };
+    context.noteTemplateProblem?.(own.reason);
+  }
+  return inLayout();
+
+  function inLayout(): Page {
+    const own = renderTenantTemplate(layout, templateContext(view), { head, widget, nonce: '' }, Infinity);
+    if (own.kind === 'failed') throw new Error(`our own layout fails: ${own.reason}`);
+    return { html: own.html, headers: pageHeaders(needs) };
+  }
+}
+
+/** Where the page may lead, and who may frame it. */
+function targets(name: PageName, context: Place & Partial<Pages['form-post'] & Pages['web-message']>) {
+  return {
+    redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),
+    framedBy: name === 'web-message' ? context.origin : undefined,
+  };
+}

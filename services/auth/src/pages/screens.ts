@@ -1,0 +1,127 @@
+/**
+ * One entry a page: which texts it shows, what Auth0 calls it (`prompt.name`, `prompt.screen.name`), which values its texts
+ * take, and whether a tenant's template may dress it. The widgets of the same names hold the markup.
+ */
+import type { Values } from './fill.ts';
+import type { PageName, Pages } from './pages.ts';
+import type { ScreenName } from './strings/en.ts';
+
+type Screen<Page> = {
+  texts: ScreenName;
+  prompt: string;
+  screen: string | ((page: Page) => string);
+  values?: (page: Page) => Values;
+  title?: (page: Page) => string;
+  lead?: (page: Page, values: Values) => string;
+  /** Prompts wear the tenant's template; errors and technical pages always ours, so that they work whatever it does. */
+  themed: boolean;
+};
+
+const byCount = (_: unknown, values: Values) => (values.count === undefined ? 'leadPlain' : 'lead');
+const byApplication = (_: unknown, values: Values) => (values.application === undefined ? 'leadPlain' : 'lead');
+const passwordLength = (page: { passwordMinLength: number }) => ({ count: page.passwordMinLength });
+
+export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
+  identifier: { texts: 'identifier', prompt: 'login-id', screen: 'login-id', themed: true },
+  password: { texts: 'password', prompt: 'login-password', screen: 'login-password', themed: true },
+  login: { texts: 'login', prompt: 'login', screen: 'login', themed: true },
+  code: {
+    texts: 'code',
+    prompt: 'login-passwordless',
+    screen: ({ channel }) => (channel === 'sms' ? 'login-passwordless-sms-otp' : 'login-passwordless-email-code'),
+    values: ({ sentTo }) => ({ identifier: sentTo }),
+    title: ({ channel }) => (channel === 'sms' ? 'titleSms' : 'title'),
+    themed: true,
+  },
+  signup: { texts: 'signup', prompt: 'signup', screen: 'signup', values: passwordLength, themed: true },
+  consent: {
+    texts: 'consent',
+    prompt: 'consent',
+    screen: 'consent',
+    values: ({ redirectHost }) => ({ host: redirectHost }),
+    themed: true,
+  },
+  'device-code': { texts: 'deviceCode', prompt: 'device-flow', screen: 'device-code-activation', themed: true },
+  'device-confirm': { texts: 'deviceConfirm', prompt: 'device-flow', screen: 'device-code-confirmation', themed: true },
+  'device-done': {
+    texts: 'deviceDone',
+    prompt: 'device-flow',
+    screen: ({ outcome }) => `device-code-activation-${outcome}`,
+    title: ({ outcome }) => (outcome === 'allowed' ? 'title' : 'titleDenied'),
+    lead: ({ outcome }) => (outcome === 'allowed' ? 'lead' : 'leadDenied'),
+    themed: true,
+  },
+  logout: { texts: 'logout', prompt: 'logout', screen: 'logout', lead: byApplication, themed: true },
+  'logged-out': { texts: 'loggedOut', prompt: 'logout', screen: 'logout-complete', themed: true },
+  error: {
+    texts: 'error',
+    prompt: 'error',
+    screen: 'error',
+    title: ({ error }) => `title${errorKind(error)}`,
+    lead: ({ error }) => `lead${errorKind(error)}`,
+    themed: false,
+  },
+  stale: {
+    texts: 'stale',
+    prompt: 'error',
+    screen: 'stale',
+    lead: ({ back }) => (back === undefined ? 'leadPlain' : 'lead'),
+    themed: false,
+  },
+  'too-many-attempts': {
+    texts: 'tooManyAttempts',
+    prompt: 'error',
+    screen: 'too-many-attempts',
+    values: ({ minutes }) => ({ count: minutes }),
+    lead: byCount,
+    themed: false,
+  },
+  'forgot-password': {
+    texts: 'forgotPassword',
+    prompt: 'reset-password',
+    screen: 'reset-password-request',
+    themed: true,
+  },
+  'password-mail-sent': {
+    texts: 'passwordMailSent',
+    prompt: 'reset-password',
+    screen: 'reset-password-email',
+    values: ({ email }) => ({ identifier: email }),
+    themed: true,
+  },
+  'new-password': {
+    texts: 'newPassword',
+    prompt: 'reset-password',
+    screen: 'reset-password',
+    values: ({ email, passwordMinLength }) => ({ identifier: email, count: passwordMinLength }),
+    themed: true,
+  },
+  'password-changed': {
+    texts: 'passwordChanged',
+    prompt: 'reset-password',
+    screen: 'reset-password-success',
+    themed: true,
+  },
+  'form-post': {
+    texts: 'formPost',
+    prompt: 'form-post',
+    screen: 'form-post',
+    values: ({ action }) => ({ host: URL.parse(action)?.host || undefined }),
+    themed: false,
+  },
+  'web-message': { texts: 'webMessage', prompt: 'web-message', screen: 'web-message', themed: false },
+};
+
+function errorKind(error: string): '' | 'Unavailable' | 'Denied' | 'Missing' {
+  switch (error) {
+    case 'temporarily_unavailable':
+    case 'server_error':
+      return 'Unavailable';
+    case 'access_denied':
+      return 'Denied';
+    case 'not_found':
+      return 'Missing';
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * What a template sees of a page. The names that Auth0 documents for page templates (`application`, `branding`, `tenant`,
+ * `user`, `locale`, `dir`, `prompt`, `state`, `transaction`) are for tenants' templates too, see `templateContext`; the others
+ * are between this file and our own widgets.
+ */
+import { fill, inertJson, type Values } from './fill.ts';
+import { chooseLanguage, type Language, locales } from './language.ts';
+import type { ConsentApi, IdentifierKind, PageName, Pages, Place } from './pages.ts';
+import { screens } from './screens.ts';
+import type { ProblemName, Strings } from './strings/en.ts';
+
+/** All that any page may hold, to be looked at without knowing which page it is. */
+type AnyPage = Place &
+  Partial<Pick<Pages['web-message'], 'origin' | 'response'>> & {
+    problem?: ProblemName | undefined;
+    kinds?: IdentifierKind[];
+    identifier?: string;
+    apis?: ConsentApi[];
+    back?: string | undefined;
+  };
+
+/** A page and everything about it that is looked up rather than given. */
+export type View = Record<string, unknown> & { language: Language; themed: boolean };
+
+/** The fields that problems are about; a problem of no field stands for the whole form. */
+const problemFields: Partial<Record<ProblemName, string>> = {
+  identifier_missing: 'identifier',
+  identifier_unusable: 'identifier',
+  password_missing: 'password',
+  wrong_credentials: 'password',
+  code_missing: 'code',
+  code_wrong: 'code',
+  code_expired: 'code',
+  email_invalid: 'email',
+  password_too_short: 'password',
+  password_too_common: 'password',
+  user_code_missing: 'user_code',
+  user_code_wrong: 'user_code',
+};
+
+const branding = { logo_url: '', colors: { primary: '#0d5f50', page_background: '#f3f4f0' } };
+
+export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & Place): View {
+  const screen = screens[name];
+  const any = page as AnyPage;
+  const language = chooseLanguage(any.uiLocales, any.acceptLanguage);
+  const { strings } = language;
+  const tenant = { ...any.tenant, friendly_name: any.tenant?.friendly_name || 'Gatepost', enabled_locales: locales };
+  const account = any.user?.email ?? any.user?.phone_number ?? any.user?.name;
+  const values: Values = {
+    application: any.application?.name || undefined,
+    tenant: tenant.friendly_name,
+    account,
+    ...screen.values?.(page),
+  };
+  const identifier = identifierField(any.kinds, strings);
+  const own: Record<string, string> = strings[screen.texts];
+  const texts = Object.fromEntries(Object.entries(own).map(([key, text]) => [key, fill(text, values)]));
+  const title = texts[screen.title?.(page) ?? 'title'] ?? '';
+  const lead = own[screen.lead?.(page, values) ?? 'lead'] ?? '';
+  return {
+    ...page,
+    language,
+    themed: screen.themed,
+    locale: language.locale,
+    dir: language.dir,
+    common: strings.common,
+    texts: name === 'consent' ? { ...texts, caution: own.caution, redirect: own.redirect } : texts,
+    values,
+    title,
+    lead: fill(lead, values) === '' ? '' : lead,
+    tenant,
+    account,
+    branding,
+    prompt: {
+      name: screen.prompt,
+      screen: { name: typeof screen.screen === 'string' ? screen.screen : screen.screen(page), texts },
+    },
+    transaction: { params: any.params ?? {}, locale: language.locale },
+    problem: any.problem && {
+      text: fill(strings.problems[any.problem], { ...values, label: identifier.identifierLabel }),
+      field: problemFields[any.problem],
+    },
+    focus: (any.problem && problemFields[any.problem]) ?? firstField(name, any.identifier),
+    support: any.tenant?.support_url || (any.tenant?.support_email && `mailto:${any.tenant.support_email}`),
+    backLabel: values.application === undefined ? strings.common.back : fill(strings.common.backTo, values),
+    open: any.back === undefined,
+    ...identifier,
+    ...(any.apis && { apis: describeScopes(any.apis, strings), initial: initialOf(any.application?.name) }),
+    ...(any.origin !== undefined && { message: inertJson({ origin: any.origin, response: any.response }) }),
+  };
+}
+
+/** The part of a view that a tenant's template may read, by Auth0's names. `user` is there only after authentication. */
+export function templateContext(view: View): object {
+  const { application, branding, dir, locale, prompt, state, tenant, transaction, user } = view;
+  return {
+    application,
+    branding,
+    dir,
+    locale,
+    prompt,
+    state,
+    tenant,
+    transaction,
+    ...(user !== undefined && { user }),
+  };
+}
+
+type IdentifierField = { identifierLabel: string; identifierType?: string; identifierMode?: string };
+
+function identifierField(kinds: IdentifierKind[] = [], { common }: Strings): IdentifierField {
+  const [email, phone, username] = [kinds.includes('email'), kinds.includes('phone'), kinds.includes('username')];
+  const only = kinds.length === 1;
+  if (only && phone) return { identifierLabel: common.phone, identifierType: 'tel', identifierMode: 'tel' };
+  if (only && username) return { identifierLabel: common.username };
+  // With a phone number or a username as well, `type=email` would refuse it and a mail keyboard still types all three.
+  if (email && phone && username) return { identifierLabel: common.anyIdentifier, identifierMode: 'email' };
+  if (email && phone) return { identifierLabel: common.emailOrPhone, identifierMode: 'email' };
+  if (email && username) return { identifierLabel: common.emailOrUsername, identifierMode: 'email' };
+  return email
+    ? { identifierLabel: common.email, identifierType: 'email', identifierMode: 'email' }
+    : { identifierLabel: common.anyIdentifier };
+}
+
+/** Where the cursor stands when a page opens: the first field that is still to be filled. */
+function firstField(name: PageName, identifier: string | undefined): string | undefined {
+  switch (name) {
+    case 'identifier':
+      return 'identifier';
+    case 'login':
+      return identifier ? 'password' : 'identifier';
+    case 'password':
+    case 'new-password':
+      return 'password';
+    case 'code':
+      return 'code';
+    case 'signup':
+    case 'forgot-password':
+      return 'email';
+    case 'device-code':
+      return 'user_code';
+    default:
+      return undefined;
+  }
+}
+
+function describeScopes(apis: ConsentApi[], { scopes }: Strings): ConsentApi[] {
+  const known = new Map(Object.entries(scopes));
+  return apis
+    .filter((api) => api.scopes.length > 0)
+    .map((api) => ({
+      ...api,
+      scopes: api.scopes.map((scope) => ({
+        ...scope,
+        description: scope.description || (api.identifier === undefined ? known.get(scope.value) : undefined),
+      })),
+    }));
+}
+
+function initialOf(name = ''): string {
+  const [first = '·'] = new Intl.Segmenter().segment(name.trim())[Symbol.iterator]().next().value?.segment ?? '·';
+  return first.toLocaleUpperCase();
+}

@@ -1,0 +1,27 @@
+/** Whose account a proven email address or phone number opens. */
+import type { AccountStore } from '../accounts/store.ts';
+import type { AccountModel } from '../generated/models.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { asking } from '../stores-away.ts';
+import type { Channel } from './send-code.ts';
+
+export type OpenAccount = (channel: Channel, connection: string, address: string) => Promise<AccountModel | undefined>;
+
+/**
+ * The account that has proven to own it already, in whatever connection; else a new one of the passwordless connection, if
+ * sign-up is open. Undefined for a blocked account, or when nobody may be created.
+ */
+export function makeOpenAccount(accounts: AccountStore, settings: SettingsStore): OpenAccount {
+  return async (channel, connection, address) => {
+    const verified = await accounts.findVerified(channel, address);
+    if (verified) return verified.blocked ? undefined : verified;
+    // One of this connection that lost its verified mark is still the owner's: the code has just shown it.
+    const own = await accounts.findByLogin(connection, address);
+    const proof =
+      channel === 'email' ? { email: address, emailVerified: true } : { phoneNumber: address, phoneVerified: true };
+    if (own) return own.blocked ? undefined : accounts.update(own.userId, proof);
+    if (!(await asking(settings.load())).allowSignup) return undefined;
+    // Two devices may finish at once: then the other one has just created it.
+    return (await accounts.create({ connection, ...proof })) ?? accounts.findByLogin(connection, address);
+  };
+}

@@ -1,0 +1,157 @@
+/** The pages that oidc-provider asks us for: errors, logout, and the entry of device codes. */
+import type { Client, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { errors } from 'oidc-provider';
+import { answerPage } from './http/page.ts';
+import type { MakePlace } from './interaction/place.ts';
+import { linkBack, rememberedClient } from './interaction/way-back.ts';
+import type { Place } from './pages/pages.ts';
+import type { ProblemName } from './pages/strings/en.ts';
+
+export type ProviderPages = {
+  /** Answers a browser that asks for what nobody has. */
+  notFound: (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
+  renderError: NonNullable<Configuration['renderError']>;
+  rpInitiatedLogout: {
+    logoutSource(ctx: KoaContextWithOIDC): Promise<void>;
+    postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void>;
+  };
+  deviceFlow: {
+    userCodeInputSource(ctx: KoaContextWithOIDC, form: string, out?: unknown, error?: Error): Promise<void>;
+    userCodeConfirmSource(
+      ctx: KoaContextWithOIDC,
+      form: string,
+      client: Client,
+      info: unknown,
+      userCode: string,
+    ): Promise<void>;
+    successSource(ctx: KoaContextWithOIDC): Promise<void>;
+  };
+};
+
+export function makeProviderPages(makePlace: MakePlace): ProviderPages {
+  const place = (ctx: KoaContextWithOIDC, client: Client | undefined = ctx.oidc?.client): Promise<Place> =>
+    makePlace({
+      acceptLanguage: ctx.get('accept-language'),
+      client,
+      params: ctx.oidc?.params as Record<string, unknown> | undefined,
+    });
+  const form = (ctx: KoaContextWithOIDC, route: string, hidden: Record<string, string> = {}) => ({
+    action: ctx.oidc.urlFor(route),
+    hidden: { ...hidden, xsrf: sessionSecret(ctx) },
+  });
+
+  return {
+    async notFound(ctx, next) {
+      await next();
+      if (ctx.status !== 404 || ctx.body || ctx.accepts('json', 'html') !== 'html') return;
+      answerPage(ctx, 'error', { ...(await place(ctx).catch(() => ({}))), error: 'not_found' }, 404);
+    },
+
+    async renderError(ctx, out, error) {
+      const status = ctx.status;
+      if (error instanceof errors.SessionNotFound) {
+        const client = ctx.oidc?.client ?? (await rememberedClient(ctx.oidc.provider, ctx));
+        const back = linkBack(client);
+        answerPage(ctx, 'stale', { ...(await place(ctx, client)), ...(back ? { back } : {}) }, status);
+        return;
+      }
+      const { error: code, error_description: description } = out as { error: string; error_description?: string };
+      const reference = ctx.oidc?.entities.Interaction?.uid;
+      answerPage(
+        ctx,
+        'error',
+        {
+          ...(await place(ctx).catch(() => ({}))), // a store that is away is what this page may be about
+          error: code,
+          ...(description ? { description } : {}),
+          ...(reference ? { reference } : {}),
+        },
+        status,
+      );
+    },
+
+    rpInitiatedLogout: {
+      async logoutSource(ctx) {
+        // Whoever shows an ID token of this very session need not be asked (OpenID Connect RP-Initiated Logout, section 2).
+        const hint = ctx.oidc.entities.IdTokenHint as { payload: { sub?: string } } | undefined;
+        const { action, hidden } = form(ctx, 'end_session_confirm');
+        if (hint && hint.payload.sub === ctx.oidc.session?.accountId) {
+          const fields = { ...hidden, logout: 'yes' };
+          answerPage(ctx, 'form-post', { ...(await place(ctx)), redirectUri: returnUri(ctx), action, fields }, 200);
+          return;
+        }
+        answerPage(ctx, 'logout', { ...(await place(ctx)), redirectUri: returnUri(ctx), action, hidden }, 200);
+      },
+      async postLogoutSuccessSource(ctx) {
+        const back = linkBack(ctx.oidc.client);
+        answerPage(ctx, 'logged-out', { ...(await place(ctx)), ...(back ? { back } : {}) }, 200);
+      },
+    },
+
+    deviceFlow: {
+      async userCodeInputSource(ctx, _form, _out, error) {
+        const problem = error ? deviceProblem(error) : undefined;
+        if (problem === 'refused' && error?.name === 'AbortedError') {
+          answerPage(ctx, 'device-done', { ...(await place(ctx)), outcome: 'denied' }, 200);
+          return;
+        }
+        const userCode = (error as { userCode?: string } | undefined)?.userCode;
+        answerPage(
+          ctx,
+          'device-code',
+          {
+            ...(await place(ctx)),
+            ...form(ctx, 'code_verification'),
+            ...(userCode ? { userCode } : {}),
+            ...(problem ? { problem } : {}),
+          },
+          problem ? 400 : 200,
+        );
+      },
+      async userCodeConfirmSource(ctx, _form, client, _info, userCode) {
+        const page = { ...form(ctx, 'code_verification', { user_code: userCode }), userCode };
+        answerPage(ctx, 'device-confirm', { ...(await place(ctx, client)), ...page }, 200);
+      },
+      async successSource(ctx) {
+        answerPage(ctx, 'device-done', { ...(await place(ctx)), outcome: 'allowed' }, 200);
+      },
+    },
+  };
+}
+
+/**
+ * Where nobody is logged in, the library logs out without asking, by a form of its own that sends itself. It gets our page and
+ * its headers in place of that one, which anybody could frame.
+ */
+export function dressSilentLogout(provider: Provider): void {
+  provider.use(async (context, next) => {
+    await next();
+    const ctx = context as KoaContextWithOIDC;
+    if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.response.get('content-security-policy')) return;
+    const fields = { xsrf: sessionSecret(ctx), logout: 'yes' };
+    const page = { action: ctx.oidc.urlFor('end_session_confirm'), fields, redirectUri: returnUri(ctx) };
+    answerPage(ctx, 'form-post', { acceptLanguage: ctx.get('accept-language'), ...page }, 200);
+  });
+}
+
+function deviceProblem(error: Error): ProblemName {
+  switch (error.name) {
+    case 'NoCodeError':
+      return 'user_code_missing';
+    case 'NotFoundError':
+    case 'ExpiredError':
+    case 'AlreadyUsedError':
+      return 'user_code_wrong';
+    default:
+      return 'refused';
+  }
+}
+
+function sessionSecret(ctx: KoaContextWithOIDC): string {
+  return (ctx.oidc.session as unknown as { state?: { secret?: string } }).state?.secret ?? '';
+}
+
+function returnUri(ctx: KoaContextWithOIDC): string | undefined {
+  const uri = (ctx.oidc.params as { post_logout_redirect_uri?: string } | undefined)?.post_logout_redirect_uri;
+  return uri;
+}

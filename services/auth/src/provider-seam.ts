@@ -1,0 +1,135 @@
+/**
+ * The only file that reaches into oidc-provider beyond its exports. The version is pinned exactly; test/seam.test.ts fails when
+ * an upgrade moves one of these parts. Each function says what the public configuration lacks.
+ */
+import Provider, { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import LRU from 'oidc-provider/lib/helpers/lru.js';
+import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import { secretMatches } from './clients/secret.ts';
+import type { PrivateJwk } from './keys/signing-keys.ts';
+
+// Meant for custom grants, typed, but outside of semantic versioning.
+export * as grantKit from 'oidc-provider/lib/helpers/grants.js';
+
+/** Client properties that only oidc-provider's prototypes have; the typings leave them out. */
+type ClientPrototype = {
+  compareClientSecret(actual: string): boolean;
+  grantTypeAllowed(type: string): boolean;
+  responseTypeAllowed(type: string): boolean;
+  secret_hashes?: string[];
+};
+
+/** Applies what every provider of ours needs. Before the first client is loaded. */
+export function applySeam(provider: Provider): void {
+  // Compiled clients are kept by the hash of their metadata; a hundred is too few for a busy gate.
+  instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
+  hashClientSecrets(provider);
+  refuseGrantsAsUnauthorized(provider);
+}
+
+/** Secrets are stored as SHA-256, several may be live; the library compares one in the clear. */
+function hashClientSecrets(provider: Provider): void {
+  const prototype = provider.Client.prototype as unknown as ClientPrototype;
+  prototype.compareClientSecret = function (actual) {
+    return secretMatches(actual, this.secret_hashes ?? []);
+  };
+}
+
+/** RFC 6749 sections 4.1.2.1 and 5.2 call this unauthorized_client; the library says invalid_request. */
+function refuseGrantsAsUnauthorized(provider: Provider): void {
+  const prototype = provider.Client.prototype as unknown as ClientPrototype;
+  const { grantTypeAllowed, responseTypeAllowed } = prototype;
+  prototype.responseTypeAllowed = function (type) {
+    if (responseTypeAllowed.call(this, type)) return true;
+    throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
+  };
+  prototype.grantTypeAllowed = function (type) {
+    const allowed = grantTypeAllowed.call(this, type);
+    const ctx = Provider.ctx;
+    if (!allowed && ctx?.oidc?.route === 'token' && ctx.oidc.params?.grant_type === type)
+      throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
+    return allowed;
+  };
+}
+
+/** Puts other signing keys in place while the provider runs; of each algorithm the first one signs. */
+export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void {
+  const state = instance(provider);
+  state.keystore.clear();
+  for (const key of keys) state.keystore.add(key);
+  state.jwks = { keys: keys.map(publicPart) };
+}
+
+/** The published keys, for whoever verifies a token of ours without asking over the network. */
+export function publicKeys(provider: Provider): { keys: object[] } {
+  return instance(provider).jwks;
+}
+
+/** Puts `around` in the place of a grant type's own handler, which it calls, and lets further parameters reach it. */
+export function aroundGrant(
+  provider: Provider,
+  grantType: string,
+  parameters: string[],
+  around: (ctx: KoaContextWithOIDC, handle: () => Promise<void>) => Promise<void>,
+): void {
+  const { grantTypeHandlers, grantTypeParams } = instance(provider);
+  const handler = grantTypeHandlers.get(grantType);
+  if (!handler) throw new Error(`oidc-provider has no grant type ${grantType}`);
+  const known = [...(grantTypeParams.get(grantType) ?? [])];
+  provider.registerGrantType(
+    grantType,
+    (ctx) => around(ctx, () => handler(ctx)),
+    [...known, ...parameters],
+    ['resource'],
+  );
+}
+
+function publicPart({ d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...rest }: PrivateJwk): object {
+  return rest;
+}
+
+/** The library keeps its own modes when one of their name is registered. */
+export function setResponseMode(
+  provider: Provider,
+  name: string,
+  mode: (ctx: KoaContextWithOIDC, redirectUri: string, response: Record<string, string | number>) => unknown,
+): void {
+  instance(provider).responseModes.set(name, mode as never);
+}
+
+/** Bare `token`: its handler is there, but the configuration's check refuses the name. */
+export function allowBareToken(provider: Provider): void {
+  instance(provider).configuration.responseTypes.push('token');
+}
+
+/** Applications in development run on http://localhost; the library wants https for implicit ones. */
+export function allowLocalImplicit(provider: Provider): void {
+  const prototype = (
+    provider.Client as unknown as { Schema: { prototype: { invalidate(message: string, code?: string): void } } }
+  ).Schema.prototype;
+  const { invalidate } = prototype;
+  prototype.invalidate = function (message, code) {
+    if (code !== 'implicit-force-https' && code !== 'implicit-forbid-localhost') invalidate.call(this, message, code);
+  };
+}
+
+/** Auth0 puts `sid` into every ID token. */
+export function alwaysIncludeSid(provider: Provider): void {
+  (provider.Client.prototype as unknown as { includeSid(): boolean }).includeSid = () => true;
+}
+
+/** Asked before a response mode is used; may throw what the error page shows. */
+export function checkResponseModes(
+  provider: Provider,
+  check: (ctx: KoaContextWithOIDC, mode: string, client: Client) => void,
+): void {
+  const prototype = provider.Client.prototype as unknown as {
+    responseModeAllowed(mode: string, type: string, fapi: unknown): boolean;
+  };
+  const { responseModeAllowed } = prototype;
+  prototype.responseModeAllowed = function (mode, type, fapi) {
+    const ctx = Provider.ctx;
+    if (ctx && mode) check(ctx, mode, this as unknown as Client);
+    return responseModeAllowed.call(this, mode, type, fapi);
+  };
+}

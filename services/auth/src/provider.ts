@@ -1,0 +1,193 @@
+/** oidc-provider's one configuration object; each entry points at the file that knows more. */
+import Provider, {
+  type AdapterFactory,
+  type Client,
+  type Configuration,
+  errors,
+  type JWKS,
+  type KoaContextWithOIDC,
+} from 'oidc-provider';
+import type { AccountStore } from './accounts/store.ts';
+import type { ConsentStore } from './authorization/consents.ts';
+import { applyAuthorizationDefaults } from './authorization/defaults.ts';
+import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
+import type { TicketStore } from './authorization/login-ticket.ts';
+import { makeExtraParams } from './authorization/parameters.ts';
+import { claims, makeJwtCustomizer } from './claims.ts';
+import {
+  day,
+  grantLifetimeMargin,
+  hour,
+  minute,
+  refreshLifetime,
+  rotates,
+  sessionLifetime,
+} from './clients/lifetimes.ts';
+import { type OwnMetadata, ownMetadataNames } from './clients/metadata.ts';
+import { refuseOwnMetadata } from './clients/registration.ts';
+import { actClaim } from './grants/token-exchange.ts';
+import { makeOutsideFetch } from './http/outside-fetch.ts';
+import { makePolicy } from './interaction/policy.ts';
+import { rememberClients } from './interaction/way-back.ts';
+import type { PrivateJwk } from './keys/signing-keys.ts';
+import { dressSilentLogout, type ProviderPages } from './provider-pages.ts';
+import {
+  allowBareToken,
+  allowLocalImplicit,
+  alwaysIncludeSid,
+  applySeam,
+  checkResponseModes,
+} from './provider-seam.ts';
+import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
+import type { ResourceStore } from './resources/store.ts';
+import { registerResponseModes } from './response-modes/index.ts';
+import { mayPostTo } from './response-modes/web-message.ts';
+import type { ConnectionStore } from './settings/connections.ts';
+import type { SettingsStore } from './settings/store.ts';
+
+export type ProviderParts = {
+  issuer: string;
+  adapter: AdapterFactory;
+  signingKeys: PrivateJwk[];
+  cookieKey: Buffer;
+  dpopNonceSecret: Buffer;
+  accounts: AccountStore;
+  consents: ConsentStore;
+  connections: ConnectionStore;
+  resources: ResourceStore;
+  settings: SettingsStore;
+  tickets: TicketStore;
+  pages: ProviderPages;
+};
+
+export function makeProvider(parts: ProviderParts): Provider {
+  const provider = new Provider(parts.issuer, configurationOf(parts));
+  // The head of every request already says what the provider may believe (http/head.ts).
+  provider.proxy = true;
+  provider.use(parts.pages.notFound as never); // its types know no context without a route
+  applySeam(provider);
+  allowBareToken(provider);
+  allowLocalImplicit(provider);
+  alwaysIncludeSid(provider);
+  checkResponseModes(provider, refuseForeignWebMessage);
+  registerResponseModes(provider);
+  rememberClients(provider);
+  dressSilentLogout(provider);
+  applyAuthorizationDefaults(provider);
+  return provider;
+}
+
+function configurationOf(parts: ProviderParts): Configuration {
+  const secure = parts.issuer.startsWith('https:');
+  return {
+    adapter: parts.adapter,
+    jwks: { keys: parts.signingKeys } as unknown as JWKS,
+    extraClientMetadata: { properties: ownMetadataNames, validator: refuseOwnMetadata },
+    routes: {
+      authorization: '/authorize',
+      token: '/oauth/token',
+      jwks: '/.well-known/jwks.json',
+      userinfo: '/userinfo',
+      revocation: '/oauth/revoke',
+      introspection: '/oauth/introspect',
+      pushed_authorization_request: '/oauth/par',
+      device_authorization: '/oauth/device/code',
+      code_verification: '/activate',
+      end_session: '/oidc/logout',
+      registration: '/oidc/register',
+    },
+    responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
+    scopes: openidScopes,
+    claims,
+    // Auth0's way: profile claims stand in the ID token whenever their scope was granted.
+    conformIdTokenClaims: false,
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
+    cookies: {
+      keys: [parts.cookieKey.toString('base64url')],
+      names: { session: '_session', interaction: '_interaction', resume: '_resume' },
+      // Silent renewal in another site's frame needs None, which needs https (contract section 4).
+      long: { signed: true, httpOnly: true, sameSite: secure ? 'none' : 'lax', secure },
+      short: { signed: true, httpOnly: true, sameSite: 'lax', secure },
+    },
+    features: {
+      devInteractions: { enabled: false },
+      backchannelLogout: { enabled: true },
+      claimsParameter: { enabled: true },
+      clientCredentials: { enabled: true },
+      deviceFlow: { enabled: true, mask: '****-****', ...parts.pages.deviceFlow } as never,
+      dPoP: { enabled: true, nonceSecret: parts.dpopNonceSecret },
+      introspection: { enabled: true, allowedPolicy: mayIntrospect },
+      jwtResponseModes: { enabled: true },
+      pushedAuthorizationRequests: { enabled: true },
+      registration: { enabled: true, initialAccessToken: true, issueRegistrationAccessToken: false },
+      requestObjects: { enabled: true, assertJwtClaimsAndHeader: rememberRequestObject } as never,
+      resourceIndicators: { enabled: true, ...makeResourceIndicators(parts) } as never,
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+      rpInitiatedLogout: { enabled: true, ...parts.pages.rpInitiatedLogout } as never,
+    },
+    fetch: makeOutsideFetch(parts.issuer),
+    extraParams: makeExtraParams(parts)!,
+    interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+    extraTokenClaims: async (_ctx, token) => actClaim(token),
+    formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
+    findAccount: (ctx, sub, token) =>
+      parts.accounts.findForTokens(sub, token ? undefined : ctx.oidc?.session?.authTime()),
+    loadExistingGrant: makeLoadExistingGrant(parts),
+    issueRefreshToken: async (_ctx, client, source) =>
+      client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    rotateRefreshToken: (ctx) => {
+      const client = ctx.oidc.client as Client & OwnMetadata;
+      return rotates({ refresh_token: client.refresh_token, isPublic: client.clientAuthMethod === 'none' });
+    },
+    // Auth0's tokens outlive the session they came from.
+    expiresWithSession: async () => false,
+    clientBasedCORS: (_ctx, origin, client) => {
+      const { web_origins, allowed_origins } = client as Client & OwnMetadata;
+      return web_origins.includes(origin) || allowed_origins.includes(origin);
+    },
+    renderError: parts.pages.renderError,
+    ttl: {
+      AccessToken: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? day,
+      AuthorizationCode: minute,
+      ClientCredentials: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? day,
+      DeviceCode: 15 * minute,
+      Grant: (_ctx, grant) =>
+        refreshLifetime((grant as { client?: Client & OwnMetadata }).client).absolute + grantLifetimeMargin,
+      IdToken: 10 * hour,
+      InitialAccessToken: day,
+      Interaction: hour,
+      PushedAuthorizationRequest: minute,
+      RefreshToken: (_ctx, token, client) => {
+        const { idle, absolute } = refreshLifetime(client as unknown as OwnMetadata);
+        return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
+      },
+      Session: sessionLifetime.idle,
+    },
+  };
+}
+
+/** The client that got the token, and a confidential one that is the token's API (contract section 4). */
+function mayIntrospect(
+  _ctx: KoaContextWithOIDC,
+  client: Client,
+  token: { clientId?: string; aud?: string | string[] },
+): boolean {
+  if (token.clientId === client.clientId) return true;
+  const api = (client as Client & OwnMetadata).resource_server_identifier;
+  return client.clientAuthMethod !== 'none' && api != null && [token.aud].flat().includes(api);
+}
+
+/** A signed request's parameters, for validators that must not look beside it; its other checks are the library's own. */
+async function rememberRequestObject(ctx: KoaContextWithOIDC, parameters: Record<string, unknown>): Promise<void> {
+  (ctx.state as { requestObject?: unknown }).requestObject = parameters;
+}
+
+function refuseForeignWebMessage(ctx: KoaContextWithOIDC, mode: string, client: Client): void {
+  if (!mode.startsWith('web_message') || ctx.oidc.route !== 'authorization') return;
+  const { redirect_uri } = ctx.oidc.params as { redirect_uri?: string };
+  if (mayPostTo(ctx, client, redirect_uri ?? client.redirectUris?.[0])) return;
+  const error = new errors.InvalidRequest('response_mode web_message is only for allowed web origins');
+  error.allow_redirect = false; // posting the error there is what must not happen
+  throw error;
+}

@@ -1,0 +1,49 @@
+/** Expired rows go by themselves, in small batches, so that tables keep their size and nobody waits for a long delete. */
+import { describeError, type Log } from '@gatepost/runtime/log';
+import { Counter, type Registry } from '@gatepost/runtime/metrics';
+import type { Pool } from './database.ts';
+
+const batchMax = 5_000;
+
+/** Table → which of its rows are over. Consumed tokens stay until they expire: their reuse must be told. */
+const expired = {
+  artefacts: "expires_at < now() - interval '1 minute'",
+  logs: "date < now() - interval '30 days'",
+  signing_keys: "retires_at < now() - interval '7 days'",
+};
+
+export function startPurge(pool: Pool, log: Log, registry: Registry, everyMs = 30_000): AsyncDisposable {
+  const purged = new Counter({
+    name: 'auth_purged_rows_total',
+    help: 'Expired rows deleted',
+    labelNames: ['table'],
+    registers: [registry],
+  });
+  let closed = false;
+  const purge = async () => {
+    for (const [table, condition] of Object.entries(expired)) {
+      let deleted = batchMax;
+      while (deleted === batchMax && !closed) {
+        // Of several processes each takes other rows.
+        const { rowCount } = await pool.query(
+          `DELETE FROM ${table} WHERE ctid IN (SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${batchMax} FOR UPDATE SKIP LOCKED)`,
+        );
+        deleted = rowCount ?? 0;
+        if (deleted > 0) purged.inc({ table }, deleted);
+      }
+    }
+  };
+  let working = Promise.resolve();
+  const timer = setInterval(() => {
+    working = working
+      .then(purge)
+      .catch((error) => log.warn({ error: describeError(error) }, 'could not delete expired rows'));
+  }, everyMs);
+  return {
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      clearInterval(timer);
+      await working;
+    },
+  };
+}

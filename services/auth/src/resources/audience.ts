@@ -1,0 +1,87 @@
+/**
+ * `audience` (Auth0) and `resource` (RFC 8707) name the same thing: the API a token is for. This decides which API a request
+ * means and which of its scopes the client may have.
+ */
+import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { asking } from '../stores-away.ts';
+import type { Api, ResourceStore } from './store.ts';
+
+export const openidScopes = ['openid', 'profile', 'email', 'phone', 'address', 'offline_access'];
+
+// RFC 8707 wants an absolute URI without a fragment, Auth0 takes any string: others travel under this name inside.
+const wrapped = 'urn:gatepost:api:';
+
+export function resourceOf(audience: string): string {
+  return URL.canParse(audience) && !audience.includes('#') ? audience : `${wrapped}${encodeURIComponent(audience)}`;
+}
+
+export function audienceOf(resource: string): string {
+  return resource.startsWith(wrapped) ? decodeURIComponent(resource.slice(wrapped.length)) : resource;
+}
+
+export type ResourceIndicators = {
+  defaultResource(ctx: KoaContextWithOIDC, client: Client, oneOf?: string[]): Promise<string | string[]>;
+  getResourceServerInfo(ctx: KoaContextWithOIDC, indicator: string, client: Client): Promise<ResourceServer>;
+  useGrantedResource(): Promise<boolean>;
+};
+
+export function makeResourceIndicators(options: {
+  issuer: string;
+  resources: ResourceStore;
+  settings: SettingsStore;
+}): ResourceIndicators {
+  const { issuer, resources, settings } = options;
+  return {
+    async defaultResource(ctx, _client, oneOf) {
+      const audience = requestedAudience(ctx);
+      if (oneOf) return audience && oneOf.includes(resourceOf(audience)) ? resourceOf(audience) : oneOf[0]!;
+      // Auth0's way to ask for an opaque token in spite of a default audience.
+      if (audience === `${issuer}userinfo`) return none;
+      const wanted = audience ?? (await asking(settings.load())).defaultAudience;
+      return wanted ? resourceOf(wanted) : none;
+    },
+
+    async getResourceServerInfo(ctx, indicator, client) {
+      const audience = requestedAudience(ctx);
+      if (audience && ctx.oidc.params?.resource !== resourceOf(audience) && !Array.isArray(ctx.oidc.params?.resource))
+        throw new errors.InvalidTarget('audience and resource name different APIs');
+      const api = await asking(resources.find(audienceOf(indicator)));
+      if (!api) throw new errors.InvalidTarget(`no such API: ${audienceOf(indicator)}`);
+      return {
+        audience: api.identifier,
+        scope: allowedScopes(ctx, api, client as Client & OwnMetadata).join(' '),
+        accessTokenFormat: 'jwt',
+        accessTokenTTL: api.tokenLifetime,
+        jwt: { sign: { alg: api.signingAlg as 'RS256' } },
+      };
+    },
+
+    // Without it an `openid` token request for an API would get an opaque token.
+    useGrantedResource: async () => true,
+  };
+}
+
+// The library takes undefined for "none", its types do not say so.
+const none = undefined as unknown as string;
+
+/** Grants that the library knows drop parameters it does not; the body still has them. */
+export function requestedAudience(ctx: KoaContextWithOIDC): string | undefined {
+  const audience = ctx.oidc.params?.audience ?? (ctx.oidc.body as Record<string, unknown> | undefined)?.audience;
+  if (Array.isArray(audience)) throw new errors.InvalidRequest("'audience' parameter must not be provided twice");
+  return typeof audience === 'string' && audience !== '' ? audience : undefined;
+}
+
+/**
+ * A machine has what its client grant says; so does anybody for the management API, which a person's consent cannot open.
+ * A person may consent to any scope of an API, and OpenID's scopes ride along so that the token is good for userinfo.
+ */
+function allowedScopes(ctx: KoaContextWithOIDC, api: Api, client: Client & OwnMetadata): string[] {
+  const byMachine = ctx.oidc.route === 'token' && ctx.oidc.params?.grant_type === 'client_credentials';
+  if (!byMachine && !api.isSystem) return [...api.scopes.map((scope) => scope.value), ...openidScopes];
+  const grant = client.client_grants.find(({ audience }) => audience === api.identifier);
+  if (!grant || !byMachine) throw new errors.AccessDenied(`client is not authorized to access ${api.identifier}`);
+  const existing = new Set(api.scopes.map((scope) => scope.value));
+  return grant.scope.filter((scope) => existing.has(scope));
+}

@@ -1,0 +1,53 @@
+/** APIs (resource servers): what access tokens are for. */
+import { randomBytes } from 'node:crypto';
+import { makeCache } from '../cache.ts';
+import type { Changes } from '../changes.ts';
+import type { Database, Prisma } from '../database.ts';
+import type { ResourceServerModel } from '../generated/models.ts';
+
+export type Scope = { value: string; description?: string };
+export type Api = Omit<ResourceServerModel, 'scopes'> & { scopes: Scope[]; isSystem: boolean };
+
+export type ResourceStore = {
+  /** By identifier; cached. The management API is among them, built in. */
+  find(identifier: string): Promise<Api | undefined>;
+  /** All of them, the management API first; cached. */
+  list(): Promise<Api[]>;
+  create(api: Omit<Prisma.ResourceServerCreateInput, 'id' | 'scopes'> & { scopes: Scope[] }): Promise<Api>;
+  update(
+    identifier: string,
+    change: Omit<Prisma.ResourceServerUpdateInput, 'scopes'> & { scopes?: Scope[] },
+  ): Promise<Api>;
+  remove(identifier: string): Promise<void>;
+};
+
+export function makeResourceStore(db: Database, changes: Changes, managementApi: Api): ResourceStore {
+  const cache = makeCache<Map<string, Api>>({
+    changes,
+    tables: ['resource_servers'],
+    load: async () => {
+      const rows = await db.resourceServer.findMany();
+      return new Map([managementApi, ...rows.map(toApi)].map((api) => [api.identifier, api]));
+    },
+  });
+  const written = (row: ResourceServerModel): Api => {
+    cache.clear();
+    return toApi(row);
+  };
+
+  return {
+    find: async (identifier) => (await cache.get('all')).get(identifier),
+    list: async () => [...(await cache.get('all')).values()],
+    create: async (data) =>
+      written(await db.resourceServer.create({ data: { ...data, id: randomBytes(12).toString('hex') } })),
+    update: async (identifier, data) => written(await db.resourceServer.update({ where: { identifier }, data })),
+    remove: async (identifier) => {
+      await db.resourceServer.delete({ where: { identifier } });
+      cache.clear();
+    },
+  };
+}
+
+export function toApi(row: ResourceServerModel): Api {
+  return { ...row, scopes: row.scopes as Scope[], isSystem: false };
+}

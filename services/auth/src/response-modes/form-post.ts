@@ -1,0 +1,12 @@
+/** `form_post` (OAuth 2.0 Form Post Response Mode): 200, also for errors, with a form that sends itself. */
+import { answerPage } from '../http/page.ts';
+import type { ResponseMode } from './index.ts';
+
+export const formPost: ResponseMode = (ctx, redirectUri, response) => {
+  answerPage(
+    ctx,
+    'form-post',
+    { action: redirectUri, fields: response, acceptLanguage: ctx.get('accept-language') },
+    200,
+  );
+};

@@ -1,0 +1,26 @@
+/** `query` and `fragment`: 302 with the parameters in the one or the other component (spec, "Response by response_mode"). */
+import type { ResponseMode } from './index.ts';
+
+export const query: ResponseMode = (ctx, redirectUri, response) => {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries(response)) url.searchParams.set(name, String(value));
+  // An empty fragment: without one a browser carries that of the request's address along (RFC 9110 section 10.2.2).
+  redirect(ctx, `${url.href}#`);
+};
+
+export const fragment: ResponseMode = (ctx, redirectUri, response) => {
+  const url = new URL(redirectUri);
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(response)) parameters.set(name, String(value));
+  url.hash = parameters.toString();
+  redirect(ctx, url.href);
+};
+
+/** Koa answers a redirect with a body of its own; there is nobody to read it. */
+function redirect(ctx: Parameters<ResponseMode>[0], location: string): void {
+  ctx.status = 302;
+  ctx.set('location', location);
+  ctx.set('cache-control', 'no-store');
+  ctx.set('referrer-policy', 'no-referrer');
+  ctx.body = '';
+}

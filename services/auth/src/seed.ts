@@ -1,0 +1,130 @@
+/**
+ * Applies the gate's part of a seed file (contract section 3). Idempotent: what exists gets the file's values, what the file
+ * does not name stays. Under an advisory lock, so that processes which start together do not trip over each other.
+ */
+import { readFile } from 'node:fs/promises';
+import { parseSeed, type Seed, type SeedApi, type SeedClient, type SeedUser } from '@gatepost/contracts/seed';
+import { hashPassword, passwordMatches } from './accounts/password.ts';
+import { hashSecret, secretMatches } from './clients/secret.ts';
+import { type Database, Prisma } from './database.ts';
+
+/** What a seed is applied through: the whole client, or one transaction of it. */
+type Writer = Prisma.TransactionClient;
+
+/** @throws BadSeed naming the path of everything wrong with the file. */
+export async function readSeed(file: string): Promise<Seed> {
+  return parseSeed(await readFile(file, 'utf8'));
+}
+
+export async function applySeed(db: Database, seed: Seed): Promise<void> {
+  await db.$transaction(
+    async (writer) => {
+      await writer.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('gatepost seed', 0))`;
+      if (seed.settings) await applySettings(writer, seed.settings);
+      for (const { name, strategy } of seed.connections)
+        await writer.connection.upsert({
+          where: { name },
+          create: { id: `con_${name}`, name, strategy },
+          update: { strategy },
+        });
+      for (const api of seed.apis) await applyApi(writer, api);
+      for (const client of seed.clients) await applyClient(writer, client);
+      for (const user of seed.users) await applyUser(writer, user);
+    },
+    { timeout: 60_000, maxWait: 30_000 },
+  );
+}
+
+async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>): Promise<void> {
+  await db.settings.update({
+    where: { id: 1 },
+    data: {
+      identifierFirst: settings.identifier_first,
+      defaultAudience: settings.default_audience,
+      allowSignup: settings.allow_signup,
+    },
+  });
+}
+
+async function applyApi(db: Writer, api: SeedApi): Promise<void> {
+  const data = {
+    name: api.name ?? api.identifier,
+    tokenLifetime: api.token_lifetime,
+    allowOfflineAccess: api.allow_offline_access,
+    signingAlg: api.signing_alg,
+    skipConsent: api.skip_consent_for_verifiable_first_party_clients,
+    scopes: api.scopes.map((scope) => (typeof scope === 'string' ? { value: scope } : scope)) as Prisma.InputJsonArray,
+  };
+  const { identifier } = api;
+  await db.resourceServer.upsert({
+    where: { identifier },
+    create: { id: `api_${identifier}`, identifier, ...data },
+    update: data,
+  });
+}
+
+async function applyClient(db: Writer, client: SeedClient): Promise<void> {
+  const clientId = client.client_id;
+  const known = await db.client.findUnique({ where: { clientId }, select: { secretHashes: true } });
+  const data = {
+    name: client.name ?? clientId,
+    appType: client.app_type,
+    isFirstParty: client.is_first_party,
+    secretHashes: secretHashes(client.client_secret, known?.secretHashes ?? []),
+    callbacks: client.callbacks,
+    allowedLogoutUrls: client.allowed_logout_urls,
+    webOrigins: client.web_origins,
+    allowedOrigins: client.allowed_origins,
+    grantTypes: client.grant_types,
+    tokenEndpointAuthMethod: client.token_endpoint_auth_method ?? defaultAuthMethod(client),
+    jwks: (client.jwks as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
+    refreshToken: (client.refresh_token as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
+    resourceServerIdentifier: client.resource_server_identifier ?? null,
+  };
+  await db.client.upsert({ where: { clientId }, create: { clientId, ...data }, update: data });
+  for (const { audience, scope } of client.client_grants)
+    await db.clientGrant.upsert({
+      where: { clientId_audience: { clientId, audience } },
+      create: { id: `cgr_${clientId}_${audience}`, clientId, audience, scope },
+      update: { scope },
+    });
+}
+
+/** The seed's secret is live; one that is live already keeps its place, and so does the one beside it. */
+function secretHashes(secret: string | undefined, live: string[]): string[] {
+  if (secret === undefined || secretMatches(secret, live)) return live;
+  return [hashSecret(secret), ...live].slice(0, 2);
+}
+
+function defaultAuthMethod(client: SeedClient): string {
+  if (client.client_secret) return 'client_secret_post';
+  return client.jwks ? 'private_key_jwt' : 'none';
+}
+
+const connectionOfPrefix: Record<string, string> = {
+  auth0: 'Username-Password-Authentication',
+  email: 'email',
+  sms: 'sms',
+};
+
+async function applyUser(db: Writer, user: SeedUser): Promise<void> {
+  const userId = user.user_id;
+  const prefix = userId.split('|')[0]!;
+  const known = await db.account.findUnique({ where: { userId }, select: { passwordHash: true } });
+  const keepsPassword =
+    user.password === undefined || (known?.passwordHash && (await passwordMatches(user.password, known.passwordHash)));
+  const data = {
+    connection: connectionOfPrefix[prefix] ?? prefix,
+    email: user.email?.toLowerCase() ?? null,
+    emailVerified: user.email_verified,
+    nickname: user.nickname ?? null,
+    name: user.name ?? null,
+    givenName: user.given_name ?? null,
+    familyName: user.family_name ?? null,
+    picture: user.picture ?? null,
+    phoneNumber: user.phone_number ?? null,
+    phoneVerified: user.phone_number !== undefined,
+    ...(keepsPassword ? {} : { passwordHash: await hashPassword(user.password!) }),
+  };
+  await db.account.upsert({ where: { userId }, create: { userId, ...data }, update: data });
+}

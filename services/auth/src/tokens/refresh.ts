@@ -1,0 +1,61 @@
+/**
+ * Refresh tokens that several tabs use at once. Within a client's leeway the token just rotated may come again and gives the same
+ * successor to all; beyond it, or one generation older, its family is revoked (the library does that with any consumed token).
+ * The successor's value follows from its predecessor's, so nothing in the clear need be kept to give it twice.
+ */
+import { createHmac } from 'node:crypto';
+import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+
+type RefreshToken = {
+  jti: string;
+  nonce?: string | undefined;
+  consumed?: number | undefined;
+  consume(): Promise<void>;
+};
+type Model = {
+  find(value: string, options?: object): Promise<RefreshToken | undefined>;
+  prototype: { generateTokenId(): string };
+};
+
+export function shareSuccessors(provider: ProviderType, key: Buffer): void {
+  const model = provider.RefreshToken as unknown as Model;
+  const { find } = model;
+  const { generateTokenId } = model.prototype;
+  const successorOf = (jti: string) => createHmac('sha256', key).update(jti).digest('base64url');
+
+  model.prototype.generateTokenId = function () {
+    const rotated = Provider.ctx?.oidc?.entities.RotatedRefreshToken as RefreshToken | undefined;
+    return rotated && leewaySeconds() > 0 ? successorOf(rotated.jti) : generateTokenId.call(this);
+  };
+
+  model.find = async function (value, options) {
+    const token = await find.call(this, value, options);
+    // A nonce belongs to the login's own ID token, not to later ones (OpenID Connect Core 12.2); Auth0's SDK refuses it there.
+    if (token) token.nonce = undefined;
+    const leeway = leewaySeconds();
+    if (!token || leeway === 0) return token;
+    if (token.consumed !== undefined && Date.now() / 1000 - token.consumed <= leeway) {
+      // A successor in use means that this token is two generations old. One that is missing is being written right now.
+      const successor = await find.call(this, successorOf(token.jti), options);
+      if (!successor?.consumed) token.consumed = undefined;
+    }
+    const consume = token.consume.bind(token);
+    token.consume = async () => {
+      try {
+        await consume();
+      } catch (error) {
+        if (!(error instanceof errors.InvalidGrant)) throw error;
+        // Another tab was faster by less than the leeway: this one gets the same successor.
+      }
+    };
+    return token;
+  };
+}
+
+/** Of the refresh request under way; 0 outside of one. */
+function leewaySeconds(): number {
+  const oidc = Provider.ctx?.oidc;
+  if (oidc?.route !== 'token' || oidc.params?.grant_type !== 'refresh_token') return 0;
+  return (oidc.client as (Client & OwnMetadata) | undefined)?.refresh_token?.leeway ?? 0;
+}

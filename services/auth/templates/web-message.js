@@ -1,0 +1,3 @@
+const { origin, response } = JSON.parse(document.getElementById('message').textContent);
+const receiver = window.opener ?? (window.parent === window ? null : window.parent);
+receiver?.postMessage({ type: 'authorization_response', response }, origin);

@@ -1,0 +1,134 @@
+/** One suite that every store of artefacts passes: what oidc-provider relies on, and the races it does not close itself. */
+
+import { openLog } from '@gatepost/runtime/log';
+import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { Adapter } from 'oidc-provider';
+import { hashId, hashIds } from '../src/adapter/hashed.ts';
+import { makePostgresAdapter } from '../src/adapter/postgres.ts';
+import { defineArtefactScripts, makeRedisAdapter } from '../src/adapter/redis.ts';
+import { openDatabase } from '../src/database.ts';
+import { migrateAuth } from '../src/migrations.ts';
+import { openRedis } from '../src/redis.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const log = openLog('test', 'silent');
+const { url } = stack.use(await freshDatabase());
+await migrateAuth(url);
+const { pool } = stack.use(openDatabase(url, log));
+const redis = stack.adopt(await openRedis(redisUrl(), log), (opened) => void opened.disconnect());
+defineArtefactScripts(redis);
+const prefix = freshPrefix();
+
+const stores: [string, (model: string) => Adapter][] = [
+  ['PostgreSQL', (model) => makePostgresAdapter(pool, model)],
+  ['Redis', (model) => makeRedisAdapter(redis, prefix, model, true)],
+  ['PostgreSQL, ids hashed', (model) => hashIds(makePostgresAdapter(pool, `${model}h`))],
+  ['Redis, ids hashed', (model) => hashIds(makeRedisAdapter(redis, `${prefix}h:`, model, true))],
+];
+let sequence = 0;
+const newId = () => `artefact-${++sequence}`;
+
+describe.each(stores)('%s', (_name, open) => {
+  const adapter = open('RefreshToken');
+
+  test('gives back what was put in, and undefined for what was not', async () => {
+    const id = newId();
+    const payload = {
+      jti: id,
+      kind: 'RefreshToken',
+      grantId: 'g',
+      accountId: 'auth0|a',
+      clientId: 'c',
+      nonce: 'ö\u2028',
+    };
+    await adapter.upsert(id, payload, 60);
+    expect(await adapter.find(id)).toEqual(payload);
+    expect(await adapter.find(newId())).toBeUndefined();
+  });
+
+  test('hands out a fresh copy each time', async () => {
+    const id = newId();
+    await adapter.upsert(id, { jti: id, claims: {} }, 60);
+    const first = await adapter.find(id);
+    first!.clientId = 'changed';
+    expect(await adapter.find(id)).toEqual({ jti: id, claims: {} });
+  });
+
+  test('replaces on a second upsert', async () => {
+    const id = newId();
+    await adapter.upsert(id, { jti: id, scope: 'a' }, 60);
+    await adapter.upsert(id, { jti: id, scope: 'b' }, 60);
+    expect((await adapter.find(id))?.scope).toBe('b');
+  });
+
+  test('forgets what was destroyed', async () => {
+    const id = newId();
+    await adapter.upsert(id, { jti: id }, 60);
+    await adapter.destroy(id);
+    expect(await adapter.find(id)).toBeUndefined();
+  });
+
+  test('keeps a consumed artefact until its expiry, so that its reuse can be told', async () => {
+    const id = newId();
+    await adapter.upsert(id, { jti: id }, 60);
+    await adapter.consume(id);
+    expect((await adapter.find(id))?.consumed).toBeCloseTo(Date.now() / 1000, -1);
+  });
+
+  test('does not keep what expired', async () => {
+    const id = newId();
+    await adapter.upsert(id, { jti: id }, 1);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await adapter.find(id)).toBeUndefined();
+  });
+
+  test('revokes all artefacts of a grant and no other', async () => {
+    const [one, two, other] = [newId(), newId(), newId()];
+    await adapter.upsert(one, { jti: one, grantId: 'grant-1' }, 60);
+    await adapter.upsert(two, { jti: two, grantId: 'grant-1' }, 30);
+    await adapter.upsert(other, { jti: other, grantId: 'grant-2' }, 60);
+    await adapter.revokeByGrantId('grant-1');
+    expect(await adapter.find(one)).toBeUndefined();
+    expect(await adapter.find(two)).toBeUndefined();
+    expect(await adapter.find(other)).toBeDefined();
+  });
+
+  test('refuses to consume what does not exist', async () => {
+    await expect(adapter.consume(newId())).rejects.toMatchObject({ error: 'invalid_grant' });
+  });
+
+  test('lets exactly one of eight parallel consumers through, fifty times', async () => {
+    for (let round = 0; round < 50; round += 1) {
+      const id = newId();
+      await adapter.upsert(id, { jti: id }, 60);
+      const results = await Promise.allSettled(Array.from({ length: 8 }, () => adapter.consume(id)));
+      expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+    }
+  });
+});
+
+test('a session is found by its uid, a device code by its user code', async () => {
+  const sessions = makeRedisAdapter(redis, prefix, 'Session', false);
+  await sessions.upsert('session-1', { jti: 'session-1', uid: 'uid-1' }, 60);
+  expect(await sessions.findByUid('uid-1')).toEqual({ jti: 'session-1', uid: 'uid-1' });
+  const codes = makeRedisAdapter(redis, prefix, 'DeviceCode', true);
+  await codes.upsert('device-1', { jti: 'device-1', userCode: 'BCDF' }, 60);
+  expect(await codes.findByUserCode('BCDF')).toMatchObject({ jti: 'device-1' });
+});
+
+test('a proof is taken once, by whichever of eight parallel requests comes first', async () => {
+  const proofs = makeRedisAdapter(redis, prefix, 'ReplayDetection', false);
+  const results = await Promise.allSettled(
+    Array.from({ length: 8 }, () => proofs.upsert('proof-1', { jti: 'proof-1' }, 60)),
+  );
+  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+});
+
+test('the store never holds an id that is a secret', async () => {
+  const adapter = hashIds(makePostgresAdapter(pool, 'Secret'));
+  await adapter.upsert('the-secret', { jti: 'the-secret' }, 60);
+  const { rows } = await pool.query("SELECT id, payload::text FROM artefacts WHERE model = 'Secret'");
+  expect(rows).toEqual([{ id: hashId('the-secret'), payload: '{}' }]);
+});

@@ -1,0 +1,99 @@
+/** What the gate does by itself: key rotation, purging, the audit log, its own events. */
+
+import { openLog } from '@gatepost/runtime/log';
+import { Registry } from '@gatepost/runtime/metrics';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { Browser } from '@gatepost/testkit/browser';
+import { freshVhost, management } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { openDatabase } from '../src/database.ts';
+import { rotateSigningKeys } from '../src/keys/rotate.ts';
+import { startPurge } from '../src/purge.ts';
+import { openGate } from './gate.ts';
+import { api, fullSeed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(async () => {
+  await stack.disposeAsync();
+});
+const vhost = stack.use(await freshVhost());
+const name = new URL(vhost.url).pathname.slice(1);
+// What the dispatcher declares; the gate's publisher declares the same.
+const gate = stack.use(await openGate(fullSeed, { EVENTS_ACCOUNT: 'acme', AMQP_URL: vhost.url }));
+const { db, pool } = stack.use(openDatabase(gate.databaseUrl, openLog('test', 'silent')));
+const machine = {
+  grant_type: 'client_credentials',
+  client_id: 'machine',
+  client_secret: 'machine-secret',
+  audience: api,
+};
+const token = async () => (await gate.post('oauth/token', machine)).json.access_token as string;
+const kids = async () =>
+  ((await gate.get('.well-known/jwks.json')).json.keys as { kid: string; alg: string }[])
+    .filter((key) => key.alg === 'RS256')
+    .map((key) => key.kid);
+
+test('sec-094-rotation: a new key is published before it signs, the old one stays for the tokens it signed', async () => {
+  const [old] = await kids();
+  const seal = makeSeal(Buffer.from(gate.env.SECRETS_KEY!, 'base64'));
+  const [made] = await rotateSigningKeys(pool, seal, ['RS256']);
+  await until('the new key in the JWKS', async () => (await kids()).includes(made!.kid));
+  expect(decodeProtectedHeader(await token()).kid).toBe(old);
+  await rotateSigningKeys(pool, seal, ['RS256']); // a second time: it signs at once
+  await until('the new key to sign', async () => decodeProtectedHeader(await token()).kid === made!.kid);
+  expect(await kids()).toEqual([made!.kid, old]);
+});
+
+test('the audit log tells of tokens and logins, without secrets', async () => {
+  const browser = new Browser(gate);
+  const page = await browser.authorize({
+    client_id: 'web',
+    redirect_uri: 'https://app.example/cb',
+    response_type: 'code',
+    scope: 'openid',
+  });
+  await browser.logIn(page, 'alice@example.com', 'wrong password');
+  await browser.logIn(page);
+  const rows = await until('the rows', async () => {
+    const found = await db.logEntry.findMany();
+    const types = found.map((row) => row.type);
+    return ['seccft', 's', 'fp'].every((type) => types.includes(type)) && found;
+  });
+  const text = JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+  expect(text).not.toMatch(/correct horse|wrong password|machine-secret|eyJ/);
+});
+
+test('with EVENTS_ACCOUNT its events are published as CloudEvents', async () => {
+  const events = await until('the events', async () => {
+    const got = (await management('POST', `/api/queues/${name}/gatepost.events/get`, {
+      count: 50,
+      ackmode: 'ack_requeue_true',
+      encoding: 'auto',
+    })) as { routing_key: string; properties: { headers: Record<string, string> }; payload: string }[];
+    return ['user_logged_in', 'login_failed'].every((type) => got.some((event) => event.routing_key === type)) && got;
+  });
+  const login = events.find((event) => event.routing_key === 'user_logged_in')!;
+  expect(login.properties.headers).toMatchObject({
+    'cloudEvents:specversion': '1.0',
+    'cloudEvents:type': 'user_logged_in',
+    'cloudEvents:subject': 'acme',
+    'cloudEvents:source': gate.issuer,
+  });
+  expect(JSON.parse(login.payload)).toMatchObject({ user_id: 'auth0|alice', client_id: 'web' });
+});
+
+test('expired rows are deleted in batches, live ones stay', async () => {
+  await pool.query(
+    "INSERT INTO artefacts (model, id, payload, expires_at) SELECT 'Old', g::text, '{}', now() - interval '1 hour' FROM generate_series(1, 12000) g",
+  );
+  await pool.query(
+    "INSERT INTO artefacts (model, id, payload, expires_at) VALUES ('New', '1', '{}', now() + interval '1 hour')",
+  );
+  const registry = new Registry();
+  await using _purge = startPurge(pool, openLog('test', 'silent'), registry, 50);
+  await until('the old rows to go', async () => (await db.artefact.count({ where: { model: 'Old' } })) === 0);
+  expect(await db.artefact.count({ where: { model: 'New' } })).toBe(1);
+  expect(await registry.metrics()).toContain('auth_purged_rows_total{table="artefacts"} 12000');
+});

@@ -1,0 +1,88 @@
+/** A gate of a test's own: in this process, on a fresh database and key prefix, at a free port that is its issuer's. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { readEnv } from '@gatepost/runtime/env';
+import { openLog } from '@gatepost/runtime/log';
+import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
+import { variables } from '../src/config.ts';
+import { startGate } from '../src/gate.ts';
+
+export type TestGate = AsyncDisposable & {
+  issuer: string;
+  databaseUrl: string;
+  redisPrefix: string;
+  opsUrl: string;
+  env: Record<string, string>;
+  /** POSTs a form to a path below the issuer. */
+  post(path: string, form: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** What was written to the outbox, oldest first. */
+  outbox(): Promise<string[]>;
+};
+
+export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
+
+/** @param seed the seed file's content (JSON is YAML), or a function that makes it from the issuer */
+export async function openGate(
+  seed: unknown | ((issuer: string) => unknown),
+  env: Record<string, string> = {},
+): Promise<TestGate> {
+  await using opening = new AsyncDisposableStack();
+  const databaseUrl = env.DATABASE_URL ?? opening.use(await freshDatabase()).url;
+  const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'gate-')), (path) => rm(path, { recursive: true }));
+  const port = await freePort();
+  const seedFile = join(folder, 'seed.yaml');
+  const issuerOfPort = `http://localhost:${port}/`;
+  await writeFile(seedFile, JSON.stringify(typeof seed === 'function' ? seed(issuerOfPort) : seed));
+  const given = {
+    NODE_ENV: 'test',
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl(),
+    REDIS_KEY_PREFIX: freshPrefix(),
+    ISSUER: issuerOfPort,
+    AUTH_PORT: String(port),
+    AUTH_OPS_PORT: '0',
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    SEED_FILE: seedFile,
+    MAIL_URL: pathToFileURL(join(folder, 'outbox/')).href,
+    ...env,
+  };
+  // The types of one of the SDKs demand a NODE_ENV of their own of every environment.
+  const parsed = readEnv(variables, given as NodeJS.ProcessEnv);
+  const { opsPort } = await startGate({ env: parsed, log: openLog('auth', parsed.LOG_LEVEL), stack: opening });
+  const issuer = given.ISSUER;
+  const ask = async (path: string, init: RequestInit): Promise<Answer> => {
+    const response = await fetch(new URL(path, issuer), { redirect: 'manual', ...init });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
+  };
+  const stack = opening.move();
+  return {
+    issuer,
+    databaseUrl,
+    redisPrefix: given.REDIS_KEY_PREFIX,
+    opsUrl: `http://127.0.0.1:${opsPort}`,
+    env: given,
+    post: (path, form, headers = {}) => ask(path, { method: 'POST', body: new URLSearchParams(form), headers }),
+    get: (path, headers = {}) => ask(path, { headers }),
+    async outbox() {
+      const files = (await readdir(join(folder, 'outbox')).catch(() => [])).filter((file) => !file.startsWith('.'));
+      return Promise.all(files.sort().map((file) => readFile(join(folder, 'outbox', file), 'utf8')));
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

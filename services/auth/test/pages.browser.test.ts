@@ -1,0 +1,304 @@
+/** The hosted pages in a real browser: accessible, usable by keyboard, without JavaScript and at 320 px, light, and shut tight. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { openPreview } from '../src/pages/preview.ts';
+import { renderPage } from '../src/pages/render.ts';
+import { samples } from '../src/pages/sample.ts';
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+// `form-post` leaves at once when scripts run; it is looked at without.
+const staying = samples.filter(({ page }) => page !== 'form-post').map(({ name }) => name);
+const names = samples.map(({ name }) => name);
+
+let browser: Browser;
+let preview: Awaited<ReturnType<typeof openPreview>>;
+
+beforeAll(async () => {
+  preview = await openPreview();
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    ],
+  });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  preview?.server.closeAllConnections();
+  await new Promise((resolve) => preview.server.close(resolve));
+});
+
+/** Opens a tab, gives it to the test with all that went wrong in it, and closes it. */
+async function inTab(
+  options: BrowserContextOptions,
+  look: (page: Page, troubles: string[]) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  page.on('console', (message) => troubles.push(message.text()));
+  page.on('pageerror', (error) => troubles.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(preview.url) && !request.url().startsWith('data:')) troubles.push(request.url());
+  });
+  try {
+    await look(page, troubles);
+  } finally {
+    await context.close();
+  }
+}
+
+const open = (page: Page, name: string, query = '') => page.goto(`${preview.url}${name}${query}`);
+
+describe('hosted pages', () => {
+  test.each(['light', 'dark'] as const)(
+    'have nothing that axe-core finds fault with, %s',
+    async (colorScheme) => {
+      // In the dark only the colours are others.
+      const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {};
+      await inTab({ colorScheme, bypassCSP: true }, async (page) => {
+        const found: string[] = [];
+        for (const name of staying) {
+          await open(page, name);
+          await page.addScriptTag({ path: axePath });
+          const violations = await page.evaluate(async (given) => {
+            const { axe } = globalThis as unknown as { axe: Axe };
+            return (await axe.run(given)).violations.map(
+              ({ id, nodes }) => `${id} ${nodes.map(({ html }) => html).join(' ')}`,
+            );
+          }, options);
+          found.push(...violations.map((violation) => `${name}: ${violation}`));
+        }
+        expect(found).toEqual([]);
+      });
+    },
+    120_000,
+  );
+
+  test('break no rule of their own Content-Security-Policy and load nothing from elsewhere', async () => {
+    await inTab({}, async (page, troubles) => {
+      for (const name of staying) {
+        await open(page, name);
+        expect(await page.evaluate("getComputedStyle(document.querySelector('.gp-card')).maxWidth")).toBe('416px');
+      }
+      expect(troubles).toEqual([]);
+    });
+  }, 60_000);
+
+  test.each(['', '?ui_locales=de', '?ui_locales=de&dir=rtl'])(
+    'do not scroll sideways at 320 px %s',
+    async (query) => {
+      await inTab({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+        const wide: string[] = [];
+        for (const name of names) {
+          await open(page, name, query);
+          const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+          if (width > 320) wide.push(`${name}: ${width}`);
+        }
+        expect(wide).toEqual([]);
+      });
+    },
+    60_000,
+  );
+
+  test('send their forms without JavaScript', async () => {
+    await inTab({ javaScriptEnabled: false }, async (page) => {
+      await open(page, 'password');
+      await page.fill('#password', 'correct horse');
+      const [request] = await Promise.all([
+        page.waitForRequest((r) => r.method() === 'POST'),
+        page.press('#password', 'Enter'),
+      ]);
+      expect(Object.fromEntries(new URLSearchParams(request.postData() ?? ''))).toEqual({
+        csrf: 'sample',
+        identifier: 'alice@example.com',
+        password: 'correct horse',
+        action: 'default',
+      });
+      await open(page, 'password');
+      const [other] = await Promise.all([
+        page.waitForRequest((r) => r.method() === 'POST'),
+        page.getByRole('button', { name: 'one-time code' }).click(),
+      ]);
+      expect(new URLSearchParams(other.postData() ?? '').get('action')).toBe('code');
+      expect(await page.locator('.gp-reveal button').isVisible()).toBe(false);
+    });
+  });
+
+  test('are walked through by keyboard in reading order, the cursor in the first field to fill', async () => {
+    await inTab({}, async (page) => {
+      const walk = async (name: string, steps: number) => {
+        await open(page, name);
+        await page.waitForFunction('document.activeElement !== document.body');
+        const seen: string[] = [];
+        for (let step = 0; step <= steps; step += 1) {
+          seen.push(await page.evaluate<string>(focused));
+          await page.keyboard.press('Tab');
+        }
+        return seen;
+      };
+      expect(await walk('login', 5)).toEqual([
+        'identifier',
+        'password',
+        'Show password',
+        'action',
+        'Forgot password?',
+        'Create an account',
+      ]);
+      expect((await walk('login-problem', 1))[0]).toBe('password');
+      expect((await walk('signup-problem', 1))[0]).toBe('password');
+      expect((await walk('code', 2)).slice(0, 3)).toEqual(['code', 'action', 'action']);
+      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    });
+  });
+
+  test('tie a problem to its field', async () => {
+    await inTab({}, async (page) => {
+      await open(page, 'login-problem');
+      const field = page.getByLabel('Password', { exact: true });
+      expect(await field.getAttribute('aria-invalid')).toBe('true');
+      const described = (await field.getAttribute('aria-describedby')) ?? '';
+      expect(await page.locator(`#${described.split(' ')[0]}`).getAttribute('role')).toBe('alert');
+      expect(await page.title()).toBe('Error: Sign in · Gatepost');
+    });
+  });
+
+  test('show a typed password on request, and hide it again before it is sent', async () => {
+    await inTab({}, async (page) => {
+      await open(page, 'password');
+      await page.fill('#password', 'x');
+      await page.getByRole('button', { name: 'Show password' }).click();
+      expect(await page.getAttribute('#password', 'type')).toBe('text');
+      await page.evaluate("document.forms[0].addEventListener('submit', (event) => event.preventDefault())");
+      await page.press('#password', 'Enter');
+      expect(await page.getAttribute('#password', 'type')).toBe('password');
+    });
+  });
+
+  test('let a form of ours lead to the application, and on to wherever its callback goes', async () => {
+    // Chromium holds the whole chain of redirects against form-action: `'self'` alone locks everybody out.
+    await using elsewhere = await serve((_, response) => response.end('arrived'));
+    await using application = await serve((_, response) => redirect(response, 302, elsewhere.url));
+    await using gate = await serve((request, response) => {
+      if (request.method === 'POST') return redirect(response, 303, `${application.url}callback`);
+      const form = { action: '/login', kinds: ['email' as const], redirectUri: `${application.url}callback` };
+      send(response, renderPage('login', form));
+    });
+    await inTab({}, async (page) => {
+      await page.goto(gate.url);
+      await page.fill('#password', 'x');
+      await page.press('#password', 'Enter');
+      await page.waitForURL(elsewhere.url, { timeout: 5_000 });
+    });
+  });
+
+  test('sec-020-form-post: post a form_post response by themselves, hostile values inert', async () => {
+    const fields = { code: 'abc', state: '"><script>alert(1)</script>', submit: 'x', iss: 'http://localhost:4400/' };
+    let received = '';
+    await using application = await serve(async (request, response) => {
+      for await (const part of request) received += part;
+      response.end('received');
+    });
+    await using gate = await serve((_, response) =>
+      send(response, renderPage('form-post', { action: `${application.url}callback`, fields })),
+    );
+    await inTab({}, async (page) => {
+      await page.goto(gate.url).catch(() => {});
+      await page.waitForURL(`${application.url}callback`);
+      expect(Object.fromEntries(new URLSearchParams(received))).toEqual(fields);
+    });
+    received = '';
+    await inTab({ javaScriptEnabled: false }, async (page) => {
+      await page.goto(gate.url);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.waitForURL(`${application.url}callback`);
+      expect(Object.fromEntries(new URLSearchParams(received))).toEqual(fields);
+    });
+  });
+
+  test.each([
+    ['the application', true],
+    ['anybody else', false],
+  ])('sec-022-web-message: post a web_message response to exactly its origin: framed by %s', async (_, allowed) => {
+    const response = { error: 'login_required', state: '</script>\u2028', iss: 'http://localhost:4400/' };
+    await using stranger = await serve((_request, answer) => answer.end());
+    await using gate = await serve((_request, answer) => {
+      const origin = new URL(allowed ? application.url : stranger.url).origin;
+      send(answer, renderPage('web-message', { origin, response }));
+    });
+    await using application = await serve((_request, answer) =>
+      answer.setHeader('content-type', 'text/html').end(`<script>
+        messages = [];
+        addEventListener('message', ({ origin, data }) => messages.push({ origin, data }));
+      </script><iframe src="${gate.url}" onload="loaded = true"></iframe>`),
+    );
+    await inTab({}, async (page) => {
+      await page.goto(application.url);
+      await page.waitForFunction(() => 'loaded' in globalThis);
+      const messages = () => page.evaluate(() => (globalThis as unknown as { messages: unknown[] }).messages);
+      if (allowed) await until('the message', async () => (await messages()).length > 0);
+      expect(await messages()).toEqual(
+        allowed ? [{ origin: new URL(gate.url).origin, data: { type: 'authorization_response', response } }] : [],
+      );
+    });
+  });
+
+  test("wear a tenant's template: its own styles work, those in a value do not, and its scripts never", async () => {
+    const template = `<!DOCTYPE html><html lang="{{ locale }}"><head>{%- auth0:head -%}
+      <style>#mine { color: rgb(1, 2, 3) }</style></head>
+      <body class="_widget-auto-layout"><p id="mine">{{ application.name }} {{ transaction.params["ext-note"] }}</p>
+      {%- auth0:widget -%}<script>document.title = 'owned'</script></body></html>`;
+    const note = '<style>#mine { color: red }</style>';
+    await using gate = await serve((_, response) => {
+      const application = { id: 'app', name: 'App' };
+      const form = { action: '/login', kinds: ['email' as const], application, template, params: { 'ext-note': note } };
+      send(response, renderPage('login', form));
+    });
+    await inTab({}, async (page) => {
+      await page.goto(gate.url);
+      expect(await page.textContent('#mine')).toBe(`App ${note}`);
+      expect(await page.evaluate("getComputedStyle(document.querySelector('#mine')).color")).toBe('rgb(1, 2, 3)');
+      expect(await page.title()).toBe('Sign in · Gatepost');
+      expect(await page.getByLabel('Password', { exact: true }).isVisible()).toBe(true);
+    });
+  });
+
+  test('weigh less than 30 kB each', () => {
+    const heavy = samples
+      .map(({ name, render }) => ({ name, bytes: Buffer.byteLength(render('de').html) }))
+      .filter(({ bytes }) => bytes >= 30_000);
+    expect(heavy).toEqual([]);
+  });
+});
+
+/** A server of the test on its own port of localhost, so an origin of its own. */
+async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer((request, response) => answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function redirect(response: ServerResponse, status: number, location: string): void {
+  response.writeHead(status, { location }).end();
+}
+
+function send(response: ServerResponse, { html, headers }: { html: string; headers: Record<string, string> }): void {
+  response.writeHead(200, headers).end(html);
+}
+
+/** Runs in the page: what has the focus, by its name or what it says. */
+const focused = `(({ name, ariaLabel, textContent }) => name || ariaLabel || textContent)(document.activeElement)`;
+
+type Axe = { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };

@@ -1,0 +1,268 @@
+/** Checks 102 to 108: logs, the head of a request, CORS, the management API, floods, clocks. */
+
+import { spawn } from 'node:child_process';
+import { request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
+import pg from 'pg';
+import { freePort } from '../gate.ts';
+import { api } from '../seeds.ts';
+import { callback, clientKey, openTarget, password, type Tokens } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget());
+const { gate, issuer, machineToken } = target;
+const headOf = (origin: string) => ({ origin, 'access-control-request-method': 'POST' });
+
+test('sec-102-canary: no sink of a process holds a code, token, secret, password or cookie after a full run', async () => {
+  const port = await freePort();
+  const opsPort = await freePort();
+  const env: Record<string, string> = {
+    ...gate.env,
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'debug',
+    ISSUER: `http://localhost:${port}/`,
+    AUTH_PORT: String(port),
+    AUTH_OPS_PORT: String(opsPort),
+  };
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const gateProcess = spawn(process.execPath, ['--conditions=source', main], {
+    env: { ...env, PATH: process.env.PATH ?? '' } as NodeJS.ProcessEnv,
+  });
+  let output = '';
+  gateProcess.stdout.on('data', (chunk) => (output += String(chunk)));
+  gateProcess.stderr.on('data', (chunk) => (output += String(chunk)));
+  const ended = new Promise((resolve) => gateProcess.once('exit', resolve));
+  try {
+    const own = { ...gate, issuer: env.ISSUER };
+    const post = async (path: string, form: Record<string, string>, headers = {}) => {
+      const response = await fetch(`${env.ISSUER}${path}`, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+        headers,
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    await until(
+      'the gate',
+      () =>
+        fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+          (ready) => ready.ok,
+          () => false,
+        ),
+      20_000,
+    );
+    const browser = new Browser(own as never);
+    const { code_verifier, ...challenge } = pkce();
+    const start = {
+      client_id: 'spa',
+      redirect_uri: callback,
+      response_type: 'code',
+      scope: 'openid offline_access',
+      state: 'canary-state',
+      ...challenge,
+    };
+    const first = await browser.authorize(start);
+    const failed = await browser.logIn(first, 'alice@example.com', 'canary-wrong-password');
+    const page = await browser.submit(failed, { password });
+    const code = page.location!.searchParams.get('code')!;
+    const cookies = [...browser.cookies.values()].map(({ value }) => value);
+    const given = { grant_type: 'authorization_code', client_id: 'spa', code, redirect_uri: callback, code_verifier };
+    const tokens = JSON.parse((await post('oauth/token', given)).text) as Tokens;
+    await fetch(`${env.ISSUER}userinfo?access_token=${tokens.access_token}`);
+    await fetch(`${env.ISSUER}userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}x` } });
+    await post('oauth/token', { grant_type: 'refresh_token', client_id: 'spa', refresh_token: tokens.refresh_token });
+    await post('oauth/token', { grant_type: 'refresh_token', client_id: 'spa', refresh_token: tokens.refresh_token });
+    await post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'machine',
+      client_secret: 'canary-wrong-secret',
+    });
+    await post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'machine',
+      client_secret: 'machine-secret',
+    });
+    await post('passwordless/start', { client_id: 'native', connection: 'email', email: 'canary@example.com' });
+    const metrics = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+    gateProcess.kill('SIGTERM');
+    await ended;
+    const database = new pg.Client(gate.databaseUrl);
+    await database.connect();
+    const { rows } = await database.query('SELECT to_jsonb(l) AS row FROM auth.logs l');
+    await database.end();
+    const mail = (await gate.outbox()).find((text) => text.includes('canary@example.com'));
+    const secrets: Record<string, string> = {
+      ...tokens,
+      code,
+      code_verifier,
+      password,
+      wrongPassword: 'canary-wrong-password',
+      secret: 'machine-secret',
+      wrongSecret: 'canary-wrong-secret',
+      key: gate.env.SECRETS_KEY!,
+      state: 'canary-state',
+      ...(mail ? { otp: `${/code is (\d{6})/.exec(mail)![1]}"` } : {}),
+      ...Object.fromEntries(
+        cookies.filter((value) => value.length > 15).map((value, index) => [`cookie ${index}`, value]),
+      ),
+    };
+    expect(output).toContain('"service":"auth"');
+    expect(rows.length).toBeGreaterThan(0);
+    delete secrets.scope;
+    delete secrets.token_type;
+    delete secrets.expires_in;
+    for (const [sink, text] of Object.entries({ output, metrics, audit: JSON.stringify(rows) }))
+      for (const [name, value] of Object.entries(secrets))
+        expect([sink, name, text.includes(String(value))]).toEqual([sink, name, false]);
+  } finally {
+    gateProcess.kill('SIGKILL');
+    await ended;
+  }
+});
+
+test('sec-103-host: a poisoned Host or X-Forwarded-Host changes no issuer, link, cookie or redirect', async () => {
+  const poisoned = {
+    host: 'evil.example',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=evil.example',
+  };
+  const ask = (path: string) =>
+    new Promise<string>((resolve, reject) => {
+      const outgoing = request(new URL(path, issuer), { headers: poisoned }, (response) => {
+        let text = JSON.stringify(response.headers);
+        response.on('data', (chunk) => (text += String(chunk)));
+        response.on('end', () => resolve(text));
+      });
+      outgoing.on('error', reject).end();
+    });
+  const query = new URLSearchParams({
+    client_id: 'web',
+    redirect_uri: callback,
+    response_type: 'code',
+    scope: 'openid',
+  });
+  for (const path of [
+    '.well-known/openid-configuration',
+    `authorize?${query}`,
+    'activate',
+    'oidc/logout',
+    'v2/logout',
+    'authorize',
+  ])
+    expect(await ask(path)).not.toContain('evil.example');
+});
+
+test('sec-104-cors: only a client’s own origins, never with credentials, never null', async () => {
+  const from = (origin: string) =>
+    gate.post('oauth/token', { grant_type: 'refresh_token', client_id: 'spa', refresh_token: 'x' }, { origin });
+  expect((await from('https://app.example')).headers.get('access-control-allow-origin')).toBe('https://app.example');
+  for (const origin of ['https://evil.example', 'null', 'https://app.example.evil.com', 'http://app.example']) {
+    const { headers } = await from(origin);
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+  }
+  const { access_token } = await target.login('spa');
+  const own = await gate.get('userinfo', { authorization: `Bearer ${access_token}`, origin: 'https://app.example' });
+  expect(own.headers.get('access-control-allow-origin')).toBe('https://app.example');
+  const preflight = await fetch(`${issuer}oauth/token`, { method: 'OPTIONS', headers: headOf('https://app.example') });
+  expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
+  for (const path of ['authorize', 'oidc/logout', 'api/v2/clients']) {
+    const response = await fetch(`${issuer}${path}`, {
+      headers: { origin: 'https://evil.example' },
+      redirect: 'manual',
+    });
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  }
+});
+
+test('sec-105-management: not without a token, nor with one for another audience, of a person or without the scope', async () => {
+  const { json } = await machineToken();
+  const { access_token } = await target.login('spa', { audience: api, scope: 'openid read:x' });
+  const manager = await machineToken({
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${issuer}api/v2/`,
+  });
+  for (const token of ['', 'x', 'a.b.c', json.access_token, access_token]) {
+    const response = await gate.get('api/v2/clients', { authorization: `Bearer ${token}` });
+    expect(response.status).toBe(401);
+  }
+  const authorization = `Bearer ${manager.json.access_token}`;
+  expect((await gate.get('api/v2/clients?per_page=1', { authorization })).status).toBe(200);
+  expect((await gate.get('api/v2/logs', { authorization })).status).toBe(403);
+  for (const per_page of ['101', '1000000', '-1', 'x'])
+    expect([per_page, (await gate.get(`api/v2/clients?per_page=${per_page}`, { authorization })).status]).toEqual([
+      per_page,
+      400,
+    ]);
+  const patch = await fetch(`${issuer}api/v2/users/${encodeURIComponent('auth0|alice')}`, {
+    method: 'PATCH',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ user_id: 'auth0|bob', password_hash: 'x', passwordHash: 'x' }),
+  });
+  expect(patch.status).toBe(400);
+});
+
+test('sec-107-flood: many open sign-ins at once are answered, and the gate is well afterwards', async () => {
+  const query = new URLSearchParams({
+    client_id: 'web',
+    redirect_uri: callback,
+    response_type: 'code',
+    scope: 'openid',
+  });
+  const before = process.memoryUsage().heapUsed;
+  for (let round = 0; round < 10; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => gate.get(`authorize?${query}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([303]));
+  }
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(150e6);
+  expect((await machineToken()).status).toBe(200);
+});
+
+test('sec-107-password-flood: wrong passwords by the hundred starve no machine', async () => {
+  const form = { grant_type: 'password', client_id: 'trusted', client_secret: 'trusted-secret', password: 'wrong' };
+  const flood = Array.from({ length: 120 }, (_, index) =>
+    gate.post('oauth/token', { ...form, username: `u${index}@example.com` }),
+  );
+  const started = performance.now();
+  expect((await machineToken()).status).toBe(200);
+  expect(performance.now() - started).toBeLessThan(5_000);
+  const statuses = new Set((await Promise.all(flood)).map(({ status }) => status));
+  for (const status of statuses) expect([400, 429, 503]).toContain(status);
+});
+
+test('sec-108-clock: a clock that is some seconds off is tolerated, one of minutes is not', async () => {
+  let sequence = 0;
+  const by = async (offset: number) => {
+    const now = Math.floor(Date.now() / 1000) + offset;
+    const client_assertion = await new SignJWT({
+      iss: 'keyed',
+      sub: 'keyed',
+      aud: issuer,
+      iat: now,
+      nbf: now,
+      exp: now + 60,
+      jti: `clock${sequence++}`,
+    })
+      .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+      .sign(clientKey.privateKey);
+    const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+    return (
+      await gate.post('oauth/token', {
+        grant_type: 'client_credentials',
+        audience: api,
+        client_assertion_type,
+        client_assertion,
+      })
+    ).status;
+  };
+  for (const offset of [-10, 10]) expect([offset, await by(offset)]).toEqual([offset, 200]);
+  for (const offset of [-300, 300]) expect([offset, await by(offset)]).toEqual([offset, 401]);
+});

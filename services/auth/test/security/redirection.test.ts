@@ -1,0 +1,423 @@
+/** Checks 1 to 34: redirection and the front channel. */
+
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { api } from '../seeds.ts';
+import { callback, openTarget } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget());
+const { gate, issuer } = target;
+// Logged in once, for all tests that leave the session as it is.
+const alice = await target.loggedIn();
+const base = {
+  client_id: 'spa',
+  redirect_uri: callback,
+  scope: 'openid',
+  nonce: 'n',
+  response_type: 'code',
+  ...pkce(),
+};
+type Params = Record<string, string>;
+const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...base, ...params });
+const answer = (page: Page): Params =>
+  Object.fromEntries(new URLSearchParams(page.location?.hash ? page.location.hash.slice(1) : page.location?.search));
+
+describe('redirect URIs are compared as strings', () => {
+  const foreign: [string, string, string?][] = [
+    ['sec-001-prefix-host', 'https://app.example.evil.com/cb'],
+    ['sec-001-subdomain', 'https://evil.app.example/cb'],
+    ['sec-002-parent-path', 'https://app.example/cb/../x'],
+    ['sec-002-encoded-dots', 'https://app.example/%2e%2e/cb'],
+    ['sec-002-encoded-slash', 'https://app.example/cb%2fx'],
+    ['sec-002-double-encoded', 'https://app.example/cb%252f..%252fx'],
+    ['sec-002-semicolon', 'https://app.example/..;/cb'],
+    ['sec-002-extra-segment', 'https://app.example/cb/x'],
+    ['sec-003-userinfo', 'https://app.example@evil.com/cb'],
+    ['sec-003-userinfo-backslash', 'https://evil.com\\@app.example/cb'],
+    ['sec-004-dot-is-no-wildcard', 'https://fooaexample.com/cb', 'dotted'],
+    ['sec-005-case-of-path', 'https://app.example/CB'],
+    ['sec-005-trailing-slash', 'https://app.example/cb/'],
+    ['sec-006-query-appended', 'https://app.example/cb?x=1'],
+    ['sec-006-code-pollution', 'https://app.example/cb?code=attackers'],
+    ['sec-007-fragment', 'https://app.example/cb#x'],
+    ['sec-007-empty-fragment', 'https://app.example/cb#'],
+    ['sec-008-loopback-for-web', 'http://127.0.0.1:8080/cb'],
+    ['sec-009-javascript', 'javascript:alert(1)//https://app.example/cb'],
+    ['sec-009-data', 'data:text/html,x'],
+    ['sec-009-vbscript', 'vbscript:x'],
+    ['sec-009-file', 'file:///etc/passwd'],
+    ['sec-013-wildcard', 'https://evil.wild.example/cb', 'dotted'],
+    ['another scheme', 'http://app.example/cb'],
+    ['another port', 'https://app.example:8443/cb'],
+    ['white space', ' https://app.example/cb'],
+    ['a tab', 'https://app.example/\tcb'],
+  ];
+  test.each(foreign)(
+    '%s: %s shows our page and never redirects, in any mode',
+    async (_name, redirect_uri, client_id = 'spa') => {
+      for (const params of [
+        {},
+        { response_mode: 'form_post' },
+        { response_mode: 'web_message', prompt: 'none' },
+        { response_mode: 'fragment', scope: 'made up' },
+        { response_type: 'id_token token' },
+      ] as Params[]) {
+        const page = await ask({ ...params, client_id, redirect_uri });
+        expect([page.status, page.location]).toEqual([400, undefined]);
+        expect(page.forms.map(({ action }) => action)).not.toContain(redirect_uri);
+        expect(page.html).not.toContain('authorization_response');
+      }
+      const pushed = await gate.post('oauth/par', {
+        ...base,
+        client_id: 'web',
+        client_secret: 'web-secret',
+        redirect_uri,
+      });
+      expect(pushed.status).toBe(400);
+    },
+  );
+
+  test('sec-008-loopback-port: a native client may choose the port, and nothing else', async () => {
+    const native = (redirect_uri: string) => ask({ client_id: 'native', redirect_uri });
+    expect((await native('http://127.0.0.1:49152/callback')).html).toContain('name="identifier"');
+    for (const uri of [
+      'http://localhost:49152/callback',
+      'http://127.0.0.2:1/callback',
+      'http://127.0.0.1:1/callback/',
+    ])
+      expect((await native(uri)).status).toBe(400);
+  });
+
+  test('sec-010-missing: with several registered it must be named', async () => {
+    const page = await new Browser(gate).authorize({ client_id: 'several', response_type: 'code', scope: 'openid' });
+    expect([page.status, page.location]).toEqual([400, undefined]);
+  });
+
+  test('sec-012-other-errors: are redirected with state and iss', async () => {
+    for (const wrong of [
+      { response_type: 'made_up' },
+      { prompt: 'none' },
+      { code_challenge_method: 'plain' },
+    ] as Params[]) {
+      const page = await ask({ state: 's t', ...wrong });
+      expect(page.status).toBe(302);
+      expect(answer(page)).toMatchObject({ error: expect.any(String), state: 's t', iss: issuer });
+    }
+    expect((await ask({ client_id: 'nobody' })).status).toBe(400);
+  });
+});
+
+test('sec-007, sec-009, sec-013: what must not be a redirect URI cannot be registered as one', async () => {
+  const { json } = await gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${issuer}api/v2/`,
+  });
+  const send = (path: string, body: object, token: unknown) =>
+    fetch(`${issuer}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const initial = (await (
+    await send('api/v2/registration-tokens', { ttl_sec: 60 }, json.access_token)
+  ).json()) as Params;
+  for (const uri of [
+    'https://app.example/cb#x',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///x',
+    'cb',
+  ]) {
+    const byApi = await send(
+      'api/v2/clients',
+      { name: 'x', app_type: 'regular_web', callbacks: [uri] },
+      json.access_token,
+    );
+    expect([uri, byApi.status]).toEqual([uri, 400]);
+    const byItself = await send('oidc/register', { redirect_uris: [uri] }, initial.token);
+    expect([uri, byItself.status]).toEqual([uri, 400]);
+  }
+  for (const uri of ['javascript:alert(1)', 'data:text/html,x']) {
+    const logout = await send(
+      'api/v2/clients',
+      { name: 'x', app_type: 'regular_web', allowed_logout_urls: [uri] },
+      json.access_token,
+    );
+    expect([uri, logout.status]).toEqual([uri, 400]);
+  }
+});
+
+test.each([
+  '/\t/evil.example',
+  '\\\\evil.example',
+  '//evil.example',
+  '///evil.example',
+  'https://app.example/bye?x',
+  'https://app.example/bye%0a',
+])('sec-014-logout-redirect: %j is not followed by either logout', async (uri) => {
+  const browser = await target.loggedIn();
+  const v2 = await browser.get(`v2/logout?${new URLSearchParams({ client_id: 'spa', returnTo: uri })}`);
+  expect([v2.status, v2.location]).toEqual([400, undefined]);
+  const rp = await browser.get(
+    `oidc/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: uri })}`,
+  );
+  expect([rp.status, rp.location]).toEqual([400, undefined]);
+});
+
+test('sec-015-fragment: a redirect says its fragment, so that one of the request is not carried along', async () => {
+  const browser = alice;
+  const url = new URL(`${issuer}authorize?${new URLSearchParams(base)}`);
+  const response = await fetch(url, { redirect: 'manual', headers: { cookie: browser.cookieHeader(url) } });
+  expect(response.headers.get('location')).toMatch(/#$/);
+});
+
+test('sec-016-see-other: a form with credentials is answered 303, which does not send them again', async () => {
+  const browser = new Browser(gate);
+  const page = await browser.submit(await ask({}, browser), { identifier: 'alice@example.com' });
+  const url = new URL(page.forms[0]!.action, page.url);
+  const response = await fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: browser.cookieHeader(url) },
+    body: new URLSearchParams({ ...page.forms[0]!.fields, password: 'correct horse battery staple' }),
+  });
+  expect(response.status).toBe(303);
+});
+
+describe('sec-017, sec-018, sec-019: pages and answers of the front channel', () => {
+  const consent = async () => {
+    const browser = new Browser(gate);
+    return browser.logIn(
+      await ask({ client_id: 'third', audience: api, scope: 'openid read:x' }, browser),
+      'bob@example.com',
+    );
+  };
+  const pages: [string, () => Promise<Page>][] = [
+    ['login', () => ask({})],
+    [
+      'password',
+      async () => {
+        const browser = new Browser(gate);
+        return browser.submit(await ask({}, browser), { identifier: 'alice@example.com' });
+      },
+    ],
+    ['consent', consent],
+    ['error', () => ask({ client_id: 'nobody' })],
+    ['logout', () => new Browser(gate).get('oidc/logout')],
+    ['logged out', () => new Browser(gate).get('v2/logout')],
+    ['device code', () => new Browser(gate).get('activate')],
+    ['stale interaction', () => new Browser(gate).get('interaction/made-up')],
+    ['form_post', () => ask({ response_mode: 'form_post' }, alice)],
+  ];
+  test.each(pages)('%s: no referrer, no cache, no frame, no foreign asset, no inline script', async (_name, open) => {
+    const page = await open();
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.headers.get('cache-control')).toContain('no-store');
+    expect(page.headers.get('x-frame-options')).toBe('DENY');
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(/script-src [^;]*/.exec(policy)?.[0] ?? policy).not.toContain('unsafe-inline');
+    expect(page.html).not.toMatch(/(src|href)="(https?:)?\/\/(?!app\.example)/);
+    expect(page.html).not.toMatch(/\son[a-z]+="/);
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  test('redirects too are not cached and send no referrer', async () => {
+    const page = await ask({}, alice);
+    expect(page.status).toBe(302);
+    expect(page.headers.get('cache-control')).toContain('no-store');
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+  });
+
+  test('only the web_message answer may be framed, and by that origin alone', async () => {
+    const page = await ask({ response_mode: 'web_message', prompt: 'none' }, alice);
+    expect(page.headers.get('content-security-policy')).toMatch(/frame-ancestors https:\/\/app\.example(;|$)/);
+    expect(page.headers.get('x-frame-options')).toBeNull();
+  });
+});
+
+describe('what is given back is inert', () => {
+  const states = [
+    '"><script>alert(1)</script>',
+    "'-alert(1)-'",
+    '</script><script>alert(1)</script>',
+    '<!--<script>',
+    '\u2028\u2029',
+    '{{ 7 | times: 6 }}',
+  ];
+  test.each(states)('sec-020-form-post, sec-022-web-message: state %j', async (state) => {
+    const browser = alice;
+    for (const params of [{}, { prompt: 'none login' }] as Params[]) {
+      const form = await ask({ ...params, state, response_mode: 'form_post' }, browser);
+      expect(form.status).toBe(200);
+      expect(form.forms).toHaveLength(1);
+      expect(form.forms[0]).toMatchObject({ action: callback, fields: { state, iss: issuer } });
+      expect(form.html).not.toContain('<script>alert');
+      const message = await ask({ ...params, state, response_mode: 'web_message' }, browser);
+      expect(message.html).not.toContain('<script>alert');
+      expect(message.html).not.toMatch(/<!--<script/);
+      expect(message.html).not.toMatch(/targetOrigin["']?\s*[:=]\s*["']\*/);
+      expect(message.html.match(/<script/g)?.length).toBe(message.html.match(/<\/script>/g)?.length);
+    }
+  });
+
+  test('sec-021-form-post-cache: is never cached and posts to the registered URI alone', async () => {
+    const page = await ask({ response_mode: 'form_post' }, alice);
+    expect(page.headers.get('cache-control')).toContain('no-store');
+    expect(page.forms.map(({ action }) => action)).toEqual([callback]);
+  });
+
+  test('sec-082-error-page: reflected values are escaped', async () => {
+    const evil = '"><img src=x onerror=alert(1)>';
+    for (const params of [
+      { client_id: evil },
+      { redirect_uri: evil },
+      { response_mode: evil },
+      { request_uri: evil },
+    ] as Params[]) {
+      const page = await ask(params);
+      expect(page.html).not.toContain('<img src=x');
+    }
+    const logout = await new Browser(gate).get(`v2/logout?${new URLSearchParams({ client_id: evil, returnTo: evil })}`);
+    expect(logout.html).not.toContain('<img src=x');
+  });
+});
+
+test.each(['https://evil.example', 'https://app.example.evil.com', 'http://app.example'])(
+  'sec-023-web-message-origin: a page of %s that asks gets nothing posted',
+  async (origin) => {
+    const browser = alice;
+    const query = new URLSearchParams({ ...base, response_mode: 'web_message', prompt: 'none' });
+    const page = await browser.get(`authorize?${query}`, { referer: `${origin}/` });
+    expect(page.status).toBe(400);
+    expect(page.html).not.toContain('authorization_response');
+  },
+);
+
+test('sec-024-web-message-login: without a session login_required is posted, never a login page shown', async () => {
+  const page = await ask({ response_mode: 'web_message', prompt: 'none' });
+  expect(page.html).toContain('login_required');
+  expect(page.html).not.toContain('name="identifier"');
+});
+
+test.each(['token', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'])(
+  'sec-025-query-mode: %s never goes into a query',
+  async (response_type) => {
+    const page = await ask({ response_type, response_mode: 'query' }, alice);
+    expect(answer(page).error).toBe('invalid_request');
+    expect(page.location!.href).not.toMatch(/access_token|id_token=|code=/);
+  },
+);
+
+test('sec-026-prompt-none: not beside another prompt; consent_required where a question would be needed', async () => {
+  const browser = await target.loggedIn('bob@example.com');
+  expect(answer(await ask({ prompt: 'none login' }, browser)).error).toBe('invalid_request');
+  const third = { client_id: 'third', audience: api, scope: 'openid write:x', prompt: 'none' };
+  for (let round = 0; round < 2; round += 1) expect(answer(await ask(third, browser)).error).toBe('consent_required');
+});
+
+test('sec-027-prompt-login: asks again, and giving up leaves the session as it was', async () => {
+  const browser = await target.loggedIn();
+  const page = await ask({ prompt: 'login' }, browser);
+  expect(page.status).toBe(200);
+  expect((await browser.logIn(page, 'bob@example.com', 'wrong')).status).toBe(400);
+  const silent = await ask({ response_type: 'id_token', prompt: 'none' }, browser);
+  expect(decodeJwt(answer(silent).id_token!).sub).toBe('auth0|alice');
+});
+
+test('sec-028-max-age: is honoured, and auth_time says when', async () => {
+  const browser = alice;
+  const fresh = await ask({ response_type: 'id_token', max_age: '600' }, browser);
+  const { auth_time } = decodeJwt(answer(fresh).id_token!);
+  expect(Math.abs(Date.now() / 1000 - Number(auth_time))).toBeLessThan(60);
+  expect((await ask({ max_age: '0' }, browser)).status).toBe(200);
+  expect(answer(await ask({ max_age: '0', prompt: 'none' }, browser)).error).toBe('login_required');
+  expect(answer(await ask({ max_age: '-1' }, browser)).error).toBe('invalid_request');
+});
+
+test.each(['query', 'fragment', 'form_post', 'web_message'])(
+  'sec-029-mix-up: iss stands in every answer by %s',
+  async (response_mode) => {
+    const browser = alice;
+    const { json } = await gate.get('.well-known/openid-configuration');
+    expect(json).toMatchObject({ issuer, authorization_response_iss_parameter_supported: true });
+    for (const params of [{}, { prompt: 'none login' }] as Params[]) {
+      const page = await ask({ response_mode, ...params }, browser);
+      const carried = page.location ? answer(page).iss : page.html.includes(issuer) && issuer;
+      expect(carried).toBe(issuer);
+    }
+  },
+);
+
+test('sec-030-state: comes back byte for byte up to 2 KB, and does not come out of nowhere', async () => {
+  const browser = alice;
+  for (const state of ['a+b%20c &=#?/\\"\'<>', 'ü€😀\u200d', 'x'.repeat(2048), '%00', '[object Object]', ' '])
+    expect(answer(await ask({ state }, browser)).state).toBe(state);
+  expect(answer(await ask({}, browser))).not.toHaveProperty('state');
+});
+
+describe('sec-031-duplicates: a parameter given twice is invalid_request', () => {
+  test.each(['scope', 'state', 'response_type', 'nonce', 'code_challenge', 'audience'])(
+    '%s at authorize',
+    async (name) => {
+      const query = new URLSearchParams({ ...base, audience: api, state: 's' });
+      query.append(name, 'second');
+      const page = await new Browser(gate).get(`authorize?${query}`);
+      expect(page.html).not.toContain('name="identifier"');
+      expect(page.location ? answer(page).error : page.status).toBe(page.location ? 'invalid_request' : 400);
+    },
+  );
+
+  test.each(['client_id', 'redirect_uri'])('%s at authorize, without a redirect', async (name) => {
+    const query = new URLSearchParams(base);
+    query.append(name, 'https://evil.example/');
+    const page = await new Browser(gate).get(`authorize?${query}`);
+    expect([page.status, page.location]).toEqual([400, undefined]);
+  });
+
+  test.each([
+    [
+      'oauth/token',
+      'grant_type=client_credentials&client_id=machine&client_secret=machine-secret&scope=read:x&scope=write:x',
+    ],
+    ['oauth/token', 'grant_type=client_credentials&grant_type=password&client_id=machine&client_secret=machine-secret'],
+    [
+      'oauth/token',
+      'grant_type=client_credentials&client_id=machine&client_secret=machine-secret&audience=a&audience=b',
+    ],
+    ['oauth/par', 'client_id=web&client_secret=web-secret&response_type=code&state=a&state=b'],
+    ['oauth/device/code', 'client_id=native&scope=openid&scope=email'],
+    ['oauth/introspect', 'client_id=web&client_secret=web-secret&token=a&token=b'],
+    ['oauth/revoke', 'client_id=web&client_secret=web-secret&token=a&token=b'],
+  ])('at %s', async (path, form) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const response = await fetch(`${issuer}${path}`, { method: 'POST', headers, body: form });
+    expect([response.status, ((await response.json()) as Params).error]).toEqual([400, 'invalid_request']);
+  });
+});
+
+test('sec-032-unknown: unknown parameters are ignored, also ext- ones with bad names, values or beyond ten', async () => {
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`ext-p${index}`, '1']));
+  const page = await ask({
+    ...many,
+    'ext-': 'x',
+    'ext-ä': 'x',
+    'ext-long': 'x'.repeat(300),
+    utm_source: 'x',
+    ext: '{"ext-a":"<b>"}',
+  });
+  expect(page.status).toBe(200);
+  expect(page.html).toContain('name="identifier"');
+});
+
+test('sec-034-ext-inert: built-in pages say nothing of ext- values', async () => {
+  const page = await ask({ 'ext-link': 'javascript:alert(1)', 'ext-html': '<script>alert(1)</script>' });
+  expect(page.html).not.toMatch(/alert\(1\)/);
+});

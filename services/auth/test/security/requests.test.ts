@@ -1,0 +1,197 @@
+/** Checks 96 to 100: request objects, pushed requests, registration, and what the gate fetches for a stranger. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { callback, clientKey, openTarget } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget());
+const { gate, issuer, machineToken } = target;
+const alice = await target.loggedIn();
+const request = { client_id: 'keyed', response_type: 'code', redirect_uri: callback, scope: 'openid', state: 'inside' };
+const errorOf = (page: Page) => page.location?.searchParams.get('error') ?? page.status;
+
+// Whatever the gate fetches from here it must not: this is our own network.
+const visits: string[] = [];
+const inside = createServer((incoming, response) => {
+  visits.push(incoming.url ?? '');
+  response.setHeader('content-type', 'application/json').end('{"keys":[]}');
+});
+await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve));
+stack.defer(() => new Promise<void>((resolve) => inside.close(() => resolve())));
+const insideUrl = `http://127.0.0.1:${(inside.address() as AddressInfo).port}`;
+
+describe('request objects', () => {
+  type Change = { claims?: object; header?: object; key?: CryptoKey | Uint8Array };
+  const object = ({ claims = {}, header = {}, key = clientKey.privateKey }: Change = {}) => {
+    const now = Math.floor(Date.now() / 1000);
+    return new SignJWT({ iss: 'keyed', aud: issuer, iat: now, exp: now + 60, ...request, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'k1', ...header })
+      .sign(key);
+  };
+  const send = async (value: string, outside: object = {}) =>
+    alice.authorize({ client_id: 'keyed', request: value, redirect_uri: callback, ...outside });
+
+  test('a good one is taken, and nothing beside it', async () => {
+    const page = await send(await object(), { state: 'outside' });
+    expect(page.location!.searchParams.get('state')).toBe('inside');
+    expect(page.location!.searchParams.has('code')).toBe(true);
+  });
+
+  test.each<[string, () => Promise<string>]>([
+    ['alg none', async () => `${btoa('{"alg":"none"}').replaceAll('=', '')}.${(await object()).split('.')[1]}.`],
+    [
+      'HS256 with the public key',
+      async () =>
+        object({ header: { alg: 'HS256' }, key: new TextEncoder().encode(await exportSPKI(clientKey.publicKey)) }),
+    ],
+    ['another key', async () => object({ key: (await generateKeyPair('RS256')).privateKey })],
+    ['another issuer', () => object({ claims: { iss: 'web' } })],
+    ['another audience', () => object({ claims: { aud: 'https://elsewhere.example/' } })],
+    ['an expired one', () => object({ claims: { exp: Math.floor(Date.now() / 1000) - 600 } })],
+    ['a nested request', () => object({ claims: { request: 'a.b.c' } })],
+    ['a nested request_uri', () => object({ claims: { request_uri: 'https://elsewhere.example/r' } })],
+    ['another client', () => object({ claims: { client_id: 'web' } })],
+    ['rubbish', async () => 'rubbish'],
+  ])('sec-096-request-object: %s is refused', async (_what, make) => {
+    const page = await send(await make());
+    expect(['invalid_request_object', 'invalid_request', 400]).toContain(errorOf(page));
+    expect(page.location?.searchParams.has('code') ?? false).toBe(false);
+  });
+});
+
+describe('request_uri', () => {
+  test.each([
+    `${insideUrl}/request`,
+    'https://127.0.0.1/request',
+    'https://[::ffff:127.0.0.1]/request',
+    'https://169.254.169.254/latest',
+    'file:///etc/passwd',
+    'urn:ietf:params:oauth:request_uri:made-up',
+  ])('sec-097-request-uri: %s is not fetched', async (request_uri) => {
+    const page = await alice.authorize({ client_id: 'web', redirect_uri: callback, request_uri });
+    expect(page.location?.searchParams.has('code') ?? false).toBe(false);
+    expect(errorOf(page)).not.toBe(500);
+    expect(visits).toEqual([]);
+  });
+
+  const push = (form: Record<string, string> = {}) =>
+    gate.post('oauth/par', { ...request, client_id: 'web', client_secret: 'web-secret', ...form });
+  const use = (request_uri: unknown, more: Record<string, string> = {}, browser = alice) =>
+    browser.authorize({ client_id: 'web', request_uri: String(request_uri), ...more });
+
+  test('sec-098-par: single use, also with prompt=none, and bound to its client', async () => {
+    const { json } = await push({ prompt: 'none' });
+    expect(json.expires_in).toBeLessThanOrEqual(90);
+    const stranger = await alice.authorize({ client_id: 'several', request_uri: String(json.request_uri) });
+    expect(stranger.location?.searchParams.has('code') ?? false).toBe(false);
+    expect((await use(json.request_uri)).location!.searchParams.has('code')).toBe(true);
+    expect((await use(json.request_uri)).location?.searchParams.has('code') ?? false).toBe(false);
+  });
+
+  test('sec-098-par-race: of eight parallel uses at most one gets a code', async () => {
+    const { json } = await push();
+    const pages = await Promise.all(Array.from({ length: 8 }, () => use(json.request_uri)));
+    expect(pages.filter((page) => page.location?.searchParams.has('code')).length).toBeLessThanOrEqual(1);
+  });
+
+  test('sec-098-par-refusals: no client authentication, a nested request_uri, a foreign redirect URI', async () => {
+    expect((await push({ client_secret: 'wrong' })).status).toBe(401);
+    expect((await push({ request_uri: 'urn:ietf:params:oauth:request_uri:x' })).status).toBe(400);
+    expect((await push({ redirect_uri: 'https://evil.example/cb' })).status).toBe(400);
+  });
+});
+
+describe('registration', () => {
+  let initial = '';
+  const register = (body: object, token = initial) =>
+    fetch(`${issuer}oidc/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    });
+  const redirect_uris = ['https://new.example/cb'];
+
+  beforeAll(async () => {
+    const { json } = await machineToken({
+      client_id: 'manager',
+      client_secret: 'manager-secret',
+      audience: `${issuer}api/v2/`,
+    });
+    const response = await fetch(`${issuer}api/v2/registration-tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+      body: '{"ttl_sec":300}',
+    });
+    initial = ((await response.json()) as { token: string }).token;
+  });
+
+  test('sec-100-initial-token: nobody registers without one', async () => {
+    for (const token of ['', 'made up'])
+      expect([400, 401]).toContain((await register({ redirect_uris }, token)).status);
+    expect((await register({ redirect_uris })).status).toBe(201);
+  });
+
+  test.each<object>([
+    { is_first_party: true },
+    { grant_types: ['password'] },
+    { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] },
+    { secret_hashes: ['x'] },
+    { client_grants: [{ audience: 'urn:es', scope: ['read:x'] }] },
+    { refresh_token: { leeway: 1e9 } },
+    { web_origins: ['https://evil.example'] },
+    { resource_server_identifier: 'https://api.example.com/' },
+  ])('sec-100-privileges: %j is refused or ignored', async (privilege) => {
+    const response = await register({ redirect_uris, ...privilege });
+    const body = (await response.json()) as Record<string, unknown>;
+    if (response.status === 201)
+      for (const name of Object.keys(privilege)) expect(body).not.toHaveProperty(name, (privilege as never)[name]);
+    else expect([response.status, body.error]).toEqual([400, expect.stringMatching(/^invalid_/)]);
+  });
+
+  test('sec-099-fetches: a registration leads nowhere into our own network', async () => {
+    const uris = {
+      jwks_uri: `${insideUrl}/jwks`,
+      sector_identifier_uri: `${insideUrl}/sector`,
+      logo_uri: `${insideUrl}/logo`,
+    };
+    for (const [name, value] of Object.entries(uris)) {
+      const response = await register({
+        redirect_uris,
+        [name]: value,
+        ...(name === 'jwks_uri' ? { token_endpoint_auth_method: 'private_key_jwt' } : {}),
+      });
+      if (response.status !== 201) continue;
+      const { client_id } = (await response.json()) as { client_id: string };
+      const now = Math.floor(Date.now() / 1000);
+      const client_assertion = await new SignJWT({
+        iss: client_id,
+        sub: client_id,
+        aud: issuer,
+        jti: `x${name}`,
+        iat: now,
+        exp: now + 60,
+      })
+        .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+        .sign(clientKey.privateKey);
+      const answer = await gate.post('oauth/token', {
+        grant_type: 'refresh_token',
+        refresh_token: 'x',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion,
+      });
+      expect(answer.status).toBeLessThan(500);
+      const browser = new Browser(gate);
+      const consent = await browser.logIn(
+        await browser.authorize({ ...request, client_id, redirect_uri: redirect_uris[0]! }),
+      );
+      expect(consent.html).not.toContain(`src="${insideUrl}`);
+      await browser.submit(consent, { action: 'default' });
+      await browser.get('v2/logout');
+    }
+    expect(visits).toEqual([]);
+  });
+});

@@ -1,0 +1,298 @@
+/** Checks 45 to 60: the token endpoint and client authentication. */
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { api } from '../seeds.ts';
+import { clientKey, openTarget, type Tokens } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget());
+const { gate, issuer, machineToken, codeFor, redeem, refresh } = target;
+const alice = await target.loggedIn();
+const basic = (id: string, secret: string) => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` });
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+let sequence = 0;
+
+type Header = { alg: string } & Record<string, unknown>;
+async function assertion(
+  claims: JWTPayload = {},
+  {
+    header = {},
+    key = clientKey.privateKey as CryptoKey | Uint8Array,
+  }: { header?: Partial<Header>; key?: CryptoKey | Uint8Array } = {},
+): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  sequence += 1;
+  const payload = { iss: 'keyed', sub: 'keyed', aud: issuer, iat: now, exp: now + 60, jti: `j${sequence}`, ...claims };
+  return new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'k1', ...header }).sign(key);
+}
+const byAssertion = (client_assertion: string, form: Record<string, string> = {}) =>
+  gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    audience: api,
+    client_assertion_type: assertionType,
+    client_assertion,
+    ...form,
+  });
+
+test('sec-045-two-methods: basic beside a body or an assertion, and a secret beside an assertion', async () => {
+  const both = await machineToken({}, basic('machine', 'machine-secret'));
+  const form = { client_assertion_type: assertionType, client_assertion: await assertion() };
+  const mixed = await machineToken({ client_id: '', client_secret: '', ...form }, basic('machine', 'machine-secret'));
+  const body = await machineToken(form);
+  for (const answer of [both, mixed, body]) expect([400, 401]).toContain(answer.status);
+  for (const answer of [both, mixed, body]) expect(['invalid_request', 'invalid_client']).toContain(answer.json.error);
+  expect(both.json.error).toBe('invalid_request');
+});
+
+test('sec-046-none-for-confidential: a client with a secret or key never gets by without it', async () => {
+  const bare = await gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    client_id: 'machine',
+    audience: api,
+  });
+  const keyed = await gate.post('oauth/token', { grant_type: 'client_credentials', client_id: 'keyed', audience: api });
+  const empty = await machineToken({ client_secret: '' });
+  const blank = await gate.post('oauth/token', { grant_type: 'client_credentials' }, basic('machine', ''));
+  expect(blank).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  for (const answer of [bare, keyed, empty])
+    expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+  const given = await codeFor('web', {}, alice);
+  expect((await redeem('web', given)).status).toBe(401);
+});
+
+test('sec-047-query: credentials in the query are not read, and GET is no token request', async () => {
+  const credentials = 'client_id=machine&client_secret=machine-secret';
+  const inQuery = await gate.post(`oauth/token?${credentials}`, { grant_type: 'client_credentials', audience: api });
+  expect([400, 401]).toContain(inQuery.status);
+  const get = await gate.get(`oauth/token?grant_type=client_credentials&${credentials}`);
+  expect([404, 405]).toContain(get.status);
+});
+
+test.each([
+  ['no base64', 'Basic ???'],
+  ['no colon', `Basic ${btoa('machine')}`],
+  ['broken escapes', `Basic ${btoa('machine:%zz')}`],
+  ['a wrong secret', `Basic ${btoa('machine:wrong')}`],
+  ['an empty id', `Basic ${btoa(':x')}`],
+  ['nothing', 'Basic '],
+])('sec-048-basic: %s is invalid_client', async (_what, authorization) => {
+  const answer = await gate.post('oauth/token', { grant_type: 'client_credentials' }, { authorization });
+  expect([400, 401]).toContain(answer.status);
+  expect(['invalid_client', 'invalid_request']).toContain(answer.json.error);
+  if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic/);
+});
+
+test('sec-049-unknown-client: looks like a wrong secret, in words and in time', async () => {
+  const wrong = await machineToken({ client_secret: 'wrong' });
+  const unknown = await machineToken({ client_id: 'nobody', client_secret: 'wrong' });
+  expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text]);
+});
+
+describe('assertions of private_key_jwt', () => {
+  test('a good one is taken, with the issuer as its audience', async () => {
+    expect((await byAssertion(await assertion())).status).toBe(200);
+  });
+
+  const now = Math.floor(Date.now() / 1000);
+  test.each<[string, JWTPayload]>([
+    ['sec-052 foreign aud', { aud: 'https://elsewhere.example/' }],
+    ['sec-052 iss is not the client', { iss: 'machine' }],
+    ['sec-052 sub is not the client', { sub: 'machine' }],
+    ['sec-052 expired', { iat: now - 600, exp: now - 300 }],
+    ['sec-052 not yet valid', { nbf: now + 3_600 }],
+    ['sec-052 without exp', { exp: undefined as never }],
+    ['sec-053 without jti', { jti: undefined as never }],
+  ])('%s', async (_what, claims) => {
+    expect(await byAssertion(await assertion(claims))).toMatchObject({ json: { error: 'invalid_client' } });
+  });
+
+  test('sec-051-alg: none, HS256 with the public key, another key', async () => {
+    const payload = (await assertion()).split('.')[1];
+    const none = `${btoa('{"alg":"none"}').replaceAll('=', '')}.${payload}.`;
+    const spki = new TextEncoder().encode(await exportSPKI(clientKey.publicKey));
+    const confused = await assertion({}, { header: { alg: 'HS256' }, key: spki });
+    const jwkConfused = await assertion(
+      {},
+      { header: { alg: 'HS256' }, key: new TextEncoder().encode(JSON.stringify(clientKey.publicJwk)) },
+    );
+    const other = await generateKeyPair('RS256');
+    const foreign = await assertion({}, { key: other.privateKey });
+    for (const value of [none, confused, jwkConfused, foreign, 'x', 'a.b.c', ''])
+      expect([400, 401]).toContain((await byAssertion(value)).status);
+  });
+
+  test.each([
+    { kid: '../../etc/passwd' },
+    { kid: "' OR 1=1 --" },
+    { kid: 'https://evil.example/key' },
+    { jku: 'https://evil.example/jwks' },
+    { x5u: 'https://evil.example/cert' },
+  ])('sec-051-header: %j leads nowhere', async (header) => {
+    const other = await generateKeyPair('RS256');
+    expect((await byAssertion(await assertion({}, { header, key: other.privateKey }))).json.error).toBe(
+      'invalid_client',
+    );
+  });
+
+  test('sec-051-embedded-jwk: a key that the assertion brings along is not used', async () => {
+    const other = await generateKeyPair('RS256', { extractable: true });
+    const { exportJWK } = await import('jose');
+    const header = { jwk: await exportJWK(other.publicKey), kid: undefined as never };
+    expect((await byAssertion(await assertion({}, { header, key: other.privateKey }))).json.error).toBe(
+      'invalid_client',
+    );
+  });
+
+  test('sec-053-replay: of eight parallel uses one succeeds, at two processes too', async () => {
+    const { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX } = gate.env as Record<string, string>;
+    await using second = await openTarget({ DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX, ISSUER: issuer } as Record<
+      string,
+      string
+    >);
+    const value = await assertion();
+    const there = () =>
+      fetch(`http://localhost:${second.gate.env.AUTH_PORT}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          audience: api,
+          client_assertion_type: assertionType,
+          client_assertion: value,
+        }),
+      });
+    const answers = await Promise.all([0, 1, 2, 3].flatMap(() => [byAssertion(value), there()]));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  test('sec-046-method: a client with a key does not get by with its old secret or an assertion of another', async () => {
+    expect((await byAssertion(await assertion({ iss: 'machine', sub: 'machine' }))).json.error).toBe('invalid_client');
+    expect((await byAssertion(await assertion(), { client_id: 'machine' })).status).not.toBe(200);
+  });
+});
+
+test('sec-054-two-secrets: while one is being replaced both work; a removed client does not', async () => {
+  const { json } = await gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${issuer}api/v2/`,
+  });
+  const api2 = (method: string, path: string, body?: object) =>
+    fetch(`${issuer}api/v2/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+  const made = (await (
+    await api2('POST', 'clients', {
+      name: 'short lived',
+      app_type: 'non_interactive',
+      grant_types: ['client_credentials'],
+    })
+  ).json()) as {
+    client_id: string;
+    client_secret: string;
+  };
+  const token = () =>
+    gate.post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: made.client_id,
+      client_secret: made.client_secret,
+    });
+  expect((await token()).status).toBe(200);
+  expect((await api2('DELETE', `clients/${made.client_id}`)).status).toBe(204);
+  expect(await token()).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+});
+
+test('sec-055-scope: what was not granted is invalid_scope, and a refresh cannot widen', async () => {
+  expect((await machineToken({ scope: 'read:x admin:x' })).json.error).toBe('invalid_scope');
+  const given = await codeFor('spa', { audience: api, scope: 'openid offline_access read:x' }, alice);
+  const { refresh_token } = (await redeem('spa', given)).json as Tokens;
+  expect((await refresh('spa', refresh_token, { scope: 'openid read:x write:x' })).json.error).toBe('invalid_scope');
+});
+
+test('sec-056-audience: unknown, not granted and two that differ', async () => {
+  expect((await machineToken({ audience: 'https://unknown.example/' })).json.error).toBe('invalid_target');
+  expect((await machineToken({ audience: 'urn:es' })).json.error).toBe('access_denied');
+  expect((await machineToken({ audience: api, resource: 'urn:es' })).json.error).toBe('invalid_target');
+  const { decodeJwt } = await import('jose');
+  expect(decodeJwt((await machineToken()).json.access_token as string).aud).toBe(api);
+});
+
+test('sec-056-code-audience: a code is for the API it was asked for', async () => {
+  const given = await codeFor('spa', { audience: api, scope: 'openid read:x' }, alice);
+  expect((await redeem('spa', { ...given, resource: 'urn:es' })).json).not.toHaveProperty('access_token');
+});
+
+test('sec-057-machine: client_credentials yields neither a refresh token nor an ID token', async () => {
+  for (const scope of ['openid offline_access', 'openid', 'offline_access']) {
+    for (const form of [{ scope }, { scope, audience: '' }] as Record<string, string>[]) {
+      const { json } = await machineToken(form);
+      expect(json).not.toHaveProperty('refresh_token');
+      expect(json).not.toHaveProperty('id_token');
+    }
+  }
+});
+
+test('sec-058-implicit: yields no refresh token', async () => {
+  const page = await alice.authorize({
+    client_id: 'spa',
+    redirect_uri: 'https://app.example/cb',
+    response_type: 'id_token token',
+    scope: 'openid offline_access',
+    nonce: 'n',
+  });
+  const answer = Object.fromEntries(new URLSearchParams(page.location!.hash.slice(1)));
+  expect(answer).toHaveProperty('access_token');
+  expect(answer).not.toHaveProperty('refresh_token');
+});
+
+const form = 'grant_type=client_credentials&client_id=machine&client_secret=machine-secret';
+test.each([
+  ['text', 'text/plain', form],
+  ['XML', 'application/xml', '<x/>'],
+  ['multipart', 'multipart/form-data; boundary=x', '--x--'],
+  ['no type', '', form],
+  ['an odd charset', 'application/json; charset=utf-7', '{}'],
+  ['an array', 'application/json', '[]'],
+  ['a number', 'application/json', '1'],
+  ['null', 'application/json', 'null'],
+  ['nested objects', 'application/json', '{"grant_type":{"a":1}}'],
+  ['nested arrays', 'application/json', '{"grant_type":[["client_credentials"]]}'],
+  [
+    'a prototype key',
+    'application/json',
+    '{"__proto__":{"grant_type":"client_credentials"},"constructor":{"prototype":{}}}',
+  ],
+  // Used to end the process: the stack ran out in a callback.
+  ['deep objects', 'application/json', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`],
+  ['deep arrays', 'application/json', `{"grant_type":${'['.repeat(25_000)}${']'.repeat(25_000)}}`],
+  ['brackets', 'application/x-www-form-urlencoded', 'grant_type[a]=client_credentials&__proto__[x]=1'],
+])('sec-059-body: %s is refused with 4xx', async (_what, type, body) => {
+  const response = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    headers: type ? { 'content-type': type } : {},
+    body: type ? body : new Blob([body]),
+  });
+  expect([400, 413, 415]).toContain(response.status);
+  expect(await response.json()).toMatchObject({ error: 'invalid_request' });
+  expect(({} as Record<string, unknown>).grant_type).toBeUndefined();
+});
+
+test('sec-060-answers: not cached, with their token type, and no word of the inside or of secrets', async () => {
+  const good = await machineToken();
+  expect(good.json.token_type).toBe('Bearer');
+  const answers = [
+    good,
+    await machineToken({ client_secret: 'a secret of mine' }),
+    await machineToken({ grant_type: 'made_up' }),
+    await redeem('spa', { code: 'a code of mine', redirect_uri: 'x', code_verifier: 'y'.repeat(43) }),
+    await refresh('spa', 'a token of mine'),
+  ];
+  for (const { headers, text } of answers) {
+    expect(headers.get('cache-control')).toContain('no-store');
+    expect(text).not.toMatch(/of mine|node_modules|\.ts:\d|Prisma|at async/);
+    expect(headers.get('x-powered-by')).toBeNull();
+  }
+});

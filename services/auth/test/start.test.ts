@@ -1,0 +1,55 @@
+/** What a gate refuses to start on, and what a second start changes. */
+import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { openGate } from './gate.ts';
+import { api, apis, machine } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+test('a seed with an unknown key is refused with its path, before anything is opened', async () => {
+  const seed = { clients: [{ ...machine, callback: 'http://x' }], users: [{ user_id: 'nobody' }] };
+  await expect(openGate(seed)).rejects.toMatchObject({
+    name: 'BadSeed',
+    problems: ['clients[0].callback: unknown key', expect.stringContaining('users[0].user_id: must be')],
+  });
+});
+
+test('every bad variable is named at once', async () => {
+  const env = { ISSUER: 'http://localhost:4400', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
+  await expect(openGate({}, env)).rejects.toMatchObject({
+    name: 'BadEnvironment',
+    problems: [
+      expect.stringContaining('ISSUER'),
+      expect.stringContaining('AUTH_PORT'),
+      expect.stringContaining('SECRETS_KEY'),
+    ],
+  });
+});
+
+test('a seed applied again changes what it names, deletes nothing and keeps secrets at rest as hashes', async () => {
+  const first = stack.use(await openGate({ apis, clients: [machine, { client_id: 'gone', grant_types: [] }] }));
+  const second = stack.use(
+    await openGate(
+      { apis, clients: [{ ...machine, name: 'Renamed', client_secret: 'rotated' }] },
+      { DATABASE_URL: first.databaseUrl, SECRETS_KEY: first.env.SECRETS_KEY! },
+    ),
+  );
+  const database = new pg.Client(first.databaseUrl);
+  await database.connect();
+  const { rows } = await database.query('SELECT client_id, name, secret_hashes FROM auth.clients ORDER BY 1');
+  await database.end();
+  expect(rows.map((row) => row.client_id)).toEqual(['gone', 'machine']);
+  expect(rows[1].name).toBe('Renamed');
+  expect(JSON.stringify(rows)).not.toContain('rotated');
+  // While a secret is being replaced, the old one lives beside the new one.
+  for (const client_secret of ['rotated', 'machine-secret']) {
+    const { status } = await second.post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'machine',
+      client_secret,
+      audience: api,
+    });
+    expect(status).toBe(200);
+  }
+});

@@ -1,0 +1,136 @@
+/** PostgreSQL or Redis gone for a while: 503 for those who ask, and all by itself ready again. The test starts a Redis of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net';
+import { Browser } from '@gatepost/testkit/browser';
+import { freshDatabase } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { freePort, openGate } from './gate.ts';
+import { fullSeed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(async () => {
+  await stack.disposeAsync();
+});
+const port = await freePort();
+let redis: ChildProcess;
+async function startRedis(): Promise<void> {
+  redis = spawn('redis-server', ['--port', String(port), '--save', '', '--appendonly', 'no', '--bind', '127.0.0.1'], {
+    stdio: 'ignore',
+  });
+  const { createConnection } = await import('node:net');
+  await until(
+    'Redis',
+    () =>
+      new Promise<boolean>((resolve) => {
+        const socket = createConnection(port, '127.0.0.1', () => resolve(true))
+          .on('error', () => resolve(false))
+          .on('connect', () => socket.destroy());
+      }),
+  );
+}
+async function stopRedis(): Promise<void> {
+  const gone = new Promise((resolve) => redis.once('exit', resolve));
+  redis.kill('SIGKILL');
+  await gone;
+}
+await startRedis();
+stack.defer(stopRedis);
+const gate = stack.use(await openGate(fullSeed, { REDIS_URL: `redis://127.0.0.1:${port}` }));
+
+test('without Redis the gate says temporarily_unavailable and is ready again when it is back; refresh tokens survive', async () => {
+  const password = {
+    grant_type: 'password',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    username: 'alice@example.com',
+    password: 'correct horse battery staple',
+    scope: 'openid offline_access',
+  };
+  const { json } = await gate.post('oauth/token', password);
+  await stopRedis();
+  const away = await gate.post('oauth/token', password);
+  expect(away).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
+  const page = await new Browser(gate).authorize({
+    client_id: 'web',
+    redirect_uri: 'https://app.example/cb',
+    response_type: 'code',
+    scope: 'openid',
+  });
+  expect(page.status === 503 || page.location?.searchParams.get('error') === 'temporarily_unavailable').toBe(true);
+  expect((await fetch(`${gate.opsUrl}/readyz`)).status).toBe(503);
+  // What needs no Redis goes on.
+  const machine = {
+    grant_type: 'client_credentials',
+    client_id: 'machine',
+    client_secret: 'machine-secret',
+    audience: 'https://api.example.com/',
+  };
+  expect((await gate.post('oauth/token', machine)).status).toBe(200);
+  await startRedis();
+  await until('readiness', async () => (await fetch(`${gate.opsUrl}/readyz`)).status === 200);
+  const refreshed = await gate.post('oauth/token', {
+    grant_type: 'refresh_token',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    refresh_token: json.refresh_token as string,
+  });
+  expect(refreshed.status).toBe(200);
+});
+
+test('without PostgreSQL the same, for pages and tokens; nothing is answered that was not kept', async () => {
+  const target = new URL(process.env.TEST_DATABASE_URL!);
+  const proxyPort = await freePort();
+  const sockets = new Set<Socket>();
+  let proxy: Server;
+  const open = async () => {
+    proxy = createNetServer((near) => {
+      const far = connect(Number(target.port || 5432), target.hostname);
+      for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
+      near.pipe(far).pipe(near);
+    });
+    await new Promise<void>((resolve) => proxy.listen(proxyPort, '127.0.0.1', resolve));
+  };
+  const cut = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => proxy.close(resolve));
+  };
+  await open();
+  stack.defer(cut);
+  const database = stack.use(await freshDatabase());
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${proxyPort}`;
+  await using own = await openGate(fullSeed, { DATABASE_URL: url.href });
+  const password = {
+    grant_type: 'password',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    username: 'alice@example.com',
+    password: 'correct horse battery staple',
+    scope: 'openid offline_access',
+  };
+  const { json } = await own.post('oauth/token', password);
+  await cut();
+  const refresh = {
+    grant_type: 'refresh_token',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    refresh_token: json.refresh_token as string,
+  };
+  for (const form of [password, refresh])
+    expect(await own.post('oauth/token', form)).toMatchObject({
+      status: 503,
+      json: { error: 'temporarily_unavailable' },
+    });
+  const page = await new Browser(own).authorize({
+    client_id: 'web',
+    redirect_uri: 'https://app.example/cb',
+    response_type: 'code',
+    scope: 'openid',
+  });
+  expect(page.status).toBe(503);
+  expect(page.headers.get('content-type')).toContain('text/html');
+  await open();
+  await until('readiness', async () => (await fetch(`${own.opsUrl}/readyz`)).status === 200);
+  await until('tokens', async () => (await own.post('oauth/token', refresh)).status === 200);
+});

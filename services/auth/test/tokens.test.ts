@@ -1,0 +1,432 @@
+/** What the token endpoint gives for codes, refresh tokens, passwords, device codes and other tokens, and when it takes it back. */
+
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { type Answer, openGate } from './gate.ts';
+import { api, fullSeed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(async () => {
+  await stack.disposeAsync();
+});
+const gate = stack.use(await openGate(fullSeed));
+const redirect_uri = 'https://app.example/cb';
+type Tokens = { access_token: string; refresh_token: string; id_token: string; scope: string };
+
+async function codeFor(client_id: string, params: Record<string, string> = {}, browser = new Browser(gate)) {
+  const { code_verifier, ...challenge } = pkce();
+  const page = await browser.authorize({
+    client_id,
+    redirect_uri,
+    response_type: 'code',
+    scope: 'openid offline_access',
+    ...challenge,
+    ...params,
+  });
+  const done = page.location ? page : await browser.logIn(page);
+  return { code: done.location!.searchParams.get('code')!, code_verifier, redirect_uri };
+}
+
+const redeem = (client_id: string, given: Record<string, string>, headers = {}) =>
+  gate.post('oauth/token', { grant_type: 'authorization_code', client_id, ...given }, headers);
+const refresh = (client_id: string, refresh_token: string, more = {}) =>
+  gate.post('oauth/token', { grant_type: 'refresh_token', client_id, refresh_token, ...more });
+const userinfo = (token: string) => gate.get('userinfo', { authorization: `Bearer ${token}` });
+const tokensOf = (answer: Answer) => answer.json as unknown as Tokens;
+
+async function login(client_id: string, params: Record<string, string> = {}): Promise<Tokens> {
+  const answer = await redeem(client_id, await codeFor(client_id, params));
+  expect(answer.status).toBe(200);
+  return tokensOf(answer);
+}
+
+describe('authorization code', () => {
+  test('sec-035-code-replay: a second use is refused and revokes what the first issued', async () => {
+    const given = await codeFor('spa', { audience: api });
+    const first = tokensOf(await redeem('spa', given));
+    expect((await userinfo(first.access_token)).status).toBe(200);
+    expect(await redeem('spa', given)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect((await userinfo(first.access_token)).status).toBe(401);
+    expect((await refresh('spa', first.refresh_token)).json.error).toBe('invalid_grant');
+  });
+
+  test('sec-036-code-race: of eight parallel redemptions exactly one succeeds', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const given = await codeFor('spa');
+      const answers = await Promise.all(Array.from({ length: 8 }, () => redeem('spa', given)));
+      expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+    }
+  });
+
+  test('sec-037-foreign-code: another client gets nothing and does not spend it', async () => {
+    const given = await codeFor('spa');
+    expect((await redeem('tabs', given)).json.error).toBe('invalid_grant');
+    expect((await redeem('spa', given)).status).toBe(200);
+  });
+
+  test.each([
+    ['sec-011 redirect_uri', { redirect_uri: 'https://app.example' }],
+    ['sec-041 verifier', { code_verifier: 'x'.repeat(43) }],
+  ])('a wrong %s spends the code', async (_what, wrong) => {
+    const given = await codeFor('spa');
+    expect((await redeem('spa', { ...given, ...wrong })).json.error).toBe('invalid_grant');
+    expect((await redeem('spa', given)).json.error).toBe('invalid_grant');
+  });
+
+  test('sec-039-no-verifier and sec-040-downgrade: verifier and challenge come together', async () => {
+    const { code, redirect_uri: uri } = await codeFor('spa');
+    expect((await redeem('spa', { code, redirect_uri: uri })).json.error).toBe('invalid_grant');
+    const browser = new Browser(gate);
+    const page = await browser.authorize({ client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid' });
+    const done = await browser.logIn(page);
+    const plain = { code: done.location!.searchParams.get('code')!, redirect_uri, client_secret: 'web-secret' };
+    expect((await redeem('web', { ...plain, code_verifier: 'x'.repeat(43) })).json.error).toBe('invalid_grant');
+  });
+
+  test('a refresh token comes without prompt=consent, if the API allows it', async () => {
+    expect((await login('spa', { audience: api })).refresh_token).toBeDefined();
+    const without = await login('spa', { audience: 'urn:es' });
+    expect(without.refresh_token).toBeUndefined();
+    expect(without.scope).toBe('openid');
+  });
+});
+
+describe('refresh tokens', () => {
+  test('sec-083-refresh-replay: rotate for public clients; reuse revokes the family and says so in Auth0’s words', async () => {
+    const first = await login('spa', { audience: api });
+    const second = tokensOf(await refresh('spa', first.refresh_token));
+    expect(second.refresh_token).not.toBe(first.refresh_token);
+    expect(decodeJwt(second.access_token).aud).toContain(api);
+    const reuse = await refresh('spa', first.refresh_token);
+    expect(reuse).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(reuse.json.error_description).toContain('invalid refresh token');
+    expect((await refresh('spa', second.refresh_token)).status).toBe(400);
+    expect((await userinfo(second.access_token)).status).toBe(401);
+  });
+
+  test('sec-084-parallel-refresh: within the leeway all tabs get the same successor', async () => {
+    const first = await login('tabs');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh('tabs', first.refresh_token)));
+    expect(answers.map((answer) => answer.status)).toEqual(Array(8).fill(200));
+    expect(new Set(answers.map((answer) => answer.json.refresh_token)).size).toBe(1);
+    const next = await refresh('tabs', tokensOf(answers[0]!).refresh_token);
+    expect(next.status).toBe(200);
+  });
+
+  test('sec-085-two-generations: within the leeway a token two generations old revokes the family', async () => {
+    const first = await login('tabs');
+    const second = tokensOf(await refresh('tabs', first.refresh_token));
+    const third = tokensOf(await refresh('tabs', second.refresh_token));
+    expect((await refresh('tabs', first.refresh_token)).status).toBe(400);
+    expect((await refresh('tabs', third.refresh_token)).status).toBe(400);
+  });
+
+  test('do not rotate for confidential clients that did not ask', async () => {
+    const given = await codeFor('web');
+    const first = tokensOf(await redeem('web', { ...given, client_secret: 'web-secret' }));
+    const second = tokensOf(await refresh('web', first.refresh_token, { client_secret: 'web-secret' }));
+    expect(second.refresh_token).toBe(first.refresh_token);
+    expect((await refresh('web', first.refresh_token)).status).toBe(401);
+  });
+
+  test('sec-055-widen: a refresh cannot widen the scope', async () => {
+    const { refresh_token } = await login('tabs', { audience: api, scope: 'openid offline_access read:x' });
+    expect((await refresh('tabs', refresh_token, { scope: 'openid read:x write:x' })).json.error).toBe('invalid_scope');
+  });
+
+  test('sec-087-foreign-refresh: are bound to their client', async () => {
+    const { refresh_token } = await login('spa');
+    expect((await refresh('tabs', refresh_token)).json.error).toBe('invalid_grant');
+  });
+});
+
+describe('userinfo, introspection, revocation', () => {
+  const introspect = (token: string, client_id: string, client_secret: string) =>
+    gate.post('oauth/introspect', { token, client_id, client_secret });
+
+  test('userinfo answers by scope for opaque and JWT tokens, also by POST and in the query', async () => {
+    for (const params of [{}, { audience: api }] as Record<string, string>[]) {
+      const { access_token } = await login('spa', { ...params, scope: 'openid email' });
+      const { json, status } = await userinfo(access_token);
+      expect({ status, json }).toEqual({
+        status: 200,
+        json: { sub: 'auth0|alice', email: 'alice@example.com', email_verified: true },
+      });
+      expect((await gate.get(`userinfo?access_token=${access_token}`)).status).toBe(200);
+      expect((await gate.post('userinfo', {}, { authorization: `bearer ${access_token}` })).status).toBe(200);
+    }
+  });
+
+  test('sec-090-token-confusion: an ID token and a token without openid are refused there', async () => {
+    const { id_token } = await login('spa');
+    expect((await userinfo(id_token)).status).toBe(401);
+    const { access_token } = await login('spa', { audience: api, scope: 'read:x' });
+    expect([401, 403]).toContain((await userinfo(access_token)).status);
+  });
+
+  test('sec-089-introspection: for the client that got the token and for the API it is for; anybody else reads inactive', async () => {
+    const browser = new Browser(gate);
+    const given = await codeFor('web', { audience: api, scope: 'openid read:x' }, browser);
+    const { access_token } = tokensOf(await redeem('web', { ...given, client_secret: 'web-secret' }));
+    expect((await introspect(access_token, 'web', 'web-secret')).json).toMatchObject({
+      active: true,
+      client_id: 'web',
+      sub: 'auth0|alice',
+      scope: 'openid read:x',
+    });
+    expect((await introspect(access_token, 'api', 'api-secret')).json).toMatchObject({
+      active: true,
+      token_type: 'Bearer',
+    });
+    expect((await introspect(access_token, 'machine', 'machine-secret')).json).toEqual({ active: false });
+    expect((await introspect('made.up.token', 'web', 'web-secret')).json).toEqual({ active: false });
+  });
+
+  test('sec-088-revocation: a revoked JWT is dead to introspection and userinfo; a foreign one is left alone', async () => {
+    const given = await codeFor('web', { audience: api, scope: 'openid read:x' });
+    const { access_token } = tokensOf(await redeem('web', { ...given, client_secret: 'web-secret' }));
+    const foreign = await gate.post('oauth/revoke', {
+      token: access_token,
+      client_id: 'machine',
+      client_secret: 'machine-secret',
+    });
+    expect(foreign.status).toBe(200);
+    expect((await userinfo(access_token)).status).toBe(200);
+    expect(
+      (await gate.post('oauth/revoke', { token: access_token, client_id: 'web', client_secret: 'web-secret' })).status,
+    ).toBe(200);
+    expect((await userinfo(access_token)).status).toBe(401);
+    expect((await introspect(access_token, 'web', 'web-secret')).json).toEqual({ active: false });
+  });
+
+  test('revoking a refresh token ends its access tokens too, JWTs included', async () => {
+    const { access_token, refresh_token } = await login('spa', { audience: api });
+    expect((await gate.post('oauth/revoke', { token: refresh_token, client_id: 'spa' })).status).toBe(200);
+    expect((await userinfo(access_token)).status).toBe(401);
+    expect((await refresh('spa', refresh_token)).status).toBe(400);
+  });
+});
+
+describe('password', () => {
+  const grant = (form: Record<string, string>, headers = {}) =>
+    gate.post(
+      'oauth/token',
+      {
+        grant_type: 'password',
+        client_id: 'trusted',
+        client_secret: 'trusted-secret',
+        username: 'alice@example.com',
+        password: 'correct horse battery staple',
+        ...form,
+      },
+      headers,
+    );
+
+  test('gives all scopes of the API without `scope`, and a refresh token when asked', async () => {
+    const all = await grant({ audience: api });
+    expect(all).toMatchObject({ status: 200, json: { scope: 'read:x write:x admin:x' } });
+    expect(all.json).not.toHaveProperty('refresh_token');
+    const { json } = await grant({ audience: api, scope: 'openid offline_access read:x' });
+    expect(decodeJwt(json.access_token as string)).toMatchObject({
+      sub: 'auth0|alice',
+      scope: 'openid offline_access read:x',
+    });
+    expect(decodeJwt(json.id_token as string)).toMatchObject({ sub: 'auth0|alice', aud: 'trusted', amr: ['pwd'] });
+    expect((await refresh('trusted', json.refresh_token as string, { client_secret: 'trusted-secret' })).status).toBe(
+      200,
+    );
+    expect((await userinfo(json.access_token as string)).status).toBe(200);
+  });
+
+  test('password-realm names the connection', async () => {
+    const grant_type = 'http://auth0.com/oauth/grant-type/password-realm';
+    expect((await grant({ grant_type, realm: 'Username-Password-Authentication' })).status).toBe(200);
+    expect((await grant({ grant_type, realm: 'nowhere' })).json.error).toBe('invalid_request');
+  });
+
+  test('sec-061-same-answer: wrong password and unknown login answer alike', async () => {
+    const wrong = await grant({ password: 'wrong', username: 'bob@example.com' });
+    const unknown = await grant({ password: 'wrong', username: 'nobody@example.com' });
+    expect(wrong).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(unknown.json).toEqual(wrong.json);
+  });
+
+  test('sec-065-ropc-first-party: only clients of the first party that list it', async () => {
+    expect((await grant({ client_id: 'untrusted' })).json.error).toBe('unauthorized_client');
+    expect((await grant({ client_id: 'web', client_secret: 'web-secret' })).json.error).toBe('unauthorized_client');
+  });
+
+  test('sec-062-lockout: the eleventh try of a pair is 429, the right password elsewhere works, and success clears its own pair', async () => {
+    const from = (address: string) => ({ 'auth0-forwarded-for': address });
+    for (let index = 0; index < 10; index += 1)
+      expect((await grant({ password: 'wrong' }, from('192.0.2.1'))).status).toBe(400);
+    const locked = await grant({}, from('192.0.2.1'));
+    expect(locked).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } });
+    expect((await grant({}, from('192.0.2.2'))).status).toBe(200);
+    expect((await grant({}, from('192.0.2.1'))).status).toBe(429);
+    for (let index = 0; index < 9; index += 1) await grant({ password: 'wrong' }, from('192.0.2.3'));
+    expect((await grant({}, from('192.0.2.3'))).status).toBe(200);
+    expect((await grant({ password: 'wrong' }, from('192.0.2.3'))).status).toBe(400);
+  });
+
+  test('sec-062-lockout-race: fifty parallel guesses get ten tries', async () => {
+    const guesses = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        grant({ password: `guess ${index}` }, { 'auth0-forwarded-for': '192.0.2.9' }),
+      ),
+    );
+    expect(guesses.filter((answer) => answer.status === 429)).toHaveLength(40);
+  });
+});
+
+describe('device code', () => {
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+  const start = async () =>
+    (await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid offline_access', audience: api }))
+      .json as Record<string, string>;
+  const poll = (device_code: string) => gate.post('oauth/token', { grant_type, client_id: 'native', device_code });
+
+  test('the person enters the code, logs in, allows; the device gets its tokens once', async () => {
+    const device = await start();
+    expect(device).toMatchObject({ interval: 5, verification_uri: `${gate.issuer}activate` });
+    expect((await poll(device.device_code!)).json.error).toBe('authorization_pending');
+    expect((await poll(device.device_code!)).json.error).toBe('slow_down');
+    const browser = new Browser(gate);
+    const entry = await browser.get('activate');
+    const wrong = await browser.submit(entry, { user_code: 'BBBB-BBBB' });
+    expect(wrong.html).toContain('name="user_code"');
+    const confirm = await browser.submit(wrong, { user_code: device.user_code! });
+    expect(confirm.html).toContain(device.user_code!);
+    const done = await browser.logIn(await browser.submit(confirm, { confirm: 'yes' }));
+    expect(done.status).toBe(200);
+    const { json, status } = await poll(device.device_code!);
+    expect(status).toBe(200);
+    expect(decodeJwt(json.access_token as string)).toMatchObject({ sub: 'auth0|alice', client_id: 'native' });
+    expect(json.refresh_token).toBeDefined();
+    expect((await poll(device.device_code!)).json.error).toBe('invalid_grant');
+  });
+
+  test('aborting is access_denied for the device', async () => {
+    const device = await start();
+    const browser = new Browser(gate);
+    const confirm = await browser.submit(await browser.get('activate'), { user_code: device.user_code! });
+    await browser.submit(confirm, { abort: 'yes' });
+    expect((await poll(device.device_code!)).json.error).toBe('access_denied');
+  });
+});
+
+describe('passwordless code for tokens', () => {
+  const grant_type = 'http://auth0.com/oauth/grant-type/passwordless/otp';
+  const startCode = (connection: string, to: Record<string, string>) =>
+    gate.post('passwordless/start', { client_id: 'native', connection, send: 'code', ...to });
+  const lastCode = async (to: string) => {
+    const found = await until('the message', async () => {
+      const messages = (await gate.outbox()).filter((message) => message.includes(to));
+      return messages.at(-1);
+    });
+    return /code is (\d{6})/.exec(found)![1]!;
+  };
+  const grant = (otp: string, username: string, realm: string) =>
+    gate.post('oauth/token', { grant_type, client_id: 'native', otp, username, realm, scope: 'openid email' });
+
+  test('by mail: the code from the outbox opens the verified account, once', async () => {
+    const start = await startCode('email', { email: 'alice@example.com' });
+    expect(start).toMatchObject({ status: 200, json: { email: 'alice@example.com' } });
+    const code = await lastCode('alice@example.com');
+    const answer = await grant(code, 'alice@example.com', 'email');
+    expect(answer.status).toBe(200);
+    expect(decodeJwt(answer.json.id_token as string)).toMatchObject({ sub: 'auth0|alice', amr: ['otp'] });
+    expect((await grant(code, 'alice@example.com', 'email')).json.error).toBe('invalid_grant');
+  });
+
+  test('by text message: the number on the first line, the text below; a new person gets an account', async () => {
+    await startCode('sms', { phone_number: '+15555550199' });
+    const code = await lastCode('+15555550199');
+    const message = (await gate.outbox()).find((text) => text.startsWith('+15555550199\n'));
+    expect(message).toContain(code);
+    const answer = await grant(code, '+15555550199', 'sms');
+    expect(decodeJwt(answer.json.id_token as string).sub).toMatch(/^sms\|/);
+  });
+
+  test('sec-067-otp: three wrong tries spend a code, and parallel guesses are counted one by one', async () => {
+    await startCode('email', { email: 'new@example.com' });
+    const code = await lastCode('new@example.com');
+    const wrong = code === '000000' ? '000001' : '000000';
+    const guesses = await Promise.all(Array.from({ length: 8 }, () => grant(wrong, 'new@example.com', 'email')));
+    expect(guesses.every((answer) => answer.json.error === 'invalid_grant')).toBe(true);
+    expect((await grant(code, 'new@example.com', 'email')).json.error).toBe('invalid_grant');
+  });
+
+  test('sec-067-otp-binding: a code for one client is worth nothing to another', async () => {
+    await startCode('email', { email: 'bob@example.com' });
+    const code = await lastCode('bob@example.com');
+    const verify = await gate.post('passwordless/verify', {
+      client_id: 'spa',
+      connection: 'email',
+      email: 'bob@example.com',
+      verification_code: code,
+    });
+    expect(verify.status).toBe(403);
+    const own = await gate.post('passwordless/verify', {
+      client_id: 'native',
+      connection: 'email',
+      email: 'bob@example.com',
+      verification_code: code,
+    });
+    expect(own.status).toBe(200);
+  });
+});
+
+describe('token exchange', () => {
+  const grant_type = 'urn:ietf:params:oauth:grant-type:token-exchange';
+  const type = 'urn:ietf:params:oauth:token-type:access_token';
+  const exchange = (form: Record<string, string>, client = 'api') =>
+    gate.post('oauth/token', {
+      grant_type,
+      client_id: client,
+      client_secret: `${client}-secret`,
+      subject_token_type: type,
+      ...form,
+    });
+  const person = () => login('spa', { audience: api, scope: 'openid read:x' });
+
+  test('impersonation: the API gets a token for the person, narrowed to what it may have', async () => {
+    const { access_token } = await person();
+    const answer = await exchange({ subject_token: access_token, audience: 'urn:es' });
+    expect(answer).toMatchObject({ status: 200, json: { issued_token_type: type, token_type: 'Bearer' } });
+    const claims = decodeJwt(answer.json.access_token as string);
+    expect(claims).toMatchObject({ sub: 'auth0|alice', client_id: 'api', aud: ['urn:es', `${gate.issuer}userinfo`] });
+    expect(claims).not.toHaveProperty('act');
+    expect((await exchange({ subject_token: access_token, audience: api, scope: 'read:x write:x' })).json.error).toBe(
+      'invalid_scope',
+    );
+  });
+
+  test('delegation: with an actor token the new one says who acts, and again who acted before', async () => {
+    const { access_token } = await person();
+    const machine = await gate.post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'machine',
+      client_secret: 'machine-secret',
+      audience: api,
+    });
+    const actor = { actor_token: machine.json.access_token as string, actor_token_type: type };
+    const first = await exchange({ subject_token: access_token, audience: api, ...actor });
+    expect(decodeJwt(first.json.access_token as string).act).toEqual({ sub: 'machine' });
+    const second = await exchange({ subject_token: first.json.access_token as string, audience: api, ...actor });
+    expect(decodeJwt(second.json.access_token as string).act).toEqual({ sub: 'machine', act: { sub: 'machine' } });
+  });
+
+  test('a foreign, revoked or made-up subject token is refused', async () => {
+    const { access_token, refresh_token } = await login('spa', { audience: 'urn:es', scope: 'openid read:x' });
+    expect(refresh_token).toBeUndefined();
+    expect((await exchange({ subject_token: access_token, audience: api })).json.error).toBe('invalid_grant');
+    expect((await exchange({ subject_token: 'made.up.token', audience: api })).json.error).toBe('invalid_grant');
+    const own = await login('spa', { audience: api });
+    await gate.post('oauth/revoke', { token: own.refresh_token, client_id: 'spa' });
+    expect((await exchange({ subject_token: own.access_token, audience: api })).json.error).toBe('invalid_grant');
+  });
+});

@@ -1,0 +1,88 @@
+/** What an attempt came to, in the spec's words; told by error codes, never by message text. Pure. */
+import { type DeliveryStatus, deliveryStatus } from '@gatepost/contracts/delivery';
+import type { Attempt } from './post.ts';
+
+export type FailureReason = 'host' | 'network' | 'timeout' | 'certificate' | 'response';
+
+export type Outcome =
+  | { kind: 'delivered'; status: DeliveryStatus; statusCode: number; error: null }
+  | { kind: 'failed'; reason: FailureReason; status: DeliveryStatus; statusCode: number; error: string | null };
+
+/** `undefined` when the fault is ours (no file handles, no memory, no local port): such an attempt is not spent. */
+export function classify(attempt: Attempt): Outcome | undefined {
+  switch (attempt.kind) {
+    case 'response': {
+      const { status } = attempt;
+      if (status >= 200 && status <= 299)
+        return { kind: 'delivered', status: deliveryStatus.ok, statusCode: status, error: null };
+      return failed('response', status, `HTTP ${status}`);
+    }
+    case 'timeout':
+      return failed('timeout', 504, `no complete response, ${attempt.phase}`);
+    case 'error': {
+      const { code } = attempt;
+      if (ours.has(code)) return undefined;
+      // A head came, and then the connection ended within the response: what was answered is not HTTP.
+      if (attempt.hadResponse) return failed('response', 502, `${code} within the response`);
+      if (certificate.has(code)) return failed('certificate', 502, attempt.message);
+      if (code.startsWith('HPE_')) return failed('response', 502, code);
+      if (code === 'ETIMEDOUT') return failed('timeout', 504, code);
+      if (host.has(code) || code.startsWith('EAI_')) return failed('host', 502, code);
+      return failed('network', 502, code);
+    }
+  }
+}
+
+function failed(reason: FailureReason, statusCode: number, error: string): Outcome {
+  return { kind: 'failed', reason, status: deliveryStatus[reason], statusCode, error };
+}
+
+const ours = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY', 'EAI_SYSTEM']);
+
+// The name has no address, the address may not be connected to, or the network lets nothing through to it.
+const host = new Set([
+  'ENOTFOUND',
+  'ENODATA',
+  'EBLOCKED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'ENETDOWN',
+  'EACCES',
+  'EPERM',
+]);
+
+// OpenSSL's verification results as Node names them (tls documentation, "X509 certificate error codes"), and the wrong host name.
+const certificate = new Set([
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_CRL',
+  'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+  'UNABLE_TO_DECRYPT_CRL_SIGNATURE',
+  'UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY',
+  'CERT_SIGNATURE_FAILURE',
+  'CRL_SIGNATURE_FAILURE',
+  'CERT_NOT_YET_VALID',
+  'CERT_HAS_EXPIRED',
+  'CRL_NOT_YET_VALID',
+  'CRL_HAS_EXPIRED',
+  'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+  'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  'ERROR_IN_CRL_LAST_UPDATE_FIELD',
+  'ERROR_IN_CRL_NEXT_UPDATE_FIELD',
+  'OUT_OF_MEM',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_REVOKED',
+  'INVALID_CA',
+  'PATH_LENGTH_EXCEEDED',
+  'INVALID_PURPOSE',
+  'CERT_UNTRUSTED',
+  'CERT_REJECTED',
+  'HOSTNAME_MISMATCH',
+  'UNSPECIFIED', // such as a key that is too small
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_TLS_CERT_ALTNAME_FORMAT',
+]);

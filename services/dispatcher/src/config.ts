@@ -1,0 +1,82 @@
+/** The dispatcher's environment (contract section 2). */
+import { createRequire } from 'node:module';
+import {
+  cidrList,
+  commonVariables,
+  existingFile,
+  httpUrl,
+  integer,
+  port,
+  positive,
+  secondsList,
+  secretsKeyVariable,
+  text,
+  url,
+  z,
+} from '@gatepost/runtime/env';
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+const databaseUrl = url(['postgres:', 'postgresql:']);
+
+export const variables = z
+  .object({
+    ...commonVariables,
+    DATABASE_URL: databaseUrl.optional().meta({ description: 'PostgreSQL', shownDefault: 'found or started' }),
+    WEBHOOK_DATABASE_URL: databaseUrl
+      .optional()
+      .meta({ description: "PostgreSQL of the post, if it is not the gate's", shownDefault: '`DATABASE_URL`' }),
+    AMQP_URL: url(['amqp:', 'amqps:']).meta({ description: 'RabbitMQ', shownDefault: 'found or started' }),
+    REDIS_URL: url(['redis:', 'rediss:']).meta({
+      description: 'Redis: rate state only; losing it loses nothing',
+      shownDefault: 'found or started',
+    }),
+    REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+    DISPATCHER_OPS_PORT: port
+      .default(4601)
+      .meta({ description: 'port of `/metrics`, `/livez` and `/readyz`; 0: any free one' }),
+    SECRETS_KEY: secretsKeyVariable,
+    DELIVERY_TIMEOUT_MS: integer(1, 600_000)
+      .default(10_000)
+      .meta({ description: 'from the start of an attempt to its response, connect included', unit: 'ms' }),
+    DELIVERY_CONCURRENCY: integer(1, 4096)
+      .default(256)
+      .meta({ description: 'attempts in flight per dispatcher process', unit: 'attempts' }),
+    DELIVERY_ALLOWED_NETWORKS: cidrList.default([]).meta({
+      description: 'CIDRs exempt from the private-address guard, separated by commas',
+      shownDefault: 'empty; `127.0.0.2/32` under `npm start`',
+    }),
+    DELIVERY_CA_FILE: existingFile
+      .optional()
+      .meta({ description: 'further PEM roots trusted for receivers', shownDefault: 'none' }),
+    DELIVERY_PROXY_URL: httpUrl
+      .optional()
+      .meta({ description: 'HTTP proxy through which deliveries leave', shownDefault: 'none', secret: true }),
+    DELIVERY_USER_AGENT: text
+      .default(`Gatepost-Hookshot/${version}`)
+      .meta({ description: 'user agent of deliveries', shownDefault: '`Gatepost-Hookshot/<version>`' }),
+    DELIVERY_RETENTION_DAYS: integer(1, 3650)
+      .default(3)
+      .meta({ description: 'log and payloads; older partitions are dropped', unit: 'days' }),
+    RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18000, 36000]).meta({
+      description: 'waits before automatic attempts 2, 3, …; empty: none',
+      unit: 's',
+      emptyIsValue: true,
+    }),
+    SWEEP_AFTER_SECONDS: integer(1).default(600).meta({
+      description: 'how long a delivery may be without an outcome before it is taken for lost and sent again',
+      unit: 's',
+    }),
+    THROTTLE_RATE: positive
+      .default(100)
+      .meta({ description: 'deliveries per second and account, unless set for the account', unit: '1/s' }),
+    THROTTLE_BURST: positive
+      .default(1000)
+      .meta({ description: 'deliveries at once per account, unless set for the account', unit: 'deliveries' }),
+  })
+  .refine((env) => env.WEBHOOK_DATABASE_URL !== undefined || env.DATABASE_URL !== undefined, {
+    path: ['DATABASE_URL'],
+    when: () => true, // also beside other bad values
+  });
+
+export type Env = z.infer<typeof variables>;

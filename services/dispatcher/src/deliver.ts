@@ -1,0 +1,288 @@
+/**
+ * The spine of delivering: one job of `gatepost.deliveries`, one attempt. A job is acked only when the row of its outcome is
+ * committed, or when it is cancelled because nothing is left to deliver.
+ */
+import type { Incoming } from '@gatepost/amqp/consumer';
+import type { Publisher } from '@gatepost/amqp/publisher';
+import { type DeliveryJob, parseDeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Log } from '@gatepost/runtime/log';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { type Admit, admitted } from './admit.ts';
+import { makeBatches } from './batch.ts';
+import { classify, type Outcome } from './classify.ts';
+import { isDataError, isMissingPartition } from './database-errors.ts';
+import { publishDeadLetter } from './dead-letter.ts';
+import type { CancelReason, Events } from './events.ts';
+import type { Hook, Hooks } from './hooks.ts';
+import { type Lanes, makeLanes } from './lanes.ts';
+import { type Parking, park, unpark } from './park.ts';
+import { ensurePartitions } from './partitions.ts';
+import { GivenUp, type Persist } from './persist.ts';
+import type { Attempt, Post } from './post.ts';
+import { type Ended, insertDeliveries, isRecorded } from './record.ts';
+import { buildRequest, type DeliveryRequest } from './request.ts';
+import { retryWaitMs } from './retry.ts';
+import { loadPayload } from './store-events.ts';
+
+export type DeliverParts = {
+  pool: Pool;
+  hooks: Hooks;
+  publisher: Publisher;
+  post: Post;
+  admit: Admit;
+  persist: Persist;
+  events: Events;
+  log: Log;
+  userAgent: string;
+  concurrency: number;
+  retryScheduleSeconds: readonly number[];
+};
+
+export type Deliver = {
+  /** Takes a message of the deliveries queue; it is settled by what is made here, sooner or later. */
+  take(message: Incoming): void;
+  /** Messages in hand that have not begun. */
+  waiting(): number;
+  /** Gives back what has not begun; resolves when the rest is settled. */
+  finish(): Promise<void>;
+};
+
+type InHand = { message: Incoming; job: DeliveryJob; hookId: number; accountId: number };
+type Settling = { ended: Ended; message: Incoming };
+
+/** How far the clocks of two of our machines may be apart. */
+const clocksDifferMs = 2_000;
+const batchMaxRows = 200;
+const batchMaxBytes = 4 * 1024 * 1024;
+
+export function makeDeliver(parts: DeliverParts): Deliver {
+  const settling = makeBatches<Settling>({
+    maxItems: batchMaxRows,
+    maxBytes: batchMaxBytes,
+    bytesOf: ({ ended }) => 2_000 + (ended.attempt.kind === 'response' ? ended.attempt.body.length * 2 : 0),
+    work: (batch) => settle(parts, batch),
+  });
+  const parking = makeBatches<{ message: Incoming; parking: Parking }>({
+    maxItems: batchMaxRows,
+    maxBytes: Number.POSITIVE_INFINITY,
+    bytesOf: () => 0,
+    work: (batch) => parkBatch(parts, batch),
+  });
+  const lanes: Lanes<InHand> = makeLanes<InHand>({
+    concurrency: parts.concurrency,
+    async start({ message, job }) {
+      const ended = await guarded(parts, message, () => deliver(parts, message, job));
+      if (!ended) return undefined;
+      settling.add({ ended, message });
+      const { attempt: made } = ended;
+      return { durationMs: made.timings.total, timedOut: made.kind === 'timeout' };
+    },
+    turnAway: ({ message, job }, dueMs) => parking.add({ message, parking: { job, reason: 'busy', dueMs } }),
+  });
+
+  // Jobs whose moment has not come, and those being asked about or buried.
+  const held = new Map<NodeJS.Timeout, Incoming>();
+  const asking = new Set<Promise<void>>();
+  const holdOrStart = (inHand: InHand) => {
+    const waitMs = Math.min(holdMaxMs, (inHand.job.notBeforeMs ?? 0) - Date.now());
+    if (waitMs <= 0) return lanes.add(inHand);
+    const timer = setTimeout(() => {
+      held.delete(timer);
+      lanes.add(inHand);
+    }, waitMs);
+    held.set(timer, inHand.message);
+  };
+  const askLimit = async (inHand: InHand) => {
+    const { message, job } = inHand;
+    const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
+    if (!account) return lanes.add(inHand); // cancelled there
+    const decided = admitted(job, (await parts.admit(account, 1))[0]!);
+    if (decided.kind === 'now') holdOrStart({ ...inHand, job: decided.job });
+    else parking.add({ message, parking: decided.parking });
+  };
+  const track = (work: Promise<unknown>) => {
+    const tracked: Promise<void> = work.then(() => void asking.delete(tracked));
+    asking.add(tracked);
+  };
+
+  return {
+    take(message) {
+      const job = readJob(message);
+      if (job instanceof Error) return track(guarded(parts, message, () => bury(parts, message, job)));
+      const inHand = { message, job, hookId: job.hookId, accountId: job.accountId };
+      if (job.admitted) holdOrStart(inHand);
+      else track(guarded(parts, message, () => askLimit(inHand)));
+    },
+    waiting: () => lanes.waiting() + held.size + asking.size,
+    async finish() {
+      await Promise.all(asking);
+      for (const [timer, message] of held) {
+        clearTimeout(timer);
+        message.giveBack();
+      }
+      held.clear();
+      for (const { message } of lanes.drain()) message.giveBack();
+      await lanes.idle();
+      await settling.idle();
+      await parking.idle();
+    },
+  };
+}
+
+/** Pumped jobs come at most so much ahead of their time; a clock that is wrong must not hold one longer. */
+const holdMaxMs = 1_000;
+
+/** Runs `work` for a message; what fails for good gives the message back, and nothing is thrown. */
+async function guarded<T>(parts: DeliverParts, message: Incoming, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not deliver a job');
+    if (!message.isSettled()) message.giveBack();
+    return undefined;
+  }
+}
+
+/**
+ * The hook of a job. A ping can overtake the word that its hook was made: what we knew before the event occurred (by two clocks
+ * that may differ a little) does not prove that there is no such hook.
+ */
+async function findHook(hooks: Hooks, job: DeliveryJob): Promise<Hook | undefined> {
+  const account = await hooks.ofId(job.accountId);
+  const hook = account?.hooks.get(job.hookId);
+  if (hook?.deliverable || (account && account.loadedAt > Date.parse(job.occurredAt) + clocksDifferMs)) return hook;
+  return (await hooks.reload(job.accountId))?.hooks.get(job.hookId);
+}
+
+/** Makes the attempt that a job asks for. Answers undefined when the message is settled without one. */
+async function deliver(parts: DeliverParts, message: Incoming, job: DeliveryJob): Promise<Ended | undefined> {
+  // Somebody may have made this attempt and died before the ack: then the row says so.
+  if (message.redelivered || job.mayRepeat) {
+    const recorded = await parts.persist('look for an outcome', () => isRecorded(parts.pool, job.deliveryId));
+    if (recorded) return dismiss(parts, message, job);
+  }
+  const hook = await parts.persist('look up a hook', () => findHook(parts.hooks, job));
+  if (!hook) return cancel(parts, message, job, 'hook_gone');
+  if (!hook.deliverable) return cancel(parts, message, job, 'hook_disabled');
+  const payload =
+    message.body.length > 0
+      ? message.body
+      : await parts.persist('load a payload', () => loadPayload(parts.pool, job.eventKey, job.eventOn));
+  if (!payload) return cancel(parts, message, job, 'event_gone');
+  return attempt(parts, job, hook, payload);
+}
+
+/** Posts until the receiver, the network or the deadline decided; a fault of our own machine spends no attempt. */
+async function attempt(parts: DeliverParts, job: DeliveryJob, hook: Hook, payload: Buffer): Promise<Ended> {
+  return parts.persist('make an attempt', async () => {
+    const deliveredAt = new Date();
+    const request: DeliveryRequest = buildRequest(job, hook, payload, parts.userAgent, deliveredAt.getTime());
+    parts.events.attemptStarted(job);
+    const made: Attempt = await parts.post(request);
+    const outcome: Outcome | undefined = classify(made);
+    if (!outcome) {
+      const cause = made.kind === 'error' ? made.code : made.kind;
+      parts.events.attemptPostponed(job, cause);
+      throw new Error(`this machine could not make the attempt: ${cause}`);
+    }
+    parts.events.attemptEnded(job, outcome, made.timings.total);
+    const nowMs = Date.now();
+    const waitMs = retryWaitMs(job, hook.retry, made, outcome, parts.retryScheduleSeconds, nowMs);
+    const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
+    return { job, hook, request, attempt: made, outcome, deliveredAt, retryDueMs };
+  });
+}
+
+/** Records a batch of outcomes, then acks their jobs. */
+async function settle(parts: DeliverParts, batch: Settling[]): Promise<void> {
+  try {
+    await parts.persist('record deliveries', async () => {
+      try {
+        await insertDeliveries(
+          parts.pool,
+          batch.map(({ ended }) => ended),
+        );
+      } catch (error) {
+        if (isMissingPartition(error)) await ensurePartitions(parts.pool);
+        throw error;
+      }
+    });
+  } catch (error) {
+    if (!isDataError(error)) return giveBack(parts, batch, error);
+    if (batch.length === 1) return settleUnstorable(parts, batch[0]!, error);
+    const middle = batch.length >> 1;
+    await settle(parts, batch.slice(0, middle));
+    return settle(parts, batch.slice(middle));
+  }
+  for (const { message } of batch) message.ack();
+}
+
+/** A receiver answered with something PostgreSQL does not take: the outcome is recorded without its words. */
+async function settleUnstorable(parts: DeliverParts, { ended, message }: Settling, error: unknown): Promise<void> {
+  parts.log.error({ 'delivery.id': ended.job.deliveryId, error }, 'could not record a response, recording it without');
+  const { timings } = ended.attempt;
+  const bare: Ended = {
+    ...ended,
+    attempt: { kind: 'error', code: '', message: '', hadResponse: false, timings },
+    outcome: ended.outcome.kind === 'delivered' ? ended.outcome : { ...ended.outcome, error: null },
+  };
+  try {
+    await parts.persist('record a delivery', () => insertDeliveries(parts.pool, [bare]));
+  } catch (again) {
+    parts.log.error({ 'delivery.id': ended.job.deliveryId, error: again }, 'could not record a delivery at all');
+  }
+  message.ack();
+}
+
+function giveBack(parts: DeliverParts, batch: Settling[], error: unknown): void {
+  if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not record deliveries');
+  for (const { message } of batch) message.giveBack();
+}
+
+/** Parks jobs that have to wait, then acks them. */
+async function parkBatch(parts: DeliverParts, batch: { message: Incoming; parking: Parking }[]): Promise<void> {
+  try {
+    await parts.persist('park deliveries', () =>
+      park(
+        parts.pool,
+        batch.map(({ parking }) => parking),
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not park deliveries');
+    for (const { message } of batch) message.giveBack();
+    return;
+  }
+  for (const { message } of batch) message.ack();
+}
+
+async function cancel(
+  parts: DeliverParts,
+  message: Incoming,
+  job: DeliveryJob,
+  reason: CancelReason,
+): Promise<undefined> {
+  parts.events.deliveryCancelled(job, reason);
+  return dismiss(parts, message, job);
+}
+
+/** Settles a job that is not to be made. */
+async function dismiss(parts: DeliverParts, message: Incoming, job: DeliveryJob): Promise<undefined> {
+  if (job.parked) await parts.persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]));
+  message.ack();
+}
+
+function readJob(message: Incoming): DeliveryJob | Error {
+  try {
+    return parseDeliveryJob(message.headers);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Somebody else writes into our queue: their message goes to the dead letters. */
+async function bury(parts: DeliverParts, message: Incoming, { message: detail }: Error): Promise<void> {
+  await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, 'not_a_job', detail));
+  parts.events.eventDead('not_a_job', detail, message.messageId);
+  message.ack();
+}

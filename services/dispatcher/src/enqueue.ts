@@ -1,0 +1,59 @@
+/** Publishes delivery jobs, and resolves when RabbitMQ has them all. */
+import type { Publisher } from '@gatepost/amqp/publisher';
+import { type DeliveryJob, jobBodyMaxBytes, jobHeaders } from '@gatepost/contracts/delivery-job';
+import { deliveriesQueue } from '@gatepost/contracts/topology';
+import type { Persist } from './persist.ts';
+
+export type Outgoing = { job: DeliveryJob; payload: Buffer };
+export type Enqueue = (jobs: Outgoing[]) => Promise<void>;
+
+const nothing = Buffer.alloc(0);
+
+/**
+ * `once` rejects when the broker did not confirm every job. `always` publishes those again until it does, marked `mayRepeat`,
+ * for the broker may have them all the same. A payload too large to travel, or empty, is read from the event's row later.
+ */
+export function makeEnqueue(publisher: Publisher, persist: Persist): { once: Enqueue; always: Enqueue } {
+  const publishAll = async (jobs: Outgoing[]): Promise<void> => {
+    const results = await Promise.allSettled(jobs.map(({ job, payload }) => publish(publisher, job, payload)));
+    const failed = jobs.filter((_, index) => results[index]?.status === 'rejected');
+    const error = results.find((result) => result.status === 'rejected')?.reason;
+    if (error) throw new Unconfirmed(failed, error);
+  };
+  return {
+    once: publishAll,
+    async always(jobs) {
+      let left = jobs;
+      if (left.length === 0) return;
+      await persist('publish delivery jobs', async () => {
+        try {
+          await publishAll(left);
+        } catch (error) {
+          if (error instanceof Unconfirmed)
+            left = error.jobs.map(({ job, payload }) => ({ job: { ...job, mayRepeat: true }, payload }));
+          throw error;
+        }
+      });
+    },
+  };
+}
+
+class Unconfirmed extends Error {
+  override name = 'Unconfirmed';
+  readonly jobs: Outgoing[];
+  constructor(jobs: Outgoing[], cause: unknown) {
+    super(`${jobs.length} delivery jobs are not confirmed`, { cause });
+    this.jobs = jobs;
+  }
+}
+
+function publish(publisher: Publisher, job: DeliveryJob, payload: Buffer): Promise<void> {
+  return publisher.publish({
+    exchange: '',
+    routingKey: deliveriesQueue,
+    body: payload.length <= jobBodyMaxBytes ? payload : nothing,
+    headers: jobHeaders(job),
+    contentType: 'application/json',
+    messageId: String(job.deliveryId),
+  });
+}

@@ -1,0 +1,124 @@
+/** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics of contract section 8. */
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { DeadReason } from '@gatepost/contracts/event';
+import type { Log } from '@gatepost/runtime/log';
+import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
+import type { Outcome } from './classify.ts';
+
+export type EventResult = 'matched' | 'unmatched' | 'duplicate' | 'too_many_tags' | 'dead';
+export type CancelReason = 'hook_gone' | 'hook_disabled' | 'event_gone';
+
+export type Events = {
+  eventRouted(result: EventResult, count?: number): void;
+  eventDead(reason: DeadReason, detail: string, messageId: string | undefined): void;
+  attemptStarted(job: DeliveryJob): void;
+  attemptEnded(job: DeliveryJob, outcome: Outcome, durationMs: number): void;
+  /** The attempt could not be made for reasons of our own; it will be made again and is not spent. */
+  attemptPostponed(job: DeliveryJob, cause: string): void;
+  deliveryCancelled(job: DeliveryJob, reason: CancelReason): void;
+  /** Deliveries were slowed by their account's limit. */
+  throttled(count: number): void;
+};
+
+export function makeEvents(log: Log, registry: Registry): Events {
+  const registers = [registry];
+  const events = new Counter({
+    name: 'dispatcher_events_total',
+    help: 'Events taken from the queue, by what became of them',
+    labelNames: ['result'],
+    registers,
+  });
+  const deliveries = new Counter({
+    name: 'dispatcher_deliveries_total',
+    help: 'Attempts ended, and deliveries cancelled; reason is the kind of failure or why it was cancelled',
+    labelNames: ['outcome', 'reason'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'dispatcher_delivery_duration_seconds',
+    help: 'Time from the start of an attempt to the end of its response',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const age = new Histogram({
+    name: 'dispatcher_event_age_seconds',
+    help: 'Time from the event to its first attempt',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 21600],
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: 'dispatcher_deliveries_in_flight',
+    help: 'Attempts that wait for a receiver now',
+    registers,
+  });
+  const throttled = new Counter({
+    name: 'dispatcher_throttled_total',
+    help: "Deliveries slowed by their account's limit",
+    registers,
+  });
+  const excessWait = new Histogram({
+    name: 'dispatcher_throttle_excess_wait_seconds',
+    help: 'How much longer a throttled delivery waited than its limit entitled it to',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
+    registers,
+  });
+  const delivered = deliveries.labels('delivered', 'ok');
+  for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) events.inc({ result }, 0);
+
+  return {
+    eventRouted: (result, count = 1) => events.inc({ result }, count),
+    eventDead(reason, detail, messageId) {
+      events.inc({ result: 'dead' });
+      log.warn({ reason, detail, 'message.id': messageId }, 'moved a message that is no event to the dead letters');
+    },
+    attemptStarted(job) {
+      inFlight.inc();
+      if (job.throttledAt !== null && job.notBeforeMs !== undefined)
+        excessWait.observe(Math.max(0, Date.now() - job.notBeforeMs) / 1000);
+      if (job.attempt > 1 || job.redelivery) return;
+      age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
+    },
+    attemptEnded(job, outcome, durationMs) {
+      inFlight.dec();
+      duration.observe(durationMs / 1000);
+      if (outcome.kind === 'delivered') {
+        delivered.inc();
+        if (log.isLevelEnabled('debug'))
+          log.debug({ ...fields(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
+        return;
+      }
+      deliveries.inc({ outcome: 'failed', reason: outcome.reason });
+      log.info(
+        {
+          ...fields(job),
+          status: outcome.status,
+          status_code: outcome.statusCode,
+          cause: outcome.error,
+          duration_ms: durationMs,
+        },
+        'delivery failed',
+      );
+    },
+    attemptPostponed(job, cause) {
+      inFlight.dec();
+      deliveries.inc({ outcome: 'postponed', reason: 'ours' });
+      log.warn({ ...fields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
+    },
+    throttled: (count) => throttled.inc(count),
+    deliveryCancelled(job, reason) {
+      deliveries.inc({ outcome: 'cancelled', reason });
+      log.info({ ...fields(job), reason }, 'delivery cancelled');
+    },
+  };
+}
+
+function fields(job: DeliveryJob): Record<string, unknown> {
+  return {
+    'delivery.id': job.deliveryId,
+    'event.guid': job.guid,
+    'event.type': job.event,
+    'hook.id': job.hookId,
+    'account.id': job.accountId,
+    attempt: job.attempt,
+  };
+}

@@ -1,0 +1,118 @@
+/** The dispatcher's parts list. */
+import { readFileSync } from 'node:fs';
+import { openPublisher } from '@gatepost/amqp/publisher';
+import { deliveriesQueue, topology } from '@gatepost/contracts/topology';
+import { openMetrics } from '@gatepost/runtime/metrics';
+import { openOps } from '@gatepost/runtime/ops';
+import { run } from '@gatepost/runtime/run';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { openPool } from '@gatepost/webhook-db/pool';
+import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
+import { makeGuard } from './address.ts';
+import { makeAdmit } from './admit.ts';
+import { variables } from './config.ts';
+import { openConsumers } from './consume.ts';
+import { isDataError } from './database-errors.ts';
+import { makeDeliver } from './deliver.ts';
+import { makeEnqueue } from './enqueue.ts';
+import { makeEvents } from './events.ts';
+import { type Account, openHooks } from './hooks.ts';
+import { watchParked } from './park.ts';
+import { keepPartitions } from './partitions.ts';
+import { makePersist } from './persist.ts';
+import { makePost } from './post.ts';
+import { openPump } from './pump.ts';
+import { makeRepace } from './repace.ts';
+import { makeRoute } from './route.ts';
+import { makeSurge } from './surge.ts';
+import { openSweeper } from './sweep.ts';
+import { openThrottle } from './throttle.ts';
+
+// Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
+process.env.UV_THREADPOOL_SIZE ??= '32';
+
+const name = 'dispatcher';
+
+await run(name, variables, async ({ env, log, stack }) => {
+  const databaseUrl = (env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL)!; // config.ts demands one of them
+  const registry = openMetrics();
+  const events = makeEvents(log, registry);
+  const giveUp = new AbortController();
+  const persist = makePersist({ log, giveUp: giveUp.signal, isHopeless: isDataError });
+
+  const pool = openPool({
+    databaseUrl,
+    name: 'gatepost dispatcher',
+    max: 8,
+    byIndexOnly: true,
+    onError: (error) => log.warn({ error }, 'lost a connection to PostgreSQL'),
+  });
+  stack.defer(() => pool.end());
+  stack.use(await keepPartitions(pool, env.DELIVERY_RETENTION_DAYS, log));
+  watchParked(pool, registry);
+  const seal = makeSeal(env.SECRETS_KEY);
+  await checkSecretsKey(pool, seal);
+  const throttle = stack.use(
+    await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, pool, log, registry }),
+  );
+  const limitOf = ({ throttle: own }: Pick<Account, 'throttle'>) => ({
+    rate: own.rate ?? env.THROTTLE_RATE,
+    burst: own.burst ?? env.THROTTLE_BURST,
+  });
+  const repace = stack.use(makeRepace({ pool, throttle, limitOf, log }));
+  const hooks = stack.use(await openHooks({ pool, databaseUrl, seal, log, onChange: repace }));
+
+  const broker = { url: env.AMQP_URL, log, registry, topology };
+  const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
+  const post = stack.use(
+    makePost({
+      timeoutMs: env.DELIVERY_TIMEOUT_MS,
+      guard: makeGuard(env.DELIVERY_ALLOWED_NETWORKS),
+      extraRoots: env.DELIVERY_CA_FILE && readFileSync(env.DELIVERY_CA_FILE, 'utf8'),
+      proxyUrl: env.DELIVERY_PROXY_URL,
+    }),
+  );
+  const enqueue = makeEnqueue(publisher, persist);
+  const admit = makeAdmit(throttle, limitOf, events);
+  const routeParts = { pool, hooks, publisher, enqueue: enqueue.always, admit, persist, events, log };
+  const route = makeRoute(routeParts);
+  const surge = makeSurge({ publisher, persist, registry, log });
+  const routeSurge = makeRoute(routeParts, surge.calm);
+  const deliver = makeDeliver({
+    pool,
+    hooks,
+    publisher,
+    post,
+    admit,
+    persist,
+    events,
+    log,
+    userAgent: env.DELIVERY_USER_AGENT,
+    concurrency: env.DELIVERY_CONCURRENCY,
+    retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
+  });
+  const stopDeadlineMs = env.DELIVERY_TIMEOUT_MS + 2_000;
+  const consumers = stack.use(
+    await openConsumers({ broker, route, routeSurge, surge, deliver, env, giveUp, stopDeadlineMs }),
+  );
+  // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
+  const hasRoom = () => deliver.waiting() < env.DELIVERY_CONCURRENCY / 2;
+  const jobsWaiting = () => publisher.waiting(deliveriesQueue);
+  stack.use(openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, hasRoom, log }));
+  stack.use(openSweeper({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
+
+  const ops = stack.use(
+    await openOps({
+      host: env.HOST,
+      port: env.DISPATCHER_OPS_PORT,
+      registry,
+      ready: {
+        database: () => pool.query('SELECT 1'),
+        broker: () => {
+          if (!publisher.isConnected() || !consumers.areConnected()) throw new Error('not connected to RabbitMQ');
+        },
+      },
+    }),
+  );
+  log.info({ 'ops.port': ops.port }, 'ops port open');
+});

@@ -1,0 +1,29 @@
+/** Which hooks an event goes to (spec "Events", contract section 6). Pure. */
+import type { Event } from '@gatepost/contracts/event';
+import type { Account, Hook } from './hooks.ts';
+
+/** Above this many tags at once nothing is triggered. */
+const tagsMax = 3;
+const tagEvents = new Set(['push', 'create', 'delete']);
+
+export type Match =
+  | { kind: 'matched'; repositoryId: number | null; hooks: Hook[] }
+  | { kind: 'unmatched'; repositoryId: number | null }
+  | { kind: 'too_many_tags'; repositoryId: number | null };
+
+/**
+ * The hooks of the event's repository and of its organization that are deliverable and subscribe to its type or to `*`. An
+ * organization-level event goes to the organization's hooks only. A repository that we do not know belongs to nobody.
+ */
+export function match(event: Event, account: Account | undefined): Match {
+  const repositoryId = event.repository === null ? null : (account?.repositories.get(event.repository) ?? null);
+  if (tagEvents.has(event.type) && (event.tagsPushed ?? 0) > tagsMax) return { kind: 'too_many_tags', repositoryId };
+  if (!account || (event.repository !== null && repositoryId === null)) return { kind: 'unmatched', repositoryId };
+  const hooks = [...account.hooks.values()].filter(
+    (hook) =>
+      hook.deliverable &&
+      (hook.repositoryId === null || hook.repositoryId === repositoryId) &&
+      (hook.events.has('*') || hook.events.has(event.type)),
+  );
+  return hooks.length > 0 ? { kind: 'matched', repositoryId, hooks } : { kind: 'unmatched', repositoryId };
+}

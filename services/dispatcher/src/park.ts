@@ -1,0 +1,67 @@
+/** The one parking place, PostgreSQL's table `parked`: jobs that wait for their account's limit, for a retry or for their receiver. */
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { Gauge, type Registry } from '@gatepost/runtime/metrics';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { PoolClient } from 'pg';
+
+export type ParkReason = 'throttle' | 'retry' | 'busy';
+export type Parking = { job: DeliveryJob; reason: ParkReason; dueMs: number };
+
+/** The columns of a parked row as `json_to_recordset` reads them. */
+export const parkedRecord = `(delivery_id bigint, account_id integer, reason text, due_at timestamptz, event_key uuid,
+  event_on date, job text)`;
+
+/** A parked row as JSON. The delivery's id stands in its column only: a retry's is given by the database. */
+export function toParkedRow({ job, reason, dueMs }: Parking): Record<string, unknown> {
+  const { notBeforeMs: _due, parked: _parked, ...kept } = job;
+  return {
+    delivery_id: job.deliveryId,
+    account_id: job.accountId,
+    reason,
+    due_at: new Date(dueMs),
+    event_key: job.eventKey,
+    event_on: job.eventOn,
+    job: JSON.stringify(kept),
+  };
+}
+
+/** Parks jobs; one that was published from here before waits again, until its new time. */
+export async function park(pool: Pool | PoolClient, parkings: Parking[]): Promise<void> {
+  if (parkings.length === 0) return;
+  await pool.query({
+    name: 'park',
+    text: `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+           SELECT delivery_id, account_id, reason, due_at, event_key, event_on, job FROM json_to_recordset($1) AS r ${parkedRecord}
+           ON CONFLICT (delivery_id) DO UPDATE
+              SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = NULL
+            WHERE parked.published_at IS NOT NULL`,
+    values: [JSON.stringify(parkings.map(toParkedRow))],
+  });
+}
+
+/** Forgets parked rows whose delivery will not be made. */
+export async function unpark(pool: Pool, deliveryIds: number[]): Promise<void> {
+  await pool.query('DELETE FROM parked WHERE delivery_id = ANY ($1)', [deliveryIds]);
+}
+
+const countEveryMs = 5_000;
+
+/** `dispatcher_parked_deliveries`: counted when it is read, at most every five seconds. All dispatchers show the same number. */
+export function watchParked(pool: Pool, registry: Registry): void {
+  let countedAt = Number.NEGATIVE_INFINITY;
+  new Gauge({
+    name: 'dispatcher_parked_deliveries',
+    help: 'Deliveries that wait in PostgreSQL for their limit, a retry or their receiver',
+    registers: [registry],
+    async collect() {
+      if (performance.now() - countedAt < countEveryMs) return;
+      countedAt = performance.now();
+      try {
+        const { rows } = await pool.query('SELECT count(*)::int AS n FROM parked WHERE published_at IS NULL');
+        this.set(rows[0].n);
+      } catch {
+        // The database is away: the gauge keeps its last value, and /readyz tells.
+      }
+    },
+  });
+}

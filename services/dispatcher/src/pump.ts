@@ -1,0 +1,111 @@
+/** Brings parked deliveries back: what is due, or will be in a moment, becomes a job again, published with confirm. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Log } from '@gatepost/runtime/log';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { PoolClient } from 'pg';
+import type { Enqueue } from './enqueue.ts';
+
+/** Taken this much ahead of their time; whoever delivers waits for the exact moment. */
+export const aheadMs = 400;
+const idleMs = 100;
+const failedMs = 500;
+const batchMax = 500;
+/** With so many jobs in the queue nothing is added: a limit that was lifted must not put a million jobs before everybody else's. */
+const jobsWaitingMax = 500;
+const fullMs = 25;
+
+type Row = { delivery_id: string; due_at: Date; job: string; payload: Buffer | null };
+
+// What waits for a limit has an appointment. Retries and what found its receiver busy come after it, and only while there is room.
+const claim = `
+  WITH due AS (
+    SELECT delivery_id FROM parked
+     WHERE published_at IS NULL AND due_at <= now() + $1 * interval '1 ms' AND ($3 OR reason = 'throttle')
+     ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+  )
+  UPDATE parked p SET published_at = now() FROM due WHERE p.delivery_id = due.delivery_id
+  RETURNING p.delivery_id, p.due_at, p.job,
+            (SELECT e.payload FROM events e WHERE e.key = p.event_key AND e.received_on = p.event_on AND octet_length(e.payload) <= 65536) AS payload`;
+
+/**
+ * Runs until disposed. A batch is claimed, published and committed in one transaction: if we die in between, the rows are due
+ * again, and a job may be published twice, with one delivery id. `jobsWaiting` tells how many jobs RabbitMQ has ready, `hasRoom`
+ * whether less urgent rows may be taken.
+ */
+export function openPump(options: {
+  pool: Pool;
+  enqueueOnce: Enqueue;
+  jobsWaiting: () => Promise<number>;
+  hasRoom: () => boolean;
+  log: Log;
+}): AsyncDisposable {
+  const stop = new AbortController();
+  const pumping = (async () => {
+    while (!stop.signal.aborted) {
+      let pauseMs = idleMs;
+      try {
+        if ((await options.jobsWaiting()) > jobsWaitingMax) pauseMs = fullMs;
+        else if ((await pumpOnce(options)) === batchMax) pauseMs = 0;
+      } catch (error) {
+        options.log.warn({ error }, 'could not bring parked deliveries back, trying again');
+        pauseMs = failedMs;
+      }
+      if (pauseMs > 0)
+        await wait(pauseMs * (0.75 + Math.random() / 2), undefined, { signal: stop.signal }).catch(() => {
+          // disposed: the loop ends
+        });
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await pumping;
+    },
+  };
+}
+
+async function pumpOnce(options: { pool: Pool; enqueueOnce: Enqueue; hasRoom: () => boolean }): Promise<number> {
+  const client = await options.pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const { rows } = await client.query<Row>({
+      name: 'claim parked',
+      text: claim,
+      values: [aheadMs, batchMax, options.hasRoom()],
+    });
+    if (rows.length > 0) await publish(options.enqueueOnce, rows);
+    await client.query('COMMIT');
+    return rows.length;
+  } catch (error) {
+    broken = await rollback(client);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function publish(enqueueOnce: Enqueue, rows: Row[]): Promise<void> {
+  rows.sort((a, b) => a.due_at.getTime() - b.due_at.getTime());
+  await enqueueOnce(
+    rows.map((row) => ({
+      job: {
+        ...(JSON.parse(row.job) as DeliveryJob),
+        deliveryId: Number(row.delivery_id),
+        notBeforeMs: row.due_at.getTime(),
+        parked: true,
+      },
+      payload: row.payload ?? Buffer.alloc(0),
+    })),
+  );
+}
+
+async function rollback(client: PoolClient): Promise<Error | undefined> {
+  try {
+    await client.query('ROLLBACK');
+    return undefined;
+  } catch (error) {
+    return error as Error; // the connection is of no more use
+  }
+}

@@ -1,0 +1,59 @@
+/** The request of a delivery (contract section 7, GH B.1 and B.3). Pure, but for the clock it is given. */
+import { deliveryHeaders } from '@gatepost/contracts/delivery';
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Hook } from './hooks.ts';
+import { sign } from './sign.ts';
+
+export type DeliveryRequest = {
+  target: URL;
+  insecureSsl: boolean;
+  /** Spelled as GitHub spells them, on the wire and in the log. */
+  headers: Record<string, string>;
+  /** The same for the log: the values of custom headers masked. */
+  loggedHeaders: Record<string, string>;
+  body: Buffer;
+};
+
+const mask = '********';
+
+/** The payload's bytes go out untouched, or form-encoded as `payload=…`; signatures are over what goes out. */
+export function buildRequest(
+  job: DeliveryJob,
+  hook: Hook,
+  payload: Buffer,
+  userAgent: string,
+  nowMs: number,
+): DeliveryRequest {
+  const body = hook.contentType === 'json' ? payload : formBody(payload);
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const headers: Record<string, string> = {
+    Accept: '*/*',
+    'Content-Type': hook.contentType === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+    'User-Agent': userAgent,
+    [deliveryHeaders.delivery]: job.guid,
+    [deliveryHeaders.event]: job.event,
+    [deliveryHeaders.hookId]: String(hook.id),
+    [deliveryHeaders.targetId]: String(hook.repositoryId ?? hook.accountId),
+    [deliveryHeaders.targetType]: hook.repositoryId === null ? 'organization' : 'repository',
+    [deliveryHeaders.webhookId]: job.guid,
+    [deliveryHeaders.webhookTimestamp]: timestamp,
+  };
+  if (hook.keys) {
+    const signatures = sign(hook.keys, body, job.guid, timestamp);
+    headers[deliveryHeaders.signature] = signatures.sha1;
+    headers[deliveryHeaders.signature256] = signatures.sha256;
+    if (signatures.standard) headers[deliveryHeaders.webhookSignature] = signatures.standard;
+  }
+  let loggedHeaders = headers;
+  for (const [name, value] of Object.entries(hook.headers)) {
+    if (loggedHeaders === headers) loggedHeaders = { ...headers };
+    headers[name] = value;
+    loggedHeaders[name] = mask;
+  }
+  return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
+}
+
+/** WHATWG form encoding, which receivers in Java reproduce byte for byte with URLEncoder (GH B.3). */
+function formBody(payload: Buffer): Buffer {
+  return Buffer.from(new URLSearchParams({ payload: payload.toString('utf8') }).toString());
+}

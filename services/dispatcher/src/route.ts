@@ -1,0 +1,203 @@
+/**
+ * The spine of routing: a message of `gatepost.events` becomes an event row and one delivery job per hook. It is acked only
+ * when the row is committed and all its jobs are confirmed, or its dead letter is.
+ * Whether a message is a duplicate is said in copies.ts.
+ */
+import type { Incoming } from '@gatepost/amqp/consumer';
+import type { Publisher } from '@gatepost/amqp/publisher';
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeadReason, type Event, parseEvent } from '@gatepost/contracts/event';
+import type { Log } from '@gatepost/runtime/log';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { type Admit, admitted } from './admit.ts';
+import { type Batches, makeBatches } from './batch.ts';
+import { findCopies } from './copies.ts';
+import { isDataError, isMissingPartition } from './database-errors.ts';
+import { publishDeadLetter } from './dead-letter.ts';
+import type { Enqueue } from './enqueue.ts';
+import type { Events } from './events.ts';
+import type { Account, Hooks } from './hooks.ts';
+import { type Match, match } from './match.ts';
+import { released } from './memory.ts';
+import { type Parking, park } from './park.ts';
+import { ensurePartitions } from './partitions.ts';
+import { GivenUp, type Persist } from './persist.ts';
+import { markRouted, type StoredEvent, storeEvents } from './store-events.ts';
+
+export type RouteParts = {
+  pool: Pool;
+  hooks: Hooks;
+  publisher: Publisher;
+  enqueue: Enqueue;
+  admit: Admit;
+  persist: Persist;
+  events: Events;
+  log: Log;
+};
+
+const batchMaxMessages = 200;
+const batchMaxBytes = 8 * 1024 * 1024;
+
+type Routed = { message: Incoming; event: Event; account: Account | undefined; match: Match };
+
+/**
+ * Takes messages that hold events; each is settled by what is made here, sooner or later. `before` is awaited before each batch.
+ */
+export function makeRoute(parts: RouteParts, before?: () => Promise<void>): Batches<Incoming> {
+  return makeBatches<Incoming>({
+    maxItems: batchMaxMessages,
+    maxBytes: batchMaxBytes,
+    bytesOf: (message) => message.body.length,
+    async work(messages) {
+      await before?.();
+      try {
+        await routeBatch(parts, messages);
+      } catch (error) {
+        // What is not acked comes back, to us or another dispatcher.
+        if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not route a batch of events');
+        for (const message of messages) if (!message.isSettled()) message.giveBack();
+      }
+      for (const message of messages) released(message.body.length);
+    },
+  });
+}
+
+async function routeBatch(parts: RouteParts, messages: Incoming[]): Promise<void> {
+  const good: { message: Incoming; event: Event }[] = [];
+  const dead: Promise<void>[] = [];
+  for (const message of messages) {
+    const parsed = parseEvent(message);
+    if (parsed.kind === 'event') good.push({ message, event: parsed.event });
+    else dead.push(bury(parts, message, parsed.reason, parsed.detail));
+  }
+  await Promise.all([...dead, good.length > 0 && routeEvents(parts, good)]);
+}
+
+async function routeEvents(parts: RouteParts, incoming: { message: Incoming; event: Event }[]): Promise<void> {
+  const owners = new Set(incoming.map(({ event }) => event.owner));
+  const accounts = await parts.persist('look up hooks', () => parts.hooks.ofLogins(owners));
+  const matched = incoming.map(({ message, event }): Routed => {
+    const account = accounts.get(event.owner);
+    return { message, event, account, match: match(event, account) };
+  });
+  for (const { routed, stored, mayBeHalfDone } of await store(parts, matched)) {
+    await followUp(parts, routed, stored, mayBeHalfDone);
+  }
+}
+
+type Stored = { routed: Routed[]; stored: StoredEvent[]; mayBeHalfDone: boolean };
+
+/** Stores a batch; one that holds a value PostgreSQL will never take is halved until that message alone is left and buried. */
+async function store(parts: RouteParts, routed: Routed[]): Promise<Stored[]> {
+  let tries = 0;
+  try {
+    const stored = await parts.persist('store events', async () => {
+      tries += 1;
+      try {
+        return await storeEvents(parts.pool, routed.map(toRow));
+      } catch (error) {
+        if (isMissingPartition(error)) await ensurePartitions(parts.pool);
+        throw error;
+      }
+    });
+    // A statement may have been committed although we did not hear so.
+    return [{ routed, stored, mayBeHalfDone: tries > 1 }];
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    if (routed.length === 1) {
+      await bury(parts, routed[0]!.message, 'not_storable', (error as Error).message);
+      return [];
+    }
+    const middle = routed.length >> 1;
+    return [...(await store(parts, routed.slice(0, middle))), ...(await store(parts, routed.slice(middle)))];
+  }
+}
+
+/** Publishes or parks the jobs of stored events, notes that, and acks. */
+async function followUp(
+  parts: RouteParts,
+  routed: Routed[],
+  stored: StoredEvent[],
+  mayBeHalfDone: boolean,
+): Promise<void> {
+  const jobs: { job: DeliveryJob; payload: Buffer; account: Account }[] = [];
+  const toMark: StoredEvent[] = [];
+  const copies = findCopies(
+    stored.map((row, index) => ({ ...row, redelivered: routed[index]!.message.redelivered })),
+    mayBeHalfDone,
+  );
+  for (const [index, { event, account, match: found }] of routed.entries()) {
+    const row = stored[index]!;
+    const isCopy = copies[index]!;
+    parts.events.eventRouted(isCopy ? 'duplicate' : found.kind);
+    if (isCopy || row.isRouted) continue; // of a new row that counts as routed nothing follows
+    toMark.push(row);
+    if (!account) continue; // deleted since the event was first stored
+    for (const [position, hookId] of row.hookIds.entries()) {
+      const job: DeliveryJob = {
+        deliveryId: row.deliveryIds[position]!,
+        guid: row.guid,
+        hookId,
+        event: event.type,
+        action: event.action,
+        eventKey: row.key,
+        eventOn: row.receivedOn,
+        accountId: account.id,
+        repositoryId: found.repositoryId,
+        occurredAt: event.time.toISOString(),
+        attempt: 1,
+        redelivery: false,
+        throttledAt: null,
+        retries: true,
+        ...(row.isNew ? {} : { mayRepeat: true }),
+      };
+      jobs.push({ job, payload: event.payload, account });
+    }
+  }
+  const { now, later } = await admitAll(parts.admit, jobs);
+  await Promise.all([
+    parts.enqueue(now),
+    later.length > 0 && parts.persist('park deliveries', () => park(parts.pool, later)),
+  ]);
+  if (toMark.length > 0) await parts.persist('mark events routed', () => markRouted(parts.pool, toMark));
+  for (const { message } of routed) message.ack();
+}
+
+/** Asks each account's limit once for all its deliveries of the batch, in their order. */
+async function admitAll(
+  admit: Admit,
+  jobs: { job: DeliveryJob; payload: Buffer; account: Account }[],
+): Promise<{ now: { job: DeliveryJob; payload: Buffer }[]; later: Parking[] }> {
+  const byAccount = Map.groupBy(jobs, ({ account }) => account);
+  const waits = new Map(
+    await Promise.all(
+      [...byAccount].map(async ([account, own]) => [account, await admit(account, own.length)] as const),
+    ),
+  );
+  const now: { job: DeliveryJob; payload: Buffer }[] = [];
+  const later: Parking[] = [];
+  for (const { job, payload, account } of jobs) {
+    const decided = admitted(job, waits.get(account)!.shift()!);
+    if (decided.kind === 'now') now.push({ job: decided.job, payload });
+    else later.push(decided.parking);
+  }
+  return { now, later };
+}
+
+function toRow({ event, account, match: found }: Routed) {
+  const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
+  return {
+    event,
+    accountId: account?.id ?? null,
+    repositoryId: found.repositoryId,
+    hookIds,
+    // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
+    keepPayload: hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null),
+  };
+}
+
+async function bury(parts: RouteParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
+  await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, reason, detail));
+  parts.events.eventDead(reason, detail, message.messageId);
+  message.ack();
+}

@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { makeKeys, sign } from './sign.ts';
+
+test("GitHub's published vector", () => {
+  const { sha256 } = sign(makeKeys("It's a Secret to Everybody"), Buffer.from('Hello, World!'), 'id', '1');
+  expect(sha256).toBe('sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17');
+});
+
+test("Standard Webhooks' published vector", () => {
+  const keys = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
+  const { standard } = sign(keys, Buffer.from('{"test": 2432232314}'), 'msg_p5jXN8AQM9LWM0D4loKWxJek', '1614265330');
+  expect(standard).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+});
+
+test.each([
+  ['deadbeef', 'plain, though it is valid base64'],
+  ['whsec_', 'empty'],
+  ['whsec_c2hvcnQ=', 'fewer than 24 bytes'],
+  [`whsec_${Buffer.alloc(65).toString('base64')}`, 'more than 64 bytes'],
+  ['whsec_not base64!', 'not base64'],
+])('%s has no Standard signature: %s', (secret) => {
+  expect(makeKeys(secret).standard).toBeNull();
+});

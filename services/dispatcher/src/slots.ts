@@ -1,0 +1,13 @@
+/** The arithmetic of the limit (GCRA): when each of some deliveries may go. Pure; microseconds throughout. */
+
+export type Limit = { rate: number; burst: number };
+
+/**
+ * Times of `count` deliveries asked for at `now`, whose account's theoretical arrival time was `tat` (at least `now`): in any
+ * window of t seconds at most rate × t + burst of them lie.
+ */
+export function slots(limit: Limit, now: number, tat: number, count: number): number[] {
+  const interval = 1_000_000 / limit.rate;
+  const first = tat - (limit.burst - 1) * interval;
+  return Array.from({ length: count }, (_, index) => Math.max(now, first + index * interval));
+}

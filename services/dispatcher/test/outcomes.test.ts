@@ -1,0 +1,208 @@
+import { createServer } from 'node:net';
+import { type Certificates, makeCertificates } from '@gatepost/testkit/certificates';
+import { type Behaviour, openReceiver } from '@gatepost/testkit/receiver';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { makeGuard } from '../src/address.ts';
+import { classify } from '../src/classify.ts';
+import { makePost, type Post } from '../src/post.ts';
+import type { DeliveryRequest } from '../src/request.ts';
+
+// Names of this test only; none leaves the machine.
+const names: Record<string, { address: string; family: number }[]> = {
+  'receiver.test': [{ address: '127.0.0.2', family: 4 }],
+  'both.test': [
+    { address: '127.0.0.2', family: 4 },
+    { address: '127.0.0.3', family: 4 },
+  ],
+  'mapped.test': [{ address: '::ffff:127.0.0.3', family: 6 }],
+};
+const resolve = ((name: string, _options: object, callback: (...args: unknown[]) => void) => {
+  const found = names[name];
+  if (found) return setImmediate(callback, null, found);
+  setImmediate(callback, Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
+}) as unknown as typeof import('node:dns').lookup;
+
+const timeoutMs = 400;
+
+describe('outcomes', () => {
+  let certificates: Certificates;
+  let post: Post;
+  const body = Buffer.from('{}');
+  const request = (url: string, more: Partial<DeliveryRequest> = {}): DeliveryRequest => ({
+    target: new URL(url),
+    insecureSsl: false,
+    headers: { 'Content-Type': 'application/json' },
+    loggedHeaders: {},
+    body,
+    ...more,
+  });
+  const outcomeOf = async (url: string, more: Partial<DeliveryRequest> = {}) => {
+    const attempt = await post(request(url, more));
+    const outcome = classify(attempt);
+    return { attempt, status: outcome?.status, code: outcome?.statusCode, error: outcome?.error };
+  };
+
+  beforeAll(() => {
+    certificates = makeCertificates();
+    post = makePost({
+      timeoutMs,
+      guard: makeGuard(['127.0.0.2/32'], resolve),
+      extraRoots: certificates.root,
+    });
+  });
+  afterAll(() => {
+    post[Symbol.dispose]();
+    certificates[Symbol.dispose]();
+  });
+
+  const network = { status: 'Failed to connect to network', code: 502 };
+  const timedOut = { status: 'Timed out', code: 504 };
+  const notHttp = { status: 'Invalid HTTP response', code: 502 };
+  test.each<[string, Behaviour, object]>([
+    ['200', {}, { status: 'OK', code: 200, error: null }],
+    ['204', { status: 204 }, { status: 'OK', code: 204, error: null }],
+    ['299', { status: 299 }, { status: 'OK', code: 299 }],
+    [
+      'a redirect, which is not followed',
+      { status: 302, headers: { location: '/x' } },
+      { status: 'Invalid HTTP response', code: 302 },
+    ],
+    ['304', { status: 304 }, { status: 'Invalid HTTP response', code: 304 }],
+    ['404', { status: 404 }, { status: 'Invalid HTTP response', code: 404, error: 'HTTP 404' }],
+    ['500', { status: 500 }, { status: 'Invalid HTTP response', code: 500 }],
+    ['101', { fault: 'switch_protocols' }, { status: 'Invalid HTTP response', code: 101 }],
+    ['no answer', { fault: 'hang' }, timedOut],
+    ['a head and then nothing', { fault: 'hang_after_head' }, timedOut],
+    ['a body without end, byte by byte', { fault: 'drip' }, timedOut],
+    ['103 after 103', { fault: 'informational_flood' }, timedOut],
+    ['a close before the answer', { fault: 'close' }, network],
+    ['a reset before the answer', { fault: 'reset' }, { ...network, error: 'ECONNRESET' }],
+    ['a close within the body', { fault: 'close_in_body' }, notHttp],
+    ['something that is not HTTP', { raw: 'SSH-2.0-OpenSSH_9.2\r\n' }, { ...notHttp, error: 'HPE_INVALID_CONSTANT' }],
+    ['a head that is too large', { headers: { 'x-large': 'x'.repeat(20_000) } }, notHttp],
+  ])('%s', async (_name, behave, expected) => {
+    await using receiver = await openReceiver({ behave });
+    expect(await outcomeOf(receiver.url)).toMatchObject(expected);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('a refused connection', async () => {
+    const receiver = await openReceiver();
+    await receiver[Symbol.asyncDispose]();
+    expect(await outcomeOf(receiver.url)).toMatchObject({ ...network, error: 'ECONNREFUSED' });
+  });
+
+  test('a name that is not known', async () => {
+    expect(await outcomeOf('http://nowhere.test/')).toMatchObject({
+      status: 'Failed to connect to host',
+      code: 502,
+      error: 'ENOTFOUND',
+    });
+  });
+
+  test.each([
+    'http://127.0.0.3:PORT/',
+    'http://127.1.2.3:PORT/',
+    'http://2130706435:PORT/',
+    'http://[::ffff:127.0.0.3]:PORT/',
+    'http://[::1]:PORT/',
+    'http://both.test:PORT/',
+    'http://mapped.test:PORT/',
+    'http://0.0.0.0:PORT/',
+  ])('%s is refused without a connection', async (url) => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    // On every address of the machine, so that a guard that fails is seen to.
+    await new Promise<void>((resolve) => server.listen(0, '::', resolve));
+    const { port } = server.address() as { port: number };
+    expect(await outcomeOf(url.replace('PORT', String(port)))).toMatchObject({
+      status: 'Failed to connect to host',
+      code: 502,
+      error: 'EBLOCKED',
+    });
+    await new Promise((resolve) => server.close(resolve));
+    expect(connections).toBe(0);
+  });
+
+  test('an allowed name is resolved and its phases timed', async () => {
+    await using receiver = await openReceiver();
+    const url = `http://receiver.test:${receiver.port}/`;
+    const first = await outcomeOf(url);
+    expect(first.status).toBe('OK');
+    expect(first.attempt.timings).toMatchObject({ dns: expect.any(Number), connect: expect.any(Number), tls: null });
+    const second = await outcomeOf(url);
+    expect(second.attempt.timings).toMatchObject({ dns: null, connect: null });
+    expect(receiver.connections()).toBe(1);
+  });
+
+  test('an idle connection that the receiver has closed is not held against it', async () => {
+    await using receiver = await openReceiver({ behave: (_request, index) => (index === 1 ? { fault: 'reset' } : {}) });
+    expect((await outcomeOf(receiver.url)).status).toBe('OK');
+    expect((await outcomeOf(receiver.url)).status).toBe('OK');
+    expect(receiver.received).toHaveLength(3);
+    expect(receiver.connections()).toBe(2);
+  });
+
+  test('a response is kept up to 64 KiB, as it came', async () => {
+    const large = Buffer.alloc(10_000_000, 'a');
+    await using receiver = await openReceiver({
+      behave: { body: large, headers: { 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'] } },
+    });
+    const { attempt, status } = await outcomeOf(receiver.url);
+    expect(status).toBe('OK');
+    expect(attempt).toMatchObject({ kind: 'response', headers: { 'set-cookie': 'a=1, b=2' } });
+    expect(attempt.kind === 'response' && attempt.body.length).toBe(65_536);
+  });
+
+  describe('certificates', () => {
+    const certificate = { status: 'Peer certificate cannot be authenticated with given CA certificates', code: 502 };
+    const at = async (tls: { key: string; cert: string }, host: string, insecureSsl = false) => {
+      await using receiver = await openReceiver({ tls });
+      return await outcomeOf(`https://${host}:${receiver.port}/`, { insecureSsl });
+    };
+
+    test('a good one', async () => {
+      const good = await at(certificates.issue({ name: 'receiver.test' }), 'receiver.test');
+      expect(good).toMatchObject({ status: 'OK' });
+      expect(good.attempt.timings.tls).toEqual(expect.any(Number));
+      expect(await at(certificates.issue({ name: '127.0.0.2' }), '127.0.0.2')).toMatchObject({ status: 'OK' });
+    });
+    test('self-signed, taken only with insecure_ssl', async () => {
+      const tls = certificates.selfSigned('receiver.test');
+      expect(await at(tls, 'receiver.test')).toMatchObject({
+        ...certificate,
+        error: expect.stringMatching(/self.signed/),
+      });
+      expect(await at(tls, 'receiver.test', true)).toMatchObject({ status: 'OK' });
+      expect(await at(tls, 'receiver.test')).toMatchObject(certificate);
+    });
+    test('an incomplete chain', async () => {
+      const tls = certificates.issue({ name: 'receiver.test', chain: false });
+      expect(await at(tls, 'receiver.test')).toMatchObject(certificate);
+    });
+    test('expired', async () => {
+      const tls = certificates.issue({ name: 'receiver.test', days: -1 });
+      expect(await at(tls, 'receiver.test')).toMatchObject({ ...certificate, error: 'certificate has expired' });
+    });
+    test('of another host', async () => {
+      expect(await at(certificates.issue({ name: 'other.test' }), 'receiver.test')).toMatchObject(certificate);
+    });
+    test('a receiver that speaks no TLS', async () => {
+      await using receiver = await openReceiver();
+      expect(await outcomeOf(`https://receiver.test:${receiver.port}/`)).toMatchObject(network);
+    });
+    test('a receiver that never finishes the handshake', async () => {
+      const server = createServer((socket) => void socket.resume().on('error', () => {}));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
+      const { port } = server.address() as { port: number };
+      expect(await outcomeOf(`https://receiver.test:${port}/`)).toMatchObject({
+        ...timedOut,
+        error: expect.stringContaining('connecting'),
+      });
+      await new Promise((resolve) => server.close(resolve));
+    });
+  });
+});

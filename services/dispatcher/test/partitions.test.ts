@@ -1,0 +1,46 @@
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { expect, test } from '@jest/globals';
+import { openWorld } from './world.ts';
+
+test('partitions that were missed are made, even while events come, and those past their retention dropped', async () => {
+  await using world = await openWorld();
+  await using receiver = await openReceiver();
+  await world.addAccount('acme', ['widgets']);
+  await world.addHook('acme', { url: receiver.url });
+  const names = async () => {
+    const { rows } = await world.pool.query<{ name: string }>(
+      `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent IN ('events'::regclass, 'deliveries'::regclass) ORDER BY 1`,
+    );
+    return rows.map((row) => row.name);
+  };
+  const day = async (offset: number) => {
+    const { rows } = await world.pool.query<{ day: string }>(
+      `SELECT to_char((now() AT TIME ZONE 'UTC')::date + $1::int, 'YYYYMMDD') AS day`,
+      [offset],
+    );
+    return rows[0]!.day;
+  };
+  const made = await names();
+  // Nobody ran for days: there are old partitions, and none of today or later.
+  for (const name of made) await world.pool.query(`DROP TABLE ${name}`);
+  for (const offset of [-4, -3]) {
+    for (const parent of ['events', 'deliveries']) {
+      const [from, to] = [await day(offset), await day(offset + 1)];
+      await world.pool.query(
+        `CREATE TABLE ${parent}_${from} PARTITION OF ${parent} FOR VALUES FROM ('${from}') TO ('${to}')`,
+      );
+    }
+  }
+  const dispatcher = await world.start({ DELIVERY_RETENTION_DAYS: '3' });
+  await until('the oldest are dropped', async () => !(await names()).includes(`events_${await day(-4)}`));
+  expect(await names()).toEqual([...made, `deliveries_${await day(-3)}`, `events_${await day(-3)}`].sort());
+
+  // And again while it runs: the first insert finds none and makes them.
+  for (const name of made) await world.pool.query(`DROP TABLE ${name}`);
+  const guid = await world.publish({});
+  const [row] = await world.deliveries(guid);
+  expect(row?.status).toBe('OK');
+  expect(await dispatcher.stop()).toBe(0);
+});

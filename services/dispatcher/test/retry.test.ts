@@ -1,0 +1,181 @@
+import { type DeliveryJob, jobHeaders } from '@gatepost/contracts/delivery-job';
+import { deliveriesQueue } from '@gatepost/contracts/topology';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { management } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Dispatcher, openWorld, type World } from './world.ts';
+
+describe('further attempts', () => {
+  let world: World;
+  let receiver: Receiver;
+  let dispatcher: Dispatcher;
+
+  beforeAll(async () => {
+    world = await openWorld();
+    receiver = await openReceiver();
+    await world.addAccount('acme', ['widgets']);
+    dispatcher = await world.start({
+      RETRY_SCHEDULE_SECONDS: '1,1',
+      SWEEP_AFTER_SECONDS: '1',
+      DELIVERY_TIMEOUT_MS: '1500',
+    });
+  });
+  afterAll(async () => {
+    expect(await dispatcher?.stop()).toBe(0);
+    await receiver?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    await world.pool.query('DELETE FROM hooks');
+    receiver.received.length = 0;
+    receiver.behave({});
+  });
+  const settled = (guid: string) =>
+    until(`nothing of ${guid} is parked`, async () => {
+      const { rowCount } = await world.pool.query('SELECT FROM parked WHERE job LIKE $1', [`%${guid}%`]);
+      return rowCount === 0;
+    });
+
+  test('a failure is tried again by the schedule, each attempt in its own row with the same guid, until it succeeds', async () => {
+    receiver.behave((_request, index) => ({ status: index < 2 ? 500 : 200 }));
+    await world.addHook('acme', { url: receiver.url, secret: 's' });
+    const guid = await world.publish({});
+    const rows = await world.deliveries(guid, 3);
+    expect(rows.map(({ attempt, status_code, redelivery }) => [attempt, status_code, redelivery])).toEqual([
+      [1, 500, false],
+      [2, 500, false],
+      [3, 200, false],
+    ]);
+    const waits = [rows[1]!, rows[2]!].map(
+      (row, index) => row.delivered_at.getTime() - rows[index]!.delivered_at.getTime(),
+    );
+    for (const wait of waits) {
+      expect(wait).toBeGreaterThanOrEqual(890);
+      expect(wait).toBeLessThan(2_000);
+    }
+    expect(receiver.received.map((one) => one.headers['x-github-delivery'])).toEqual([guid, guid, guid]);
+    await settled(guid);
+  });
+
+  test('the schedule ends; 410 and a hook without retries end it at once', async () => {
+    receiver.behave(({ path }) => ({ status: path === '/gone' ? 410 : 503 }));
+    const failing = await world.addHook('acme', { url: `${receiver.url}/failing` });
+    const gone = await world.addHook('acme', { url: `${receiver.url}/gone` });
+    const off = await world.addHook('acme', { url: `${receiver.url}/off`, retry: false });
+    const guid = await world.publish({});
+    const rows = await world.deliveries(guid, 5);
+    await settled(guid);
+    const attempts = (hook: number) => rows.filter((row) => row.hook_id === hook).length;
+    expect([attempts(failing), attempts(gone), attempts(off)]).toEqual([3, 1, 1]);
+  });
+
+  test('Retry-After stands in for the schedule', async () => {
+    receiver.behave((_request, index) => (index === 0 ? { status: 429, headers: { 'retry-after': '2' } } : {}));
+    await world.addHook('acme', { url: receiver.url });
+    const [first, second] = await world.deliveries(await world.publish({}), 2);
+    expect(second!.delivered_at.getTime() - first!.delivered_at.getTime()).toBeGreaterThanOrEqual(1_950);
+  });
+
+  test('a retry uses the URL of its time, and is cancelled when the hook is gone', async () => {
+    receiver.behave({ status: 500 });
+    const hook = await world.addHook('acme', { url: `${receiver.url}/old` });
+    const guid = await world.publish({});
+    await world.deliveries(guid);
+    await world.pool.query('UPDATE hooks SET url = $1 WHERE id = $2', [`${receiver.url}/new`, hook]);
+    await world.deliveries(guid, 2);
+    expect(receiver.received.map((one) => one.path)).toEqual(['/old', '/new']);
+    await world.pool.query('DELETE FROM hooks');
+    await settled(guid);
+    expect(receiver.received).toHaveLength(2);
+    expect(await dispatcher.metric(/outcome="cancelled",reason="hook_gone"/)).toBe(1);
+  });
+
+  test('a redelivery as the API asks for it keeps the guid', async () => {
+    const hook = await world.addHook('acme', { url: receiver.url });
+    const guid = await world.publish({ payload: { a: 1 } });
+    const [row] = await world.deliveries(guid);
+    const { rows } = await world.pool.query(
+      `SELECT d.*, event_on::text AS event_day, nextval('delivery_ids') AS next FROM deliveries d WHERE id = $1`,
+      [row!.id],
+    );
+    const job: DeliveryJob = {
+      deliveryId: Number(rows[0].next),
+      guid,
+      hookId: hook,
+      event: 'issues',
+      action: 'opened',
+      eventKey: rows[0].event_key,
+      eventOn: rows[0].event_day,
+      accountId: rows[0].account_id,
+      repositoryId: rows[0].repository_id,
+      occurredAt: new Date().toISOString(),
+      attempt: 1,
+      redelivery: true,
+      throttledAt: null,
+      retries: true,
+    };
+    // Without a body: the payload is read from the event's row.
+    await world.publisher.publish({
+      exchange: '',
+      routingKey: deliveriesQueue,
+      body: Buffer.alloc(0),
+      headers: jobHeaders(job),
+      messageId: 'm',
+    });
+    const again = await world.deliveries(guid, 2);
+    expect(again[1]).toMatchObject({ redelivery: true, attempt: 1, status: 'OK' });
+    expect(receiver.received.map((one) => one.body.toString())).toEqual(['{"a":1}', '{"a":1}']);
+  });
+
+  test('what a wiped broker lost is sent again, and only that', async () => {
+    receiver.behave({ delayMs: 1_000 });
+    await world.addHook('acme', { url: receiver.url });
+    const vhost = new URL(world.amqpUrl).pathname.slice(1);
+    const guids = await Promise.all(Array.from({ length: 40 }, () => world.publish({})));
+    await until('all routed', async () => {
+      const { rows } = await world.pool.query(
+        'SELECT count(*)::int AS n FROM events WHERE guid = ANY ($1) AND routed_at IS NOT NULL',
+        [guids],
+      );
+      return rows[0].n === 40;
+    });
+    await management('DELETE', `/api/queues/${vhost}/${deliveriesQueue}`);
+    receiver.behave({});
+    await until(
+      'every event delivered',
+      async () => {
+        const { rows } = await world.pool.query(
+          'SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1)',
+          [guids],
+        );
+        return rows[0].n === 40;
+      },
+      20_000,
+    );
+    const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
+    expect(rows[0].n).toBe(40);
+  });
+
+  test('one receiver that hangs, with many deliveries waiting, does not slow the others', async () => {
+    receiver.behave(({ path }) => (path === '/hangs' ? { fault: 'hang' } : {}));
+    await world.addHook('acme', { url: `${receiver.url}/hangs`, events: ['push'], retry: false });
+    await world.addHook('acme', { url: `${receiver.url}/well`, events: ['issues'] });
+    await Promise.all(Array.from({ length: 700 }, () => world.publish({ type: 'push' })));
+    await until(
+      'all routed',
+      async () => (await world.pool.query('SELECT FROM events WHERE routed_at IS NULL')).rowCount === 0,
+    );
+    const waits: number[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      const at = Date.now();
+      const guid = await world.publish({ type: 'issues' });
+      await until('the other is served', () =>
+        receiver.received.some((one) => one.headers['x-github-delivery'] === guid),
+      );
+      waits.push(Date.now() - at);
+    }
+    expect(Math.max(...waits)).toBeLessThan(1_000);
+    await world.pool.query('DELETE FROM hooks');
+  });
+});

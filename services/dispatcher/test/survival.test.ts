@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import { openConsumer } from '@gatepost/amqp/consumer';
+import { deadEventsQueue, eventsExchange, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openWorld, type World } from './world.ts';
+
+describe('when things break', () => {
+  let world: World;
+  let receiver: Receiver;
+  let broker: Cuttable;
+  let database: Cuttable;
+
+  beforeAll(async () => {
+    world = await openWorld();
+    receiver = await openReceiver();
+    broker = await openCuttable(world.amqpUrl);
+    database = await openCuttable(world.databaseUrl);
+    await world.addAccount('acme', ['widgets']);
+    await world.addHook('acme', { url: receiver.url, retry: false });
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+    for (const one of [receiver, broker, database]) await one?.[Symbol.asyncDispose]();
+  });
+  const throughRelays = () => ({ AMQP_URL: broker.url, WEBHOOK_DATABASE_URL: database.url });
+  const publishMany = (count: number) => Promise.all(Array.from({ length: count }, () => world.publish({})));
+  const guidsReceived = () => new Set(receiver.received.map((one) => one.headers['x-github-delivery']));
+  const allRecorded = (guids: string[]) =>
+    until(
+      'every event in the log',
+      async () => {
+        const { rows } = await world.pool.query(
+          "SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1) AND status = 'OK'",
+          [guids],
+        );
+        return rows[0].n === guids.length;
+      },
+      25_000,
+    );
+
+  test('kill -9 with deliveries in flight loses none', async () => {
+    receiver.behave({ delayMs: 30 });
+    const first = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    const guids = await publishMany(400);
+    await until('some are delivered', () => receiver.received.length > 60);
+    expect(await first.stop('SIGKILL')).toBeNull();
+    const before = guidsReceived().size;
+    expect(before).toBeLessThan(400);
+    const second = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    await allRecorded(guids);
+    for (const guid of guids) expect(guidsReceived()).toContain(guid);
+    // What was in flight or not yet acked may have been sent twice; it has the same guid, and there is one row.
+    const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
+    expect(rows[0].n).toBe(400);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('a polite stop finishes what is in flight and sends nothing twice', async () => {
+    receiver.received.length = 0;
+    receiver.behave({ delayMs: 50 });
+    const first = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    const guids = await publishMany(200);
+    await until('some are delivered', () => receiver.received.length > 30);
+    expect(await first.stop()).toBe(0);
+    const second = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    await allRecorded(guids);
+    expect(receiver.received).toHaveLength(200);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('the broker, then the database, away and back loses none', async () => {
+    receiver.received.length = 0;
+    receiver.behave({});
+    const dispatcher = await world.start(throughRelays());
+    const guids = await publishMany(20);
+    await allRecorded(guids);
+    await broker.cut();
+    guids.push(...(await publishMany(300)));
+    await broker.restore();
+    await until('it goes on', () => receiver.received.length > 40);
+    await broker.cut();
+    guids.push(...(await publishMany(100)));
+    await broker.restore();
+    await until('it goes on', () => receiver.received.length > 150);
+    await database.cut();
+    guids.push(...(await publishMany(100)));
+    await database.restore();
+    await allRecorded(guids);
+    for (const guid of guids) expect(guidsReceived()).toContain(guid);
+    const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
+    expect(rows[0].n).toBe(guids.length);
+    expect(await dispatcher.metric(/^amqp_reconnects_total/)).toBeGreaterThan(0);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('poison is dead-lettered with its reason and blocks nothing, a 26 MB message leaves memory flat', async () => {
+    const dispatcher = await world.start();
+    await world.deliveries(await world.publish({}));
+    const dead: { reason: unknown; detail: unknown; bytes: number }[] = [];
+    await using _consumer = await openConsumer({
+      url: world.amqpUrl,
+      name: 'test',
+      log: openLog('test', 'silent'),
+      topology,
+      queue: deadEventsQueue,
+      prefetch: 10,
+      onMessage(message) {
+        dead.push({
+          reason: message.headers['x-reason'],
+          detail: message.headers['x-detail'],
+          bytes: message.body.length,
+        });
+        message.ack();
+      },
+    });
+    const rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
+    const rssBefore = rss();
+    await world.publish({ payload: Buffer.alloc(26 * 1024 * 1024, ' ') });
+    await world.publish({ payload: 'not json' });
+    await world.publish({ payload: '[1]' });
+    await world.publish({ payload: Buffer.from([0x22, 0xff, 0x22]) });
+    await world.publish({ headers: { 'cloudEvents:subject': undefined } });
+    await world.publish({ headers: { 'cloudEvents:time': 'yesterday' } });
+    // PostgreSQL knows no year 0: nothing but the insert itself finds that out.
+    await world.publish({ headers: { 'cloudEvents:time': '0000-01-01T00:00:00Z' } });
+    await world.publisher.publish({ exchange: eventsExchange, routingKey: 'x', body: Buffer.alloc(0), messageId: 'm' });
+    await world.publisher.publish({
+      exchange: '',
+      routingKey: 'gatepost.deliveries',
+      body: Buffer.from('{}'),
+      messageId: 'n',
+    });
+    await world.deliveries(await world.publish({}));
+    await until('all dead letters', () => dead.length === 9);
+    expect(dead.map(({ reason }) => reason).sort()).toEqual([
+      'bad_attribute',
+      'missing_attribute',
+      'not_a_job',
+      'not_an_object',
+      'not_json',
+      'not_json',
+      'not_storable',
+      'not_utf8',
+      'too_large',
+    ]);
+    expect(dead.find(({ reason }) => reason === 'missing_attribute')?.detail).toContain('`subject`');
+    expect(dead.find(({ reason }) => reason === 'too_large')?.bytes).toBe(26 * 1024 * 1024);
+    await until('memory is flat again', () => rss() < rssBefore + 30, 10_000);
+    expect(await dispatcher.metric(/result="dead"/)).toBe(9);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,52 @@
+/**
+ * The gate's public keys: read from its JWKS, kept without end, read again when a token names a key that is not among them
+ * and every few minutes in the background. So the gate may be away for as long as its keys stay the same.
+ */
+import type { Log } from '@gatepost/runtime/log';
+import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+
+export type Keys = Disposable & {
+  get: JWTVerifyGetKey;
+  /** @throws while no keys have been read yet. */
+  ready(): void;
+};
+
+const refreshMs = 5 * 60_000;
+const retryMs = 1_000;
+const timeoutMs = 3_000;
+// Tokens with made-up key ids must not make us ask the gate each time.
+const cooldownMs = 5_000;
+
+export function openKeys(options: { url: URL; log: Log; refreshMs?: number }): Keys {
+  const { url, log } = options;
+  const set = createRemoteJWKSet(url, {
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    cooldownDuration: cooldownMs,
+    timeoutDuration: timeoutMs,
+  });
+  let wasRead = false;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  const refresh = async () => {
+    try {
+      await set.reload();
+      wasRead = true;
+    } catch (error) {
+      log.warn({ url: url.href, error }, "could not read the gate's keys, keeping what we have");
+    }
+    if (!closed) timer = setTimeout(refresh, wasRead ? (options.refreshMs ?? refreshMs) : retryMs).unref();
+  };
+  void refresh();
+
+  return {
+    get: set,
+    ready() {
+      if (!wasRead && !set.fresh) throw new Error("the gate's keys have not been read yet");
+    },
+    [Symbol.dispose]() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Checking an access token of the gate (RFC 9068; contract sections 4 and 5). */
+import { createHash } from 'node:crypto';
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { ApiError, unavailable } from '../http/errors.ts';
+import { site as machineScopes } from './scopes.ts';
+
+/** Who calls, through what. */
+export type Token = {
+  /** The gate's `sub`; for a machine its client id. */
+  subject: string;
+  clientId: string;
+  scopes: string[];
+  /** The third-party application that acts for the user; null: the user (a first-party client is the user) or a machine. */
+  app: string | null;
+};
+
+export type CheckToken = (text: string) => Promise<Token>;
+
+// Asymmetric ones only: the gate's. `none` and HMAC are not among them.
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+const clockToleranceSeconds = 5;
+// A checked token is not checked again for so long; a key that the gate withdraws stops counting after it.
+const rememberMs = 30_000;
+const rememberedMax = 10_000;
+
+/**
+ * Makes the check of one issuer's tokens for one audience.
+ * The check throws ApiError 401 `Bad credentials` for any fault of the token, 503 when keys are needed and the gate is away.
+ */
+export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuer: string; audience: string }): CheckToken {
+  const remembered = new Map<string, { token: Token; untilMs: number }>();
+
+  return async (text) => {
+    const digest = createHash('sha256').update(text).digest('base64');
+    const known = remembered.get(digest);
+    if (known && known.untilMs > Date.now()) return known.token;
+    remembered.delete(digest);
+
+    const claims = await verify(text, options);
+    const token = readClaims(claims);
+    if (remembered.size >= rememberedMax) remembered.delete(remembered.keys().next().value!);
+    const expiresMs = (claims.exp ?? 0) * 1000 + clockToleranceSeconds * 1000;
+    remembered.set(digest, { token, untilMs: Math.min(expiresMs, Date.now() + rememberMs) });
+    return token;
+  };
+}
+
+async function verify(
+  text: string,
+  { keys, issuer, audience }: { keys: JWTVerifyGetKey; issuer: string; audience: string },
+): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(text, keys, {
+      issuer,
+      audience,
+      algorithms,
+      typ: 'at+jwt',
+      clockTolerance: clockToleranceSeconds,
+      requiredClaims: ['sub', 'exp'],
+    });
+    return payload;
+  } catch (error) {
+    if (isTokensFault(error)) throw badCredentials(error);
+    throw unavailable(error);
+  }
+}
+
+/** Everything that jose finds wrong has a class of its own; the plain JOSEError and a timeout are the key endpoint's. */
+function isTokensFault(error: unknown): boolean {
+  return (
+    error instanceof errors.JOSEError &&
+    error.code !== errors.JOSEError.code &&
+    !(error instanceof errors.JWKSTimeout) &&
+    !(error instanceof errors.JWKSInvalid)
+  );
+}
+
+function readClaims(claims: JWTPayload): Token {
+  const clientId = claims.client_id ?? claims.azp;
+  if (typeof claims.sub !== 'string' || typeof clientId !== 'string') throw badCredentials();
+  const isMachine = claims.sub === clientId;
+  const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(Boolean) : [];
+  // The gate knows no roles of people: whoever asks for an API's scope and consents has it. Only an operator's client
+  // grant makes a machine the installation's administrator.
+  const scopes = isMachine ? granted : granted.filter((scope) => !machineScopes.includes(scope));
+  return {
+    subject: claims.sub,
+    clientId,
+    scopes,
+    // Without the claim the client is taken for a stranger's: the one that may do less.
+    app: isMachine || claims.first_party === true ? null : clientId,
+  };
+}
+
+export const badCredentials = (cause?: unknown) => new ApiError(401, 'Bad credentials', { cause });

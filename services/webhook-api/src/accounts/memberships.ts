@@ -1,0 +1,109 @@
+/** `/orgs/{org}/memberships/{subject}`: who belongs to an organization, as what. An organization keeps at least one admin. */
+
+import type { Database } from '@gatepost/webhook-db/client';
+import { z } from 'zod';
+import type { Place } from '../access/place.ts';
+import { notFound, validationFailed } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { identifierIn } from './name.ts';
+import { organizationSchema, presentOrganization } from './present.ts';
+
+const role = z.enum(['admin', 'member']);
+
+const membershipSchema = z
+  .object({
+    url: z.url(),
+    state: z.literal('active'),
+    role,
+    organization_url: z.url(),
+    organization: organizationSchema,
+    user: z.object({ login: z.string() }),
+  })
+  .meta({ id: 'Membership' });
+
+const docs = (anchor: string) => `https://docs.github.com/rest/orgs/members#${anchor}`;
+
+export const getMembership = placeOperation({
+  id: 'get-membership-for-user',
+  summary: "Get a subject's membership",
+  docs: docs('get-organization-membership-for-a-user'),
+  answers: { 200: { description: 'The membership', schema: membershipSchema } },
+  async run({ parts: { database }, place, params, base }) {
+    const subject = identifierIn(params, 'subject');
+    const membership = await database.membership.findUnique({ where: keyOf(place, subject) });
+    if (!membership) throw notFound();
+    return { status: 200, body: present(place, subject, role.parse(membership.role), base) };
+  },
+});
+
+export const setMembership = placeOperation({
+  id: 'set-membership-for-user',
+  summary: 'Make a subject a member or an admin',
+  docs: docs('set-organization-membership-for-a-user'),
+  body: z.object({ role: role.optional().meta({ description: 'Default `member`' }) }),
+  answers: { 200: { description: 'The membership', schema: membershipSchema } },
+  async run({ parts: { database }, place, params, body, base }) {
+    const subject = identifierIn(params, 'subject');
+    const wanted = body.role ?? 'member';
+    await database.$transaction(async (transaction) => {
+      if (wanted !== 'admin') await checkOtherAdmin(transaction, place, subject);
+      await transaction.membership.upsert({
+        where: keyOf(place, subject),
+        create: { accountId: place.account.id, subject, role: wanted },
+        update: { role: wanted },
+      });
+    });
+    return { status: 200, body: present(place, subject, wanted, base) };
+  },
+});
+
+export const removeMembership = placeOperation({
+  id: 'remove-membership-for-user',
+  summary: "End a subject's membership",
+  docs: docs('remove-organization-membership-for-a-user'),
+  answers: { 204: { description: 'Ended' } },
+  async run({ parts: { database }, place, params }) {
+    const subject = identifierIn(params, 'subject');
+    await database.$transaction(async (transaction) => {
+      await checkOtherAdmin(transaction, place, subject);
+      const { count } = await transaction.membership.deleteMany({ where: { accountId: place.account.id, subject } });
+      if (count === 0) throw notFound();
+    });
+    return { status: 204 };
+  },
+});
+
+type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
+
+const keyOf = (place: Place, subject: string) => ({ accountId_subject: { accountId: place.account.id, subject } });
+
+/** @throws ApiError 422 when nobody else is an admin. Holds the account, so that two admins cannot remove each other at once. */
+async function checkOtherAdmin(transaction: Transaction, place: Place, subject: string): Promise<void> {
+  const accountId = place.account.id;
+  await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`;
+  const others = await transaction.membership.count({ where: { accountId, role: 'admin', subject: { not: subject } } });
+  if (others === 0)
+    throw validationFailed({
+      resource: 'Membership',
+      code: 'unprocessable',
+      field: 'role',
+      message: 'An organization must have at least one admin',
+    });
+}
+
+function present(
+  place: Place,
+  subject: string,
+  role: 'admin' | 'member',
+  base: string,
+): z.infer<typeof membershipSchema> {
+  const organization = presentOrganization(place.account, base);
+  return {
+    url: `${organization.url}/memberships/${encodeURIComponent(subject)}`,
+    state: 'active',
+    role,
+    organization_url: organization.url,
+    organization,
+    user: { login: subject },
+  };
+}

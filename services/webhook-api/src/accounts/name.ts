@@ -1,0 +1,25 @@
+/** Names of accounts, repositories and subjects that clients give. */
+import { z } from 'zod';
+import { notFound } from '../http/errors.ts';
+
+const allowed = 'must be letters, digits, `.`, `_` and `-`';
+
+export const loginSchema = z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/, allowed);
+
+/** `.` and `..` could not stand in a path. */
+export const repositoryNameSchema = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, allowed);
+
+// Whatever the gate may put into `sub` or `client_id`, but nothing that PostgreSQL or a log could not hold.
+const identifier = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
+
+/** A subject or client id in a body. */
+export const identifierSchema = z
+  .string()
+  .regex(identifier, 'must be 1 to 256 characters, none of them a control character');
+
+/** A subject or client id in a path. */
+export function identifierIn(params: Record<string, string>, name: string): string {
+  const value = params[name] ?? '';
+  if (!identifier.test(value)) throw notFound();
+  return value;
+}

@@ -1,0 +1,53 @@
+/** The Express application: request id and log, standing headers, who calls, the routes, and what is left over. */
+import type { Log } from '@gatepost/runtime/log';
+import type { Registry } from '@gatepost/runtime/metrics';
+import express, { type Express } from 'express';
+import { authenticate } from './access/authenticate.ts';
+import type { CheckToken } from './access/token.ts';
+import { answerError } from './http/answer-error.ts';
+import { notFound } from './http/errors.ts';
+import type { Limits } from './http/limits.ts';
+import { requestLog } from './http/request-log.ts';
+import { serve } from './http/serve.ts';
+import { standingHeaders } from './http/standing-headers.ts';
+import type { Parts } from './parts.ts';
+import { routes } from './routes.ts';
+
+export function makeApp(options: {
+  log: Log;
+  registry: Registry;
+  checkToken: CheckToken;
+  limits: Limits;
+  parts: Parts;
+  trustProxy: string | undefined;
+}): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
+  app.set('trust proxy', options.trustProxy?.split(',').map((item) => item.trim()) ?? false);
+  app.use(requestLog(options.log, options.registry));
+  app.use(standingHeaders);
+  app.use(async (request, response, next) => {
+    const token = await authenticate(request, options.checkToken);
+    response.locals.token = token;
+    if (token) response.set('X-OAuth-Scopes', [...token.scopes].sort().join(', '));
+    next();
+  });
+  const router = makeRouter(options.parts, options.limits);
+  app.use('/api/v3', router);
+  app.use(router);
+  app.use(() => {
+    throw notFound();
+  });
+  app.use(answerError(options.log));
+  return app;
+}
+
+/** A trailing slash is another path, as on GitHub (GH section 1). */
+function makeRouter(parts: Parts, limits: Limits): express.Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  for (const route of routes) {
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1');
+    router[route.method](path, serve(route, routes, parts, limits));
+  }
+  return router;
+}

@@ -1,0 +1,81 @@
+/** What the webhook API reads from its environment; nothing else here does. */
+import {
+  cidrList,
+  commonVariables,
+  existingFile,
+  httpUrl,
+  integer,
+  issuerUrl,
+  port,
+  positive,
+  secretsKeyVariable,
+  text,
+  url,
+  z,
+} from '@gatepost/runtime/env';
+
+export const variables = z.object({
+  ...commonVariables,
+  WEBHOOK_API_PORT: port.default(4500).meta({ description: 'port of the REST API' }),
+  WEBHOOK_API_OPS_PORT: port.default(4501).meta({ description: 'port of `/metrics`, `/livez` and `/readyz`' }),
+  DATABASE_URL: url(['postgres:', 'postgresql:'])
+    .optional()
+    .meta({ description: 'PostgreSQL; either this or `WEBHOOK_DATABASE_URL`', shownDefault: 'found or started' }),
+  WEBHOOK_DATABASE_URL: url(['postgres:', 'postgresql:'])
+    .optional()
+    .meta({ description: "PostgreSQL of the post's side, before `DATABASE_URL`" }),
+  REDIS_URL: url(['redis:', 'rediss:']).meta({
+    description: 'Redis, for the rate limit',
+    shownDefault: 'found or started',
+  }),
+  REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+  AMQP_URL: url(['amqp:', 'amqps:']).meta({ description: 'RabbitMQ', shownDefault: 'found or started' }),
+  ISSUER: issuerUrl
+    .default('http://localhost:4400/')
+    .meta({ description: 'issuer of the access tokens, with its trailing slash' }),
+  JWKS_URL: httpUrl.optional().meta({
+    description: "where the issuer's keys are read, when that is not below `ISSUER`",
+    shownDefault: '`ISSUER` + `.well-known/jwks.json`',
+  }),
+  WEBHOOK_API_AUDIENCE: text
+    .default('http://localhost:4500/')
+    .meta({ description: 'the `aud` that is demanded of access tokens' }),
+  SEED_FILE: existingFile.optional().meta({
+    description: 'declarative organizations and repositories, applied idempotently at start, never deletes',
+    shownDefault: '`infra/demo/seed.yaml` under `npm start`, none otherwise',
+  }),
+  SECRETS_KEY: secretsKeyVariable,
+  DELIVERY_ALLOWED_NETWORKS: cidrList.default([]).meta({
+    description: 'CIDRs exempt from the private-address guard',
+    shownDefault: 'empty',
+  }),
+  DELIVERY_EGRESS_CIDRS: cidrList
+    .default(['127.0.0.1/32'])
+    .meta({ description: 'what `GET /meta` lists under `hooks`', shownDefault: '127.0.0.1/32' }),
+  EVENT_CATALOG_FILE: existingFile
+    .optional()
+    .meta({ description: "YAML or JSON list of event types beyond GitHub's and the gate's" }),
+  THROTTLE_RATE: positive
+    .default(100)
+    .meta({ description: 'deliveries per second and account, unless set per account' }),
+  THROTTLE_BURST: positive.default(1000).meta({ description: 'burst per account, unless set per account' }),
+  RATE_LIMIT_PER_HOUR: integer(0)
+    .default(5000)
+    .meta({ description: 'API requests per hour of one subject through one client; 0: no limit' }),
+  RATE_LIMIT_CONCURRENT: integer(1)
+    .default(100)
+    .meta({ description: 'API requests of one subject through one client that may run at once in one process' }),
+  TRUST_PROXY: text.optional().meta({
+    description:
+      'proxies whose `X-Forwarded-*` are believed: addresses or CIDRs, comma-separated (`loopback`, `uniquelocal` too)',
+  }),
+});
+
+export type Env = z.infer<typeof variables>;
+
+/** @throws when neither of the two database variables is set. */
+export function databaseUrlOf(env: Env): string {
+  const databaseUrl = env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL;
+  if (!databaseUrl) throw new Error('neither WEBHOOK_DATABASE_URL nor DATABASE_URL is set');
+  return databaseUrl;
+}

@@ -1,0 +1,40 @@
+/** Changing one hook under the rules, alone in its place. */
+import type { Place } from '../access/place.ts';
+import type { Token } from '../access/token.ts';
+import { notFound } from '../http/errors.ts';
+import type { Parts } from '../parts.ts';
+import type { Config } from './config.ts';
+import { changeHooks } from './lock.ts';
+import { allRows, findRow, type HookRow, updateRow } from './rows.ts';
+import { checkRules } from './rules.ts';
+import { openConfig, openRuled, sealConfig } from './stored.ts';
+import { checkUrl } from './url.ts';
+
+export type Changeable = { config: Config; events: string[]; active: boolean };
+
+/** @returns the hook as it is now. @throws ApiError 404 when it is not there, 422 when the change is against a rule. */
+export function changeHook(
+  parts: Parts,
+  place: Place,
+  token: Token,
+  id: number,
+  change: (before: Changeable) => Changeable,
+): Promise<HookRow> {
+  return changeHooks(parts.pool, place, async (db) => {
+    const row = await findRow(db, place, token, id);
+    if (!row) throw notFound();
+    const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };
+    const after = change(before);
+    if (after.config.url !== before.config.url) checkUrl(after.config.url, parts.allowedNetworks);
+    const others = (await allRows(db, place)).filter((other) => other.id !== id);
+    checkRules(
+      { ...after.config, events: after.events },
+      { ...before.config, events: before.events },
+      others.map((other) => openRuled(other, parts.seal)),
+      place.repository ? 'repository' : 'organization',
+    );
+    await updateRow(db, id, sealConfig(after.config, after, parts.seal));
+    // It is there: nobody else changes this place's hooks now.
+    return (await findRow(db, place, token, id))!;
+  });
+}

@@ -1,0 +1,137 @@
+/** A hook's `config`: what clients send, what we keep, and how one becomes the other (GH sections A.3, A.4; contract section 5). */
+import { z } from 'zod';
+import { type ErrorItem, validationFailed } from '../http/errors.ts';
+
+/** What secret values read back as; in an update it means "as it is". */
+export const mask = '********';
+
+/** `config` as clients send it. Unknown keys are ignored. */
+export const configInput = z
+  .object({
+    url: z.string().optional().meta({ description: 'Where deliveries go' }),
+    content_type: z.string().optional().meta({ description: '`json` or `form`; default `form`' }),
+    secret: z
+      .string()
+      .optional()
+      .meta({ description: 'Signs deliveries; `********` in an update keeps it, an empty one is none' }),
+    insecure_ssl: z
+      .union([z.string(), z.number(), z.boolean()])
+      .optional()
+      .meta({ description: '`"1"` skips the check of certificates; default `"0"`' }),
+    retry: z
+      .string()
+      .optional()
+      .meta({ description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
+    headers: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({ description: 'Up to 20 custom request headers; a value `********` in an update keeps it' }),
+  })
+  .meta({ id: 'HookConfigInput' });
+
+export type ConfigInput = z.infer<typeof configInput>;
+
+/** `config` as it is kept. */
+export type Config = {
+  url: string;
+  contentType: 'json' | 'form';
+  insecureSsl: boolean;
+  secret: string | null;
+  retry: boolean;
+  headers: Record<string, string>;
+};
+
+/**
+ * The whole config that `input` describes; what it leaves out gets its default. `current` is what masked values stand for.
+ * @throws ApiError 422.
+ */
+export function makeConfig(input: ConfigInput, current: Config | undefined): Config {
+  return {
+    url: input.url ?? '',
+    contentType: readContentType(input.content_type ?? ''),
+    insecureSsl: readInsecureSsl(input.insecure_ssl ?? ''),
+    secret: readSecret(input.secret ?? '', current),
+    retry: readRetry(input.retry ?? 'on'),
+    headers: readHeaders(input.headers ?? {}, current),
+  };
+}
+
+/** `current` with what `input` names put over it. @throws ApiError 422. */
+export function mergeConfig(input: ConfigInput, current: Config): Config {
+  const whole = makeConfig({ ...input, url: input.url ?? current.url }, current);
+  return {
+    url: whole.url,
+    contentType: input.content_type === undefined ? current.contentType : whole.contentType,
+    insecureSsl: input.insecure_ssl === undefined ? current.insecureSsl : whole.insecureSsl,
+    secret: input.secret === undefined ? current.secret : whole.secret,
+    retry: input.retry === undefined ? current.retry : whole.retry,
+    headers: input.headers === undefined ? current.headers : whole.headers,
+  };
+}
+
+// Terraform sends empty strings for what is not set: they are the defaults.
+
+function readContentType(value: string): Config['contentType'] {
+  if (value === 'json') return 'json';
+  if (value === 'form' || value === '') return 'form';
+  throw refuse('content_type', 'content_type must be json or form');
+}
+
+function readInsecureSsl(value: string | number | boolean): boolean {
+  const text = String(value);
+  if (text === '1' || text === 'true') return true;
+  if (text === '0' || text === 'false' || text === '') return false;
+  throw refuse('insecure_ssl', 'insecure_ssl must be "0" or "1"');
+}
+
+const secretMaxLength = 1024;
+
+function readSecret(value: string, current: Config | undefined): string | null {
+  if (current && value === mask) return current.secret;
+  if (value.length > secretMaxLength)
+    throw refuse('secret', `secret is too long (maximum is ${secretMaxLength} characters)`);
+  if (!value.isWellFormed()) throw refuse('secret', 'secret is not valid Unicode');
+  return value === '' ? null : value;
+}
+
+function readRetry(value: string): boolean {
+  if (value === 'on' || value === '') return true;
+  if (value === 'off') return false;
+  throw refuse('retry', 'retry must be "on" or "off"');
+}
+
+const headersMax = 20;
+const headerValueMaxLength = 4096;
+// What we set ourselves, what would change who is spoken to or how, and what belongs to one hop (RFC 9110 section 7.6.1).
+const forbiddenHeaders = new Set(
+  `accept accept-encoding connection content-encoding content-length content-type date expect forwarded host keep-alive te
+   trailer trailers transfer-encoding upgrade user-agent via http2-settings`.split(/\s+/),
+);
+const forbiddenPrefixes = ['x-github-', 'x-hub-', 'webhook-', 'proxy-', 'x-forwarded-'];
+
+function readHeaders(given: Record<string, string>, current: Config | undefined): Record<string, string> {
+  const entries = Object.entries(given);
+  if (entries.length > headersMax) throw refuse('headers', `headers must not be more than ${headersMax}`);
+  const names = new Set(entries.map(([name]) => name.toLowerCase()));
+  if (names.size < entries.length) throw refuse('headers', 'headers must not repeat a name');
+  return Object.fromEntries(entries.map(([name, value]) => [name, readHeader(name, value, current)]));
+}
+
+function readHeader(name: string, value: string, current: Config | undefined): string {
+  const lower = name.toLowerCase();
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) throw refuse('headers', 'headers must have valid names');
+  if (forbiddenHeaders.has(lower) || forbiddenPrefixes.some((prefix) => lower.startsWith(prefix)))
+    throw refuse('headers', `headers must not contain ${name}`);
+  const kept = value === mask ? currentHeader(current, lower) : undefined;
+  if (kept !== undefined) return kept;
+  if (value.length > headerValueMaxLength || !/^[\t\x20-\x7e]*$/.test(value))
+    throw refuse('headers', `headers must hold printable ASCII: ${name}`);
+  return value.trim();
+}
+
+function currentHeader(current: Config | undefined, lowerName: string): string | undefined {
+  return Object.entries(current?.headers ?? {}).find(([name]) => name.toLowerCase() === lowerName)?.[1];
+}
+
+const refuse = (field: string, message: string) =>
+  validationFailed({ resource: 'Hook', code: 'custom', field, message } satisfies ErrorItem);

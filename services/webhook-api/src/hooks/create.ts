@@ -1,0 +1,63 @@
+/** `POST …/hooks` (GH section A.3). */
+import { z } from 'zod';
+import { validationFailed } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { checkConnected, publishDelivery } from '../publish.ts';
+import { configInput, makeConfig } from './config.ts';
+import { githubDocs } from './documentation.ts';
+import { readEvents } from './events.ts';
+import { changeHooks } from './lock.ts';
+import { type StoredPing, storePing } from './ping-event.ts';
+import { hookSchema, presentHook } from './present.ts';
+import { allRows, deleteRow, findRow, insertRow } from './rows.ts';
+import { checkRules } from './rules.ts';
+import { openRuled, sealConfig } from './stored.ts';
+import { checkUrl } from './url.ts';
+
+const body = z
+  .object({
+    name: z.string().optional().meta({ description: 'Only `web`' }),
+    config: configInput.optional(),
+    events: z.array(z.string()).max(200).optional().meta({ description: 'Default `["push"]`; `["*"]` for all' }),
+    active: z.boolean().optional().meta({ description: 'Default `true`' }),
+  })
+  .meta({ id: 'HookCreation' });
+
+export const createHook = placeOperation({
+  id: 'create-webhook',
+  summary: 'Create a webhook; a ping is sent to it',
+  docs: githubDocs('create-a-repository-webhook', 'create-an-organization-webhook'),
+  body,
+  answers: { 201: { description: 'The hook', schema: hookSchema } },
+  async run({ parts, place, token, body, base }) {
+    if (body.name !== undefined && body.name !== 'web')
+      throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
+    const config = makeConfig(body.config ?? {}, undefined);
+    checkUrl(config.url, parts.allowedNetworks);
+    const events = readEvents(body.events ?? ['push'], parts.catalog);
+    const active = body.active ?? true;
+    if (active) checkConnected(parts.publisher);
+
+    const { hook, ping } = await changeHooks(parts.pool, place, async (db) => {
+      const others = (await allRows(db, place)).map((other) => openRuled(other, parts.seal));
+      checkRules({ ...config, events }, undefined, others, place.repository ? 'repository' : 'organization');
+      const id = await insertRow(db, place, token, sealConfig(config, { active, events }, parts.seal));
+      // It was just made.
+      const row = (await findRow(db, place, token, id))!;
+      const hook = presentHook(row, place, base, parts.seal);
+      return { hook, ping: active ? await storePing(db, place, token, hook, base) : undefined };
+    });
+    if (ping) await publishOrUndo(ping);
+    return { status: 201, body: hook, headers: { Location: String(hook.url) } };
+
+    /** The ping is part of a creation: a client that is told it failed must find no hook when it tries again. */
+    async function publishOrUndo({ job, payload }: StoredPing): Promise<void> {
+      try {
+        await publishDelivery(parts.publisher, job, payload);
+      } catch (error) {
+        await deleteRow(parts.pool, place, token, job.hookId);
+        throw error;
+      }
+    }
+  },
+});

@@ -1,0 +1,17 @@
+/** `DELETE …/hooks/{hook_id}`. Its deliveries stay in the log until retention drops them, but nobody can list them. */
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { githubDocs } from './documentation.ts';
+import { hookId } from './hook-id.ts';
+import { deleteRow } from './rows.ts';
+
+export const deleteHook = placeOperation({
+  id: 'delete-webhook',
+  summary: 'Delete a webhook',
+  docs: githubDocs('delete-a-repository-webhook', 'delete-an-organization-webhook'),
+  answers: { 204: { description: 'Deleted' } },
+  async run({ parts, place, token, params }) {
+    if (!(await deleteRow(parts.pool, place, token, hookId(params)))) throw notFound();
+    return { status: 204 };
+  },
+});

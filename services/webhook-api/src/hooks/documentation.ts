@@ -1,0 +1,7 @@
+/** Where GitHub describes an operation on hooks: its errors name that address. */
+import type { Family } from '../http/operation.ts';
+
+export const githubDocs = (repositoryAnchor: string, organizationAnchor: string) => (family: Family) =>
+  family === 'repos'
+    ? `https://docs.github.com/rest/repos/webhooks#${repositoryAnchor}`
+    : `https://docs.github.com/rest/orgs/webhooks#${organizationAnchor}`;

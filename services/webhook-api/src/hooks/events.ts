@@ -1,0 +1,22 @@
+/** The `events` of a hook: names of the catalogue, each once, or `*` for all (GH section D). */
+import { validationFailed } from '../http/errors.ts';
+import type { EventCatalog } from './catalog.ts';
+
+/**
+ * `names` without repetition; `*` swallows the rest. Names that the hook `held` before are kept though the catalogue lost them.
+ * @throws ApiError 422 with an item for each unknown name, the first ten.
+ */
+export function readEvents(names: string[], catalog: EventCatalog, held: string[] = []): string[] {
+  const unknown = new Set(names.filter((name) => name !== '*' && !catalog.has(name) && !held.includes(name)));
+  if (unknown.size > 0)
+    throw validationFailed(
+      ...[...unknown].slice(0, 10).map((name) => ({
+        resource: 'Hook',
+        code: 'custom' as const,
+        field: 'events',
+        message: `${JSON.stringify(name.slice(0, 64))} is not a supported event`,
+        value: name.slice(0, 64),
+      })),
+    );
+  return names.includes('*') ? ['*'] : [...new Set(names)];
+}

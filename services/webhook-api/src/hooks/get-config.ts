@@ -1,0 +1,19 @@
+/** `GET …/hooks/{hook_id}/config`. */
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { githubDocs } from './documentation.ts';
+import { hookId } from './hook-id.ts';
+import { configSchema, presentConfig } from './present.ts';
+import { findRow } from './rows.ts';
+
+export const getHookConfig = placeOperation({
+  id: (family) => (family === 'repos' ? 'get-webhook-config-for-repo' : 'get-webhook-config-for-org'),
+  summary: "Get a webhook's config",
+  docs: githubDocs('get-a-webhook-configuration-for-a-repository', 'get-a-webhook-configuration-for-an-organization'),
+  answers: { 200: { description: 'The config', schema: configSchema } },
+  async run({ parts, place, token, params }) {
+    const row = await findRow(parts.pool, place, token, hookId(params));
+    if (!row) throw notFound();
+    return { status: 200, body: presentConfig(row, parts.seal) };
+  },
+});

@@ -1,0 +1,19 @@
+/** `GET …/hooks/{hook_id}`. */
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { githubDocs } from './documentation.ts';
+import { hookId } from './hook-id.ts';
+import { hookSchema, presentHook } from './present.ts';
+import { findRow } from './rows.ts';
+
+export const getHook = placeOperation({
+  id: 'get-webhook',
+  summary: 'Get a webhook',
+  docs: githubDocs('get-a-repository-webhook', 'get-an-organization-webhook'),
+  answers: { 200: { description: 'The hook', schema: hookSchema } },
+  async run({ parts, place, token, params, base }) {
+    const row = await findRow(parts.pool, place, token, hookId(params));
+    if (!row) throw notFound();
+    return { status: 200, body: presentHook(row, place, base, parts.seal) };
+  },
+});

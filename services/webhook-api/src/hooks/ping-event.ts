@@ -1,0 +1,78 @@
+/** The `ping` event (GH section B.8): made here, stored like any other event, delivered to one hook. */
+import { randomInt, randomUUID } from 'node:crypto';
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { eventKey } from '@gatepost/contracts/event';
+import type { Place } from '../access/place.ts';
+import type { Token } from '../access/token.ts';
+import { presentOrganization, presentRepository } from '../accounts/present.ts';
+import type { Queryable } from './rows.ts';
+
+const source = 'urn:gatepost:webhook-api';
+
+export type StoredPing = { job: DeliveryJob; payload: Buffer };
+
+/** Stores a ping for the hook whose JSON is `hook`. @returns the delivery to publish once the transaction is committed. */
+export async function storePing(
+  db: Queryable,
+  place: Place,
+  token: Token,
+  hook: Record<string, unknown>,
+  base: string,
+): Promise<StoredPing> {
+  const guid = randomUUID();
+  const hookId = Number(hook.id);
+  const payload = Buffer.from(JSON.stringify(pingPayload(place, token, hook, base)));
+  const key = eventKey({ source, id: guid });
+  const accountId = place.account.id;
+  const repositoryId = place.repository?.id ?? null;
+  // Nothing is left to route: we publish the one delivery ourselves.
+  const { rows } = await db.query<{ received_on: string; delivery_id: string; occurred_at: Date }>(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, payload, hook_ids,
+                         delivery_ids, routed_at)
+     VALUES ($1, $2, $3, $4, 'ping', $5, $6, now(), $7, ARRAY[$8::integer], ARRAY[nextval('delivery_ids')], now())
+     RETURNING received_on::text, delivery_ids[1] AS delivery_id, occurred_at`,
+    [key, guid, source, guid, accountId, repositoryId, payload, hookId],
+  );
+  const { received_on, delivery_id, occurred_at } = rows[0]!;
+  return {
+    payload,
+    job: {
+      deliveryId: Number(delivery_id),
+      guid,
+      hookId,
+      event: 'ping',
+      action: null,
+      eventKey: key,
+      eventOn: received_on,
+      accountId,
+      repositoryId,
+      occurredAt: occurred_at.toISOString(),
+      attempt: 1,
+      redelivery: false,
+      throttledAt: null,
+      retries: false,
+    },
+  };
+}
+
+function pingPayload(place: Place, token: Token, hook: Record<string, unknown>, base: string): Record<string, unknown> {
+  const sender = { login: token.subject, type: token.subject === token.clientId ? 'Bot' : 'User', site_admin: false };
+  const { account, repository } = place;
+  return {
+    zen: zen[randomInt(zen.length)],
+    hook_id: hook.id,
+    hook,
+    ...(repository
+      ? { repository: presentRepository(account, repository, base) }
+      : { organization: presentOrganization(account, base) }),
+    sender,
+  };
+}
+
+const zen = [
+  'Keep the gate, not the guests.',
+  'A signature is worth a thousand allow-lists.',
+  'Answer first, work later.',
+  'What arrives twice was meant once.',
+  'Late is better than lost.',
+];

@@ -1,0 +1,27 @@
+/** `POST …/hooks/{hook_id}/pings`. Only an active hook produces deliveries: a ping of any other is taken and nothing is sent. */
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { checkConnected, publishDelivery } from '../publish.ts';
+import { githubDocs } from './documentation.ts';
+import { hookId } from './hook-id.ts';
+import { storePing } from './ping-event.ts';
+import { presentHook } from './present.ts';
+import { findRow } from './rows.ts';
+
+export const pingHook = placeOperation({
+  id: 'ping-webhook',
+  summary: 'Send a ping',
+  docs: githubDocs('ping-a-repository-webhook', 'ping-an-organization-webhook'),
+  answers: { 204: { description: 'The ping is on its way, if the hook is active' } },
+  async run({ parts, place, token, params, base }) {
+    const row = await findRow(parts.pool, place, token, hookId(params));
+    if (!row) throw notFound();
+    if (row.active && !row.restricted) {
+      checkConnected(parts.publisher);
+      const hook = presentHook(row, place, base, parts.seal);
+      const { job, payload } = await storePing(parts.pool, place, token, hook, base);
+      await publishDelivery(parts.publisher, job, payload);
+    }
+    return { status: 204 };
+  },
+});

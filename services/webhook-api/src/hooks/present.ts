@@ -1,0 +1,103 @@
+/** Hooks as clients see them (GH section A.2). The only place where a hook's secrets become what may be shown: the mask. */
+
+import { deliveryStatus } from '@gatepost/contracts/delivery';
+import type { Seal } from '@gatepost/runtime/seal';
+import { z } from 'zod';
+import type { Place } from '../access/place.ts';
+import { seconds } from '../accounts/present.ts';
+import type { Family } from '../http/operation.ts';
+import { mask } from './config.ts';
+import type { HookRow } from './rows.ts';
+import { openHeaders } from './stored.ts';
+
+export const configSchema = z
+  .object({
+    url: z.url(),
+    content_type: z.enum(['json', 'form']),
+    insecure_ssl: z.enum(['0', '1']),
+    secret: z.literal(mask).optional().meta({ description: 'Only there when a secret is set' }),
+    retry: z.enum(['on', 'off']),
+    headers: z.record(z.string(), z.literal(mask)).optional().meta({ description: 'Only there when there are any' }),
+  })
+  .meta({ id: 'HookConfig' });
+
+const lastResponseSchema = z
+  .object({ code: z.int().nullable(), status: z.string().nullable(), message: z.string().nullable() })
+  .meta({ id: 'HookResponse' });
+
+const time = z.iso.datetime();
+
+const organizationHookSchema = z
+  .object({
+    type: z.literal('Organization'),
+    id: z.int(),
+    name: z.literal('web'),
+    active: z.boolean(),
+    events: z.array(z.string()),
+    config: configSchema,
+    updated_at: time,
+    created_at: time,
+    url: z.url(),
+    ping_url: z.url(),
+    deliveries_url: z.url(),
+    disabled_reason: z
+      .literal('oauth_app_restricted')
+      .nullable()
+      .meta({ description: 'Why deliveries are not tried although the user wants them' }),
+  })
+  .meta({ id: 'OrganizationHook' });
+
+const repositoryHookSchema = organizationHookSchema
+  .extend({ type: z.literal('Repository'), test_url: z.url(), last_response: lastResponseSchema })
+  .meta({ id: 'RepositoryHook' });
+
+export const hookSchema = (family: Family) => (family === 'repos' ? repositoryHookSchema : organizationHookSchema);
+
+/** A hook's JSON. `base` is the API's root as the request used it. */
+export function presentHook(row: HookRow, place: Place, base: string, seal: Seal): Record<string, unknown> {
+  const url = `${base}${placePath(place)}/hooks/${row.id}`;
+  return {
+    type: place.repository ? 'Repository' : 'Organization',
+    id: row.id,
+    name: 'web',
+    active: row.active && !row.restricted,
+    events: row.events,
+    config: presentConfig(row, seal),
+    updated_at: seconds(row.updated_at),
+    created_at: seconds(row.created_at),
+    url,
+    ...(place.repository ? { test_url: `${url}/test` } : {}),
+    ping_url: `${url}/pings`,
+    deliveries_url: `${url}/deliveries`,
+    ...(place.repository ? { last_response: presentLastResponse(row) } : {}),
+    disabled_reason: row.restricted ? 'oauth_app_restricted' : null,
+  };
+}
+
+export function presentConfig(row: HookRow, seal: Seal): Record<string, unknown> {
+  return {
+    url: row.url,
+    content_type: row.content_type,
+    // A string: go-github and hub4j decode nothing else (GH section A.2).
+    insecure_ssl: row.insecure_ssl ? '1' : '0',
+    ...(row.secret ? { secret: mask } : {}),
+    retry: row.retry ? 'on' : 'off',
+    ...(row.headers ? { headers: maskValues(openHeaders(row.headers, seal)) } : {}),
+  };
+}
+
+/** The path of an account or repository below the API's root. */
+export function placePath(place: Place): string {
+  return place.repository ? `/repos/${place.account.login}/${place.repository.name}` : `/orgs/${place.account.login}`;
+}
+
+function maskValues(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, mask]));
+}
+
+function presentLastResponse(row: HookRow): z.infer<typeof lastResponseSchema> {
+  if (row.last_status === null) return { code: null, status: 'unused', message: null };
+  const { last_status: message, last_status_code: code } = row;
+  if (message === deliveryStatus.ok) return { code, status: 'active', message };
+  return { code, status: message === deliveryStatus.timeout ? 'timeout' : 'misconfigured', message };
+}

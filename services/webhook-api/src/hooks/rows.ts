@@ -1,0 +1,159 @@
+/** Hooks in PostgreSQL: rows in, rows out. */
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Place } from '../access/place.ts';
+import type { Token } from '../access/token.ts';
+
+/** A connection in a transaction, or the pool. */
+export type Queryable = Pick<Pool, 'query'>;
+
+export type HookRow = {
+  id: number;
+  active: boolean;
+  events: string[];
+  url: string;
+  content_type: 'json' | 'form';
+  insecure_ssl: boolean;
+  secret: Buffer | null;
+  retry: boolean;
+  headers: Buffer | null;
+  created_by_app: string | null;
+  created_at: Date;
+  updated_at: Date;
+  /** The application that created it is restricted by the organization: no deliveries are tried. */
+  restricted: boolean;
+  /** Its newest delivery; null: none within retention, or not asked for. */
+  last_status: string | null;
+  last_status_code: number | null;
+};
+
+const columns = `
+  h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, h.headers, h.created_by_app,
+  h.created_at, h.updated_at,
+  h.created_by_app IS NOT NULL AND a.oauth_app_restrictions AND NOT EXISTS (
+    SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = h.created_by_app) AS restricted`;
+
+/**
+ * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's are seen by
+ * all its admins. Of an organization's, an OAuth app sees its own, and users and machines those that no app made (GH section A.10).
+ * Two texts, since only conditions that are so plain use the index.
+ */
+function visibleTo(token: Token, place: Place): { kind: string; condition: string; values: unknown[] } {
+  const { account, repository } = place;
+  if (repository)
+    return {
+      kind: 'of a repository',
+      condition: 'h.account_id = $1 AND h.repository_id = $2',
+      values: [account.id, repository.id],
+    };
+  return {
+    kind: 'of an organization',
+    condition: 'h.account_id = $1 AND h.repository_id IS NULL AND h.created_by_app IS NOT DISTINCT FROM $2::text',
+    values: [account.id, token.app],
+  };
+}
+
+// Organization hooks do not show it (GH section A.2).
+const lastDelivery = `
+  LEFT JOIN LATERAL (
+    SELECT status AS last_status, status_code AS last_status_code FROM deliveries d
+     WHERE d.hook_id = h.id AND h.repository_id IS NOT NULL ORDER BY d.id DESC LIMIT 1) d ON true`;
+
+/** The hooks of a place that the caller may see, oldest first, and how many there are in all. */
+export async function listRows(
+  pool: Queryable,
+  place: Place,
+  token: Token,
+  page: { limit: number; offset: number },
+): Promise<{ rows: HookRow[]; total: number }> {
+  const { kind, condition, values } = visibleTo(token, place);
+  const { rows } = await pool.query<HookRow & { total: number }>({
+    name: `hooks ${kind}`,
+    text: `SELECT ${columns}, last_status, last_status_code, total
+             FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
+                    ORDER BY id LIMIT $3 OFFSET $4) h
+             JOIN accounts a ON a.id = h.account_id ${lastDelivery} ORDER BY h.id`,
+    values: [...values, page.limit, page.offset],
+  });
+  if (rows.length > 0 || page.offset === 0) return { rows, total: rows[0]?.total ?? 0 };
+  // A page beyond the last has no row to carry the count.
+  const { total } = await listRows(pool, place, token, { limit: 1, offset: 0 });
+  return { rows, total };
+}
+
+/** One hook of a place, if it is there and the caller may see it. */
+export async function findRow(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow | undefined> {
+  const { kind, condition, values } = visibleTo(token, place);
+  const { rows } = await db.query<HookRow>({
+    name: `hook ${kind}`,
+    text: `SELECT ${columns}, last_status, last_status_code
+             FROM hooks h JOIN accounts a ON a.id = h.account_id ${lastDelivery}
+            WHERE ${condition} AND h.id = $3`,
+    values: [...values, id],
+  });
+  return rows[0];
+}
+
+/** Whether that hook is there and may be seen. */
+export async function isThere(db: Queryable, place: Place, token: Token, id: number): Promise<boolean> {
+  const { kind, condition, values } = visibleTo(token, place);
+  const { rowCount } = await db.query({
+    name: `is hook ${kind}`,
+    text: `SELECT FROM hooks h WHERE ${condition} AND h.id = $3`,
+    values: [...values, id],
+  });
+  return rowCount === 1;
+}
+
+/** What the limit and the duplicate rule look at: every hook of the place, whoever may see it. */
+export type PlacedRow = Pick<HookRow, 'id' | 'events' | 'url' | 'content_type' | 'insecure_ssl' | 'secret'>;
+
+export async function allRows(db: Queryable, place: Place): Promise<PlacedRow[]> {
+  const { rows } = await db.query<PlacedRow>({
+    text: `SELECT id, events, url, content_type, insecure_ssl, secret FROM hooks
+            WHERE account_id = $1 AND repository_id IS NOT DISTINCT FROM $2::integer`,
+    values: [place.account.id, place.repository?.id ?? null],
+  });
+  return rows;
+}
+
+/** What is written of a hook. */
+export type HookValues = Pick<
+  HookRow,
+  'active' | 'events' | 'url' | 'content_type' | 'insecure_ssl' | 'secret' | 'retry' | 'headers'
+>;
+
+export async function insertRow(db: Queryable, place: Place, token: Token, hook: HookValues): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
+    `INSERT INTO hooks (active, events, url, content_type, insecure_ssl, secret, retry, headers,
+                        account_id, repository_id, created_by_app, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`,
+    [...written(hook), place.account.id, place.repository?.id ?? null, token.app, token.subject],
+  );
+  return rows[0]!.id;
+}
+
+export async function updateRow(db: Queryable, id: number, hook: HookValues): Promise<void> {
+  await db.query(
+    `UPDATE hooks SET active = $1, events = $2, url = $3, content_type = $4, insecure_ssl = $5, secret = $6, retry = $7,
+                      headers = $8, updated_at = now() WHERE id = $9`,
+    [...written(hook), id],
+  );
+}
+
+/** @returns whether it was there. */
+export async function deleteRow(db: Queryable, place: Place, token: Token, id: number): Promise<boolean> {
+  const { condition, values } = visibleTo(token, place);
+  const { rowCount } = await db.query(`DELETE FROM hooks h WHERE ${condition} AND h.id = $3`, [...values, id]);
+  return rowCount === 1;
+}
+
+const written = (hook: HookValues) => [
+  hook.active,
+  hook.events,
+  hook.url,
+  hook.content_type,
+  hook.insecure_ssl,
+  hook.secret,
+  hook.retry,
+  hook.headers,
+];

@@ -1,0 +1,45 @@
+/** Between a hook's row, whose secrets are sealed, and what the rules and updates work with. */
+import type { Seal } from '@gatepost/runtime/seal';
+import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import type { Config } from './config.ts';
+import type { HookRow, HookValues, PlacedRow } from './rows.ts';
+import type { Ruled } from './rules.ts';
+
+export function openConfig(row: HookRow, seal: Seal): Config {
+  return {
+    url: row.url,
+    contentType: row.content_type,
+    insecureSsl: row.insecure_ssl,
+    secret: row.secret && seal.open(row.secret, hookSecretPurpose),
+    retry: row.retry,
+    headers: openHeaders(row.headers, seal),
+  };
+}
+
+export function openHeaders(headers: Buffer | null, seal: Seal): Record<string, string> {
+  // We sealed it ourselves: the JSON of a flat object.
+  return headers === null ? {} : (JSON.parse(seal.open(headers, hookHeadersPurpose)) as Record<string, string>);
+}
+
+export function openRuled(row: PlacedRow, seal: Seal): Ruled {
+  return {
+    events: row.events,
+    url: row.url,
+    contentType: row.content_type,
+    insecureSsl: row.insecure_ssl,
+    secret: row.secret && seal.open(row.secret, hookSecretPurpose),
+  };
+}
+
+export function sealConfig(config: Config, rest: { active: boolean; events: string[] }, seal: Seal): HookValues {
+  const hasHeaders = Object.keys(config.headers).length > 0;
+  return {
+    ...rest,
+    url: config.url,
+    content_type: config.contentType,
+    insecure_ssl: config.insecureSsl,
+    secret: config.secret === null ? null : seal.seal(config.secret, hookSecretPurpose),
+    retry: config.retry,
+    headers: hasHeaders ? seal.seal(JSON.stringify(config.headers), hookHeadersPurpose) : null,
+  };
+}

@@ -1,0 +1,56 @@
+/** `POST …/hooks/{hook_id}/tests`: the repository's latest push, to this hook alone (GH section A.5). */
+import { randomUUID } from 'node:crypto';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { checkConnected, publishDelivery } from '../publish.ts';
+import { githubDocs } from './documentation.ts';
+import { hookId } from './hook-id.ts';
+import { findRow } from './rows.ts';
+
+export const testHook = placeOperation({
+  id: 'test-push-webhook',
+  summary: "Send the repository's latest push",
+  docs: githubDocs('test-the-push-repository-webhook', 'ping-an-organization-webhook'),
+  answers: { 204: { description: 'It is on its way, if the hook is active, takes pushes, and there was one' } },
+  async run({ parts, place, token, params }) {
+    const row = await findRow(parts.pool, place, token, hookId(params));
+    if (!row) throw notFound();
+    const takesPushes = row.events.includes('push') || row.events.includes('*');
+    if (!takesPushes || !row.active || row.restricted || !place.repository) return { status: 204 };
+    checkConnected(parts.publisher);
+    const push = await findLatestPush(parts.pool, place.repository.id);
+    if (!push) return { status: 204 };
+    const job = {
+      deliveryId: Number(push.delivery_id),
+      // A new guid: a receiver that knows the push already would otherwise drop the test as a repetition.
+      guid: randomUUID(),
+      hookId: row.id,
+      event: 'push',
+      action: null,
+      eventKey: push.key,
+      eventOn: push.received_on,
+      accountId: place.account.id,
+      repositoryId: place.repository.id,
+      occurredAt: push.occurred_at.toISOString(),
+      attempt: 1,
+      redelivery: false,
+      throttledAt: null,
+      retries: false,
+    };
+    await publishDelivery(parts.publisher, job, push.payload);
+    return { status: 204 };
+  },
+});
+
+type Push = { key: string; received_on: string; occurred_at: Date; payload: Buffer; delivery_id: string };
+
+async function findLatestPush(pool: Pool, repositoryId: number): Promise<Push | undefined> {
+  const { rows } = await pool.query<Push>(
+    `SELECT key, received_on::text, occurred_at, payload, nextval('delivery_ids') AS delivery_id FROM (
+       SELECT * FROM events WHERE repository_id = $1 AND type = 'push' AND payload IS NOT NULL
+        ORDER BY received_at DESC LIMIT 1) latest`,
+    [repositoryId],
+  );
+  return rows[0];
+}

@@ -1,0 +1,47 @@
+/** `PATCH …/hooks/{hook_id}` (GH section A.4): `config` replaces the whole config, what is not named stays. */
+import { z } from 'zod';
+import { placeOperation } from '../http/operation.ts';
+import { changeHook } from './change.ts';
+import { configInput, makeConfig } from './config.ts';
+import { githubDocs } from './documentation.ts';
+import { readEvents } from './events.ts';
+import { hookId } from './hook-id.ts';
+import { hookSchema, presentHook } from './present.ts';
+
+const names = z.array(z.string()).max(200);
+
+const body = z
+  .object({
+    config: configInput.optional().meta({ description: 'Replaces the whole config' }),
+    events: names.optional().meta({ description: 'Replaces the list' }),
+    add_events: names.optional(),
+    remove_events: names.optional(),
+    active: z.boolean().optional(),
+  })
+  .meta({ id: 'HookUpdate' });
+
+export const updateHook = placeOperation({
+  id: 'update-webhook',
+  summary: 'Update a webhook',
+  docs: githubDocs('update-a-repository-webhook', 'update-an-organization-webhook'),
+  body,
+  answers: { 200: { description: 'The hook', schema: hookSchema } },
+  async run({ parts, place, token, params, body, base }) {
+    const row = await changeHook(parts, place, token, hookId(params), (before) => ({
+      config: body.config ? makeConfig(body.config, before.config) : before.config,
+      events: changeEvents(before.events),
+      active: body.active ?? before.active,
+    }));
+    return { status: 200, body: presentHook(row, place, base, parts.seal) };
+
+    function changeEvents(held: string[]): string[] {
+      const wanted = [...(body.events ?? held), ...(body.add_events ?? [])];
+      const removed = new Set(body.remove_events);
+      return readEvents(
+        wanted.filter((name) => !removed.has(name)),
+        parts.catalog,
+        held,
+      );
+    }
+  },
+});

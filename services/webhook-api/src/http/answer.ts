@@ -1,0 +1,41 @@
+/** Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already (GH section A.11). */
+import { createHash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import type { Answer } from './operation.ts';
+
+/** Writes `answer`; `beforeHead` gets the status that goes out and may set headers that depend on it. */
+export function writeAnswer(
+  request: Request,
+  response: Response,
+  answer: Answer,
+  beforeHead: (status: number) => void,
+): void {
+  response.status(answer.status).set(answer.headers ?? {});
+  const json = answer.json ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body));
+  if (json === undefined) {
+    beforeHead(answer.status);
+    return void response.end();
+  }
+  if (!response.hasHeader('Content-Type')) response.set('Content-Type', 'application/json; charset=utf-8');
+  const etag = `"${createHash('sha1').update(json).digest('hex')}"`;
+  response.set('ETag', `W/${etag}`);
+  if (isKnown(request, answer.status, etag)) {
+    response.status(304);
+    response.removeHeader('Content-Type');
+    beforeHead(304);
+    return void response.end();
+  }
+  beforeHead(answer.status);
+  response.set('Content-Length', String(Buffer.byteLength(json)));
+  response.end(request.method === 'HEAD' ? undefined : json);
+}
+
+/**
+ * RFC 9110 section 13.1.2, by weak comparison. Not Express's `request.fresh`: that heeds the `Cache-Control: no-cache` which every
+ * `fetch` adds to a condition of one's own, and no client of that kind would ever see a 304.
+ */
+function isKnown(request: Request, status: number, etag: string): boolean {
+  const condition = request.headers['if-none-match'];
+  if (condition === undefined || status !== 200 || !['GET', 'HEAD'].includes(request.method)) return false;
+  return condition.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+}

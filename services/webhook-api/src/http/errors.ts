@@ -1,0 +1,50 @@
+/** Errors in GitHub's form (GH section A.9). One handler, `answer-error.ts`, writes them. */
+
+/** One item of a validation error. `value` is what was refused, where showing it helps and it is no secret. */
+export type ErrorItem = {
+  resource: string;
+  code: 'missing' | 'missing_field' | 'invalid' | 'already_exists' | 'unprocessable' | 'custom';
+  field?: string;
+  message?: string;
+  value?: string;
+};
+
+/** An answer that is the client's trouble, or a store's: never a fault of this program. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly status: number;
+  readonly errors: ErrorItem[] | undefined;
+  readonly headers: Record<string, string>;
+  /** Stands in for the operation's own documentation address. */
+  readonly documentationUrl: string | undefined;
+
+  constructor(
+    status: number,
+    message: string,
+    more: { errors?: ErrorItem[]; headers?: Record<string, string>; documentationUrl?: string; cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.status = status;
+    this.errors = more.errors;
+    this.headers = more.headers ?? {};
+    this.documentationUrl = more.documentationUrl;
+  }
+
+  body(documentationUrl: string): Record<string, unknown> {
+    return {
+      message: this.message,
+      ...(this.errors ? { errors: this.errors } : {}),
+      documentation_url: this.documentationUrl ?? documentationUrl,
+      status: String(this.status),
+    };
+  }
+}
+
+export const notFound = () => new ApiError(404, 'Not Found');
+
+/** 422 with one item a problem. */
+export const validationFailed = (...errors: ErrorItem[]) => new ApiError(422, 'Validation Failed', { errors });
+
+/** A store or the gate cannot be reached, or is too slow. */
+export const unavailable = (cause?: unknown) =>
+  new ApiError(503, 'Service Unavailable', { headers: { 'Retry-After': '1' }, cause });

@@ -1,0 +1,54 @@
+/** A body of the wrong shape, said in GitHub's words (GH section A.9, "wrong JSON type"): 422 without an `errors` array. */
+import type { z } from 'zod';
+import { ApiError } from './errors.ts';
+
+/** Parses `value` by `schema`. @throws ApiError 422 that names every wrong property. */
+export function parseShape<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const lines = new Set(result.error.issues.map((issue) => describe(issue, value)));
+  throw new ApiError(422, `Invalid request.\n\n${[...lines].slice(0, 20).join('\n')}`);
+}
+
+function describe(issue: z.core.$ZodIssue, root: unknown): string {
+  const value = valueAt(root, issue.path);
+  const last = issue.path.at(-1);
+  if (value === undefined && last !== undefined) return `"${shorten(String(last))}" wasn't supplied.`;
+  const where = issue.path.length === 0 ? '' : `For 'properties/${shorten(issue.path.map(String).join('/'))}', `;
+  return `${where}${inspect(value)} ${complaint(issue)}.`;
+}
+
+function complaint(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `is not ${articled(issue.expected)}`;
+    case 'invalid_value':
+      return `is not a member of ${JSON.stringify(issue.values)}`;
+    case 'invalid_union':
+      return 'is not of an allowed type';
+    default:
+      return issue.message;
+  }
+}
+
+function articled(type: string): string {
+  const name = type === 'record' ? 'object' : type;
+  return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
+}
+
+/** As Ruby's `inspect` would, and short. */
+function inspect(value: unknown): string {
+  if (value === null || value === undefined) return 'nil';
+  return shorten(JSON.stringify(value));
+}
+
+function shorten(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+function valueAt(root: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    root,
+  );
+}

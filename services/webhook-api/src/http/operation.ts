@@ -1,0 +1,106 @@
+/** What a route does, and what it says of itself: one object validates, answers and documents. */
+import type { z } from 'zod';
+import type { Place } from '../access/place.ts';
+import type { Token } from '../access/token.ts';
+import type { Parts } from '../parts.ts';
+import type { AnyRoute } from '../routes.ts';
+
+/** GitHub documents repository and organization routes apart; ours are one implementation with two documentations. */
+export type Family = 'repos' | 'orgs';
+
+export type Answer = {
+  status: number;
+  /** Written as JSON; nothing is written when it is undefined. */
+  body?: unknown;
+  /** JSON text that stands ready, instead of `body`. */
+  json?: string | Buffer;
+  headers?: Record<string, string>;
+};
+
+type Asked<Body, Query> = {
+  parts: Parts;
+  /** Every route, for those operations that describe the others. */
+  routes: readonly AnyRoute[];
+  /** The path's parameters, decoded. */
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  /** Absolute address of the API's root as this request used it, without a trailing slash (GH section 1). */
+  base: string;
+  /** Absolute address of this request, without its query. */
+  address: string;
+};
+
+/** A call that anyone may make. */
+export type OpenCall<Body = unknown, Query = unknown> = Asked<Body, Query>;
+/** A call with a good token. */
+export type TokenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token };
+/** A call at an account or repository that the token may enter. */
+export type PlaceCall<Body = unknown, Query = unknown> = TokenCall<Body, Query> & { place: Place };
+
+export type AnswerSchema = {
+  description: string;
+  schema?: z.ZodType | ((family: Family) => z.ZodType);
+  /** Another media type than JSON. */
+  mediaType?: string;
+};
+
+export type Operation<Call> = {
+  /** GitHub's operation id without its family: `list-webhooks`. */
+  id: (family: Family) => string;
+  summary: string;
+  /** Where GitHub, or we, describe it: the `documentation_url` of its errors. */
+  docs: (family: Family) => string;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  answers: Record<number, AnswerSchema>;
+  run(call: Call): Promise<Answer> | Answer;
+};
+
+type Definition<Call> = Omit<Operation<Call>, 'id' | 'docs' | 'query' | 'body' | 'run'> & {
+  id: string | ((family: Family) => string);
+  docs?: string | ((family: Family) => string);
+};
+
+type Shapes<B, Q> = { body?: B; query?: Q };
+type Parsed<S> = S extends z.ZodType ? z.infer<S> : undefined;
+
+const ourDocs = 'https://docs.github.com/rest';
+
+/** Declares an operation at a place; its `run` gets the body and query as its schemas give them. */
+export function placeOperation<
+  B extends z.ZodType | undefined = undefined,
+  Q extends z.ZodObject | undefined = undefined,
+>(
+  definition: Definition<PlaceCall> &
+    Shapes<B, Q> & { run(call: PlaceCall<Parsed<B>, Parsed<Q>>): Promise<Answer> | Answer },
+): Operation<PlaceCall> {
+  return complete(definition) as Operation<PlaceCall>;
+}
+
+/** Declares an operation for any good token. */
+export function tokenOperation<
+  B extends z.ZodType | undefined = undefined,
+  Q extends z.ZodObject | undefined = undefined,
+>(
+  definition: Definition<TokenCall> &
+    Shapes<B, Q> & { run(call: TokenCall<Parsed<B>, Parsed<Q>>): Promise<Answer> | Answer },
+): Operation<TokenCall> {
+  return complete(definition) as Operation<TokenCall>;
+}
+
+/** Declares an operation that needs no token. */
+export function openOperation(
+  definition: Definition<OpenCall> & { run(call: OpenCall): Promise<Answer> | Answer },
+): Operation<OpenCall> {
+  return complete(definition) as Operation<OpenCall>;
+}
+
+function complete(definition: { id: Definition<never>['id']; docs?: Definition<never>['docs'] }): unknown {
+  const { id, docs = ourDocs } = definition;
+  return {
+    ...definition,
+    id: typeof id === 'string' ? () => id : id,
+    docs: typeof docs === 'string' ? () => docs : docs,
+  };
+}

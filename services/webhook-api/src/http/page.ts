@@ -1,0 +1,48 @@
+/** Paging by number and its `Link` header (GH section A.7). */
+import { z } from 'zod';
+
+export const perPageDefault = 30;
+export const perPageMax = 100;
+const pageMax = 1_000_000;
+
+/** Numbers out of range are brought into it, and what is no number is as if it were not there, as GitHub does. */
+const clamped = (fallback: number, max: number) =>
+  z
+    .string()
+    .optional()
+    .transform((text) =>
+      text !== undefined && /^-?\d{1,9}$/.test(text) ? Math.min(Math.max(Number(text), 1), max) : fallback,
+    );
+
+export const perPage = clamped(perPageDefault, perPageMax).meta({
+  type: 'integer',
+  minimum: 1,
+  maximum: perPageMax,
+  default: perPageDefault,
+  description: 'Results per page',
+});
+
+export const pageQuery = z.object({
+  per_page: perPage,
+  page: clamped(1, pageMax).meta({ type: 'integer', minimum: 1, default: 1, description: 'Page number' }),
+});
+
+export type PageQuery = z.infer<typeof pageQuery>;
+
+export const offsetOf = ({ page, per_page }: PageQuery): number => (page - 1) * per_page;
+
+/** The `Link` header of one page of `total` items; nothing when one page holds them all. */
+export function pageLinks(address: string, query: PageQuery, total: number): Record<string, string> {
+  const last = Math.max(Math.ceil(total / query.per_page), 1);
+  const links: [rel: string, page: number][] = [];
+  if (query.page > 1) links.push(['prev', Math.min(query.page - 1, last)]);
+  if (query.page < last) links.push(['next', query.page + 1], ['last', last]);
+  if (query.page > 1) links.push(['first', 1]);
+  return linkHeader(links.map(([rel, page]) => [rel, `${address}?per_page=${query.per_page}&page=${page}`]));
+}
+
+/** PyGithub splits on exactly `, ` and `; `. */
+export function linkHeader(links: [rel: string, url: string][]): Record<string, string> {
+  if (links.length === 0) return {};
+  return { Link: links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ') };
+}

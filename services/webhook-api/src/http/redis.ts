@@ -1,0 +1,24 @@
+/** Redis, for counting only: a command that cannot be run at once fails at once, and each process counts by itself meanwhile. */
+import type { Log } from '@gatepost/runtime/log';
+import { Redis } from 'ioredis';
+
+export function openRedis(options: { url: string; name: string; log: Log }): Disposable & { client: Redis } {
+  const client = new Redis(options.url, {
+    connectionName: options.name,
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 300,
+    connectTimeout: 2_000,
+    retryStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000),
+  });
+  let wasAway = false;
+  client.on('error', (error) => {
+    if (!wasAway) options.log.warn({ error }, 'Redis is away, each process counts requests by itself');
+    wasAway = true;
+  });
+  client.on('ready', () => {
+    wasAway = false;
+  });
+  return { client, [Symbol.dispose]: () => client.disconnect() };
+}

@@ -1,0 +1,39 @@
+/** The start and the end of each request: its id, the headers that every answer has, its log line and its duration. */
+import { randomBytes } from 'node:crypto';
+import type { Log } from '@gatepost/runtime/log';
+import { httpDuration, type Registry } from '@gatepost/runtime/metrics';
+import type { RequestHandler } from 'express';
+import type { Token } from '../access/token.ts';
+import type { AnyRoute } from '../routes.ts';
+
+export function requestLog(log: Log, registry: Registry): RequestHandler {
+  const duration = httpDuration(registry);
+  return (request, response, next) => {
+    const startedAt = performance.now();
+    const id = randomBytes(16).toString('hex').toUpperCase();
+    response.locals.id = id;
+    response.set('X-GitHub-Request-Id', id);
+    response.once('close', () => {
+      const route = response.locals.route as AnyRoute | undefined;
+      const token = response.locals.token as Token | undefined;
+      const milliseconds = performance.now() - startedAt;
+      const labels = { method: request.method, route: route?.path ?? 'none', status: response.statusCode };
+      duration.observe(knownMethods.has(request.method) ? labels : { ...labels, method: 'other' }, milliseconds / 1000);
+      log.info(
+        {
+          'request.id': id,
+          'http.method': request.method,
+          'http.route': route?.path,
+          'http.status': response.statusCode,
+          'client.id': token?.clientId,
+          duration_ms: Math.round(milliseconds * 10) / 10,
+          ...(response.writableFinished ? {} : { aborted: true }),
+        },
+        'request',
+      );
+    });
+    next();
+  };
+}
+
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,0 +1,70 @@
+/** One request to one route, from its token to its answer: the spine of this service. */
+import type { Request, RequestHandler, Response } from 'express';
+import { requiresAuthentication } from '../access/authenticate.ts';
+import { loadPlace, type Place } from '../access/place.ts';
+import { sufficient } from '../access/scopes.ts';
+import type { Token } from '../access/token.ts';
+import type { Parts } from '../parts.ts';
+import type { AnyRoute } from '../routes.ts';
+import { writeAnswer } from './answer.ts';
+import { baseOf } from './base.ts';
+import { readBody } from './body.ts';
+import { withDeadline } from './deadline.ts';
+import { notFound } from './errors.ts';
+import { parseShape } from './invalid.ts';
+import type { Limits } from './limits.ts';
+import type { Answer } from './operation.ts';
+
+export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts, limits: Limits): RequestHandler {
+  const { access, operation } = route;
+  return async (request, response) => {
+    // `authenticate` put it there.
+    const token = response.locals.token as Token | undefined;
+    response.locals.route = route;
+    if (access.kind !== 'open') response.set('X-Accepted-OAuth-Scopes', [...access.scopes].sort().join(', '));
+    if (access.kind !== 'open' && !token) throw requiresAuthentication();
+
+    const admitted = await limits.admit(token, response);
+    try {
+      const answer = await withDeadline(async (): Promise<Answer> => {
+        const place = await enter(request, token);
+        const call = {
+          parts,
+          routes,
+          token,
+          place,
+          params: request.params as Record<string, string>, // no route has a wildcard
+          query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
+          body: await bodyOf(request, response),
+          base: baseOf(request),
+          address: baseOf(request) + request.path,
+        };
+        return operation.run(call);
+      });
+      writeAnswer(request, response, answer, (status) => admitted.settle(status, response));
+    } finally {
+      admitted.leave();
+    }
+  };
+
+  async function enter(request: Request, token: Token | undefined): Promise<Place | undefined> {
+    if (access.kind === 'open' || !token) return undefined;
+    // Whoever lacks the scope does not hear whether the thing is there (GH section A.10).
+    if (!sufficient(token.scopes, access.scopes)) throw notFound();
+    if (access.kind === 'token') return undefined;
+    const { owner, org, repo } = request.params as Record<string, string>;
+    return loadPlace(parts.pool, token, access.role, owner ?? org ?? '', repo);
+  }
+
+  async function bodyOf(request: Request, response: Response): Promise<unknown> {
+    if (!operation.body) return undefined;
+    return parseShape(operation.body, await readBody(request, response));
+  }
+}
+
+/** Of a parameter given twice the last one counts. */
+function singleValues(query: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? value.at(-1) : value]),
+  );
+}

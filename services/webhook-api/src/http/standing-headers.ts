@@ -1,0 +1,58 @@
+/** The headers that stand on every answer, and browsers' preflight questions (GH sections 1 and A.11). */
+import type { RequestHandler } from 'express';
+import { ApiError } from './errors.ts';
+
+export const apiVersions = ['2026-03-10', '2022-11-28'];
+const defaultVersion = '2022-11-28';
+
+const exposed = [
+  'ETag',
+  'Link',
+  'Location',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Used',
+  'X-RateLimit-Resource',
+  'X-RateLimit-Reset',
+  'X-OAuth-Scopes',
+  'X-Accepted-OAuth-Scopes',
+  'X-Poll-Interval',
+  'X-GitHub-Media-Type',
+  'X-GitHub-Api-Version-Selected',
+  'X-GitHub-Request-Id',
+  'Deprecation',
+  'Sunset',
+].join(', ');
+
+const always = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': exposed,
+  'Cache-Control': 'private, max-age=0, must-revalidate',
+  'Content-Security-Policy': "default-src 'none'",
+  'Referrer-Policy': 'no-referrer',
+  Vary: 'Accept, Authorization',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'deny',
+  'X-GitHub-Media-Type': 'github.v3; format=json',
+  'X-XSS-Protection': '0',
+};
+
+const preflight = {
+  'Access-Control-Allow-Headers':
+    'Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Unmodified-Since, Accept, Accept-Encoding, X-GitHub-Api-Version, X-GitHub-OTP, X-Requested-With, User-Agent',
+  'Access-Control-Allow-Methods': 'GET, POST, PATCH, PUT, DELETE',
+  'Access-Control-Max-Age': '86400',
+};
+
+/** Sets them, answers `OPTIONS`, and refuses an API version that there is none of. */
+export const standingHeaders: RequestHandler = (request, response, next) => {
+  response.set(always);
+  if (request.secure) response.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
+  if (request.method === 'OPTIONS') return void response.set(preflight).status(204).end();
+  const version = request.get('x-github-api-version') ?? defaultVersion;
+  if (!apiVersions.includes(version))
+    throw new ApiError(400, `"${version.slice(0, 40)}" is not a supported API version.`);
+  response.set('X-GitHub-Api-Version-Selected', version);
+  next();
+};

@@ -1,0 +1,198 @@
+/** The API in OpenAPI 3.1. */
+import { z } from 'zod';
+import type { AnswerSchema } from '../http/operation.ts';
+import type { AnyRoute } from '../routes.ts';
+
+export type JsonSchema = { [key: string]: unknown; $ref?: string; $defs?: Record<string, JsonSchema> };
+export type Parameter = {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  description?: string;
+  schema: JsonSchema;
+};
+export type Response = { $ref?: string; description?: string; content?: Record<string, { schema: JsonSchema }> };
+export type Described = {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  externalDocs: { url: string };
+  security: Record<string, string[]>[];
+  parameters: Parameter[];
+  requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, Response>;
+};
+export type OpenApi = {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  paths: Record<string, Record<string, Described>>;
+  components: Record<string, Record<string, unknown>> & { schemas: Record<string, JsonSchema> };
+};
+
+const described = new WeakMap<readonly AnyRoute[], OpenApi>();
+
+/** Describes the routes, without `servers`; the same object for the same routes. */
+export function describeApi(routes: readonly AnyRoute[]): OpenApi {
+  const known = described.get(routes);
+  if (known) return known;
+  const schemas: Record<string, JsonSchema> = {};
+  const paths: OpenApi['paths'] = {};
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    paths[route.path]![route.method] = describeRoute(route, schemas);
+  }
+  const api: OpenApi = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gatepost webhook API',
+      version: '2026-03-10',
+      description:
+        "GitHub's webhook routes, and the accounts they belong to. Every route is also served below `/api/v3`.",
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token of the gate' },
+      },
+      responses: Object.fromEntries(
+        Object.entries(errors).map(([name, description]) => [
+          name,
+          { description, content: { 'application/json': { schema: refTo('Error') } } },
+        ]),
+      ),
+      schemas: { Error: toJsonSchema(errorSchema, 'output', schemas), ...schemas },
+    },
+  };
+  described.set(routes, api);
+  return api;
+}
+
+const errors = {
+  BadRequest: 'The request cannot be read',
+  Unauthorized: 'No token, or not a good one',
+  Forbidden: 'The organization restricts this OAuth application',
+  NotFound: 'There is no such thing, or the token may not know of it',
+  TooLarge: 'The body is over 1 MB',
+  Invalid: 'The request is well formed but cannot be done',
+  TooMany: 'A rate limit is used up',
+  Unavailable: 'A store or the gate is away; try again',
+  Error: 'Any other error',
+};
+
+const errorSchema = z.object({
+  message: z.string(),
+  documentation_url: z.string(),
+  status: z.string(),
+  errors: z
+    .array(
+      z.object({
+        resource: z.string(),
+        code: z.enum(['missing', 'missing_field', 'invalid', 'already_exists', 'unprocessable', 'custom']),
+        field: z.string().optional(),
+        message: z.string().optional(),
+        value: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+
+function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): Described {
+  const { operation, family, access } = route;
+  const tag = tagOf(route.path);
+  const closed = access.kind !== 'open';
+  return {
+    operationId: `${tag}/${operation.id(family)}${route.path.endsWith('/test') ? '-by-test-url' : ''}`,
+    summary: operation.summary,
+    tags: [tag],
+    externalDocs: { url: operation.docs(family) },
+    security: closed ? securityOf(access.scopes) : [],
+    parameters: [...pathParameters(route.path), ...queryParameters(operation.query, schemas)],
+    ...(operation.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: toJsonSchema(operation.body, 'input', schemas) } },
+          },
+        }
+      : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(operation.answers).map(([status, answer]) => [status, describeAnswer(answer, route, schemas)]),
+      ),
+      ...(route.method === 'get' ? { 304: { description: 'Not modified' } } : {}),
+      400: response('BadRequest'),
+      ...(closed ? { 401: response('Unauthorized'), 404: response('NotFound'), 429: response('TooMany') } : {}),
+      ...(access.kind === 'place' ? { 403: response('Forbidden') } : {}),
+      ...(operation.body ? { 413: response('TooLarge') } : {}),
+      ...(closed ? { 422: response('Invalid'), 503: response('Unavailable') } : {}),
+      default: response('Error'),
+    },
+  };
+}
+
+const response = (name: keyof typeof errors): Response => ({ $ref: `#/components/responses/${name}` });
+const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+const tagOf = (path: string): string => {
+  const first = path.split('/')[1] ?? '';
+  return ['repos', 'orgs', 'admin', 'accounts'].includes(first) ? first : 'meta';
+};
+
+/** One of the scopes is enough. */
+const securityOf = (scopes: readonly string[]) =>
+  scopes.length === 0 ? [{ token: [] }] : scopes.map((scope) => ({ token: [scope] }));
+
+function describeAnswer(answer: AnswerSchema, route: AnyRoute, schemas: Record<string, JsonSchema>): Response {
+  const schema = typeof answer.schema === 'function' ? answer.schema(route.family) : answer.schema;
+  if (!schema) return { description: answer.description };
+  const mediaType = answer.mediaType ?? 'application/json';
+  return {
+    description: answer.description,
+    content: { [mediaType]: { schema: toJsonSchema(schema, 'output', schemas) } },
+  };
+}
+
+function pathParameters(path: string): Parameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name: name!,
+    in: 'path',
+    required: true,
+    schema: { type: name!.endsWith('_id') && name !== 'client_id' ? 'integer' : 'string' },
+  }));
+}
+
+function queryParameters(query: z.ZodObject | undefined, schemas: Record<string, JsonSchema>): Parameter[] {
+  if (!query) return [];
+  const { properties = {} } = toJsonSchema(query, 'input', schemas) as { properties?: Record<string, JsonSchema> };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: false,
+    ...(typeof description === 'string' ? { description } : {}),
+    schema,
+  }));
+}
+
+/** A schema in JSON Schema; what has an `id` goes into `schemas`, and a reference stands in its place. */
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
+  const made = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    override: ({ jsonSchema }) => shorten(jsonSchema),
+  });
+  const { $schema, $defs = {}, ...root } = made as JsonSchema;
+  for (const [name, definition] of Object.entries($defs)) schemas[name] = withReferences(definition);
+  return withReferences(root);
+}
+
+/** Takes out what the format or type says already, for readers' sake. */
+function shorten(schema: Record<string, unknown>): void {
+  if (schema.format !== undefined) delete schema.pattern;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+}
+
+function withReferences(schema: JsonSchema): JsonSchema {
+  const text = JSON.stringify(schema, (key, value) => (key === 'id' && typeof value === 'string' ? undefined : value));
+  return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema; // it came from JSON
+}

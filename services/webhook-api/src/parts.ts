@@ -1,0 +1,25 @@
+/** What operations work with: opened by `main.ts`, passed down, never global. */
+import type { Publisher } from '@gatepost/amqp/publisher';
+import type { Log } from '@gatepost/runtime/log';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Database } from '@gatepost/webhook-db/client';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { EventCatalog } from './hooks/catalog.ts';
+
+export type Parts = {
+  log: Log;
+  /** Plain SQL: what is asked often, and what takes locks. */
+  pool: Pool;
+  /** Prisma: accounts and what belongs to them. */
+  database: Database;
+  publisher: Publisher;
+  /** Seals what hooks keep secret. */
+  seal: Seal;
+  catalog: EventCatalog;
+  /** CIDRs that hooks may name though they are loopback. */
+  allowedNetworks: string[];
+  /** CIDRs that deliveries come from. */
+  egressCidrs: string[];
+  /** Deliveries per second, and burst, of an account without its own. */
+  throttleDefaults: { rate: number; burst: number };
+};

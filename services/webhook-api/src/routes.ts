@@ -1,0 +1,121 @@
+/** Every route: method, path, who may, what it does. */
+import type { Role } from './access/place.ts';
+import * as scopes from './access/scopes.ts';
+import { createOrganization } from './accounts/create-organization.ts';
+import { getOrganization } from './accounts/get-organization.ts';
+import { getRepository } from './accounts/get-repository.ts';
+import { getMembership, removeMembership, setMembership } from './accounts/memberships.ts';
+import { approve, listApprovals, revokeApproval } from './accounts/oauth-app-approvals.ts';
+import { getPolicy, setPolicy } from './accounts/oauth-app-policy.ts';
+import { createRepository, listRepositories } from './accounts/repositories.ts';
+import { getThrottle, removeThrottle, setThrottle } from './accounts/throttle.ts';
+import { getDelivery } from './deliveries/get.ts';
+import { listDeliveries } from './deliveries/list.ts';
+import { redeliver } from './deliveries/redeliver.ts';
+import { createHook } from './hooks/create.ts';
+import { deleteHook } from './hooks/delete.ts';
+import { getHook } from './hooks/get.ts';
+import { getHookConfig } from './hooks/get-config.ts';
+import { listHooks } from './hooks/list.ts';
+import { pingHook } from './hooks/ping.ts';
+import { testHook } from './hooks/test.ts';
+import { updateHook } from './hooks/update.ts';
+import { updateHookConfig } from './hooks/update-config.ts';
+import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
+import { getDocs } from './meta/docs.ts';
+import { getMeta } from './meta/meta.ts';
+import { getOpenApi } from './meta/openapi.ts';
+import { getVersions } from './meta/versions.ts';
+
+/** `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role. */
+export type Access =
+  | { kind: 'open' }
+  | { kind: 'token'; scopes: readonly string[] }
+  | { kind: 'place'; scopes: readonly string[]; role: Role };
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type CallAt<A extends Access> = A extends { kind: 'open' }
+  ? OpenCall
+  : A extends { kind: 'token' }
+    ? TokenCall
+    : PlaceCall;
+
+export type AnyRoute = {
+  method: Method;
+  /** Below the API's root, as OpenAPI writes it. */
+  path: string;
+  family: Family;
+  access: Access;
+  // The table below has checked that each operation gets what it asks for.
+  operation: Operation<never> & { run(call: unknown): ReturnType<Operation<never>['run']> };
+};
+
+function at<A extends Access>(method: Method, path: string, access: A, operation: Operation<CallAt<A>>): AnyRoute {
+  const family = path.startsWith('/orgs/') ? 'orgs' : 'repos';
+  return { method, path, family, access, operation: operation as unknown as AnyRoute['operation'] };
+}
+
+const open = { kind: 'open' } as const;
+const site = { kind: 'token', scopes: scopes.site } as const;
+const member = { kind: 'place', scopes: scopes.any, role: 'member' } as const;
+const admin = (accepted: readonly string[]) => ({ kind: 'place', scopes: accepted, role: 'admin' }) as const;
+const { read, write, manage } = scopes.repositoryHooks;
+const { organization, organizationHooks, organizationRepositories } = scopes;
+
+const repo = '/repos/{owner}/{repo}';
+const org = '/orgs/{org}';
+const hook = '/hooks/{hook_id}';
+const delivery = `${hook}/deliveries/{delivery_id}`;
+const approvals = `${org}/oauth-app-approvals`;
+
+// biome-ignore format: a table
+export const routes: AnyRoute[] = [
+  at('get',    repo,                                  member,                          getRepository),
+  at('get',    `${repo}/hooks`,                       admin(read),                     listHooks),
+  at('post',   `${repo}/hooks`,                       admin(write),                    createHook),
+  at('get',    `${repo}${hook}`,                      admin(read),                     getHook),
+  at('patch',  `${repo}${hook}`,                      admin(write),                    updateHook),
+  at('delete', `${repo}${hook}`,                      admin(manage),                   deleteHook),
+  at('get',    `${repo}${hook}/config`,               admin(read),                     getHookConfig),
+  at('patch',  `${repo}${hook}/config`,               admin(write),                    updateHookConfig),
+  at('get',    `${repo}${hook}/deliveries`,           admin(read),                     listDeliveries),
+  at('get',    `${repo}${delivery}`,                  admin(read),                     getDelivery),
+  at('post',   `${repo}${delivery}/attempts`,         admin(write),                    redeliver),
+  at('post',   `${repo}${hook}/pings`,                admin(read),                     pingHook),
+  at('post',   `${repo}${hook}/tests`,                admin(read),                     testHook),
+  at('post',   `${repo}${hook}/test`,                 admin(read),                     testHook), // where `test_url` leads
+
+  at('get',    org,                                   member,                          getOrganization),
+  at('get',    `${org}/hooks`,                        admin(organizationHooks),        listHooks),
+  at('post',   `${org}/hooks`,                        admin(organizationHooks),        createHook),
+  at('get',    `${org}${hook}`,                       admin(organizationHooks),        getHook),
+  at('patch',  `${org}${hook}`,                       admin(organizationHooks),        updateHook),
+  at('delete', `${org}${hook}`,                       admin(organizationHooks),        deleteHook),
+  at('get',    `${org}${hook}/config`,                admin(organizationHooks),        getHookConfig),
+  at('patch',  `${org}${hook}/config`,                admin(organizationHooks),        updateHookConfig),
+  at('get',    `${org}${hook}/deliveries`,            admin(organizationHooks),        listDeliveries),
+  at('get',    `${org}${delivery}`,                   admin(organizationHooks),        getDelivery),
+  at('post',   `${org}${delivery}/attempts`,          admin(organizationHooks),        redeliver),
+  at('post',   `${org}${hook}/pings`,                 admin(organizationHooks),        pingHook),
+
+  at('get',    `${org}/repos`,                        admin(organizationRepositories), listRepositories),
+  at('post',   `${org}/repos`,                        admin(organizationRepositories), createRepository),
+  at('get',    `${org}/memberships/{subject}`,        admin(organization),             getMembership),
+  at('put',    `${org}/memberships/{subject}`,        admin(organization),             setMembership),
+  at('delete', `${org}/memberships/{subject}`,        admin(organization),             removeMembership),
+  at('get',    `${org}/oauth-app-policy`,             admin(organization),             getPolicy),
+  at('put',    `${org}/oauth-app-policy`,             admin(organization),             setPolicy),
+  at('get',    approvals,                             admin(organization),             listApprovals),
+  at('put',    `${approvals}/{client_id}`,            admin(organization),             approve),
+  at('delete', `${approvals}/{client_id}`,            admin(organization),             revokeApproval),
+
+  at('post',   '/admin/organizations',                site,                            createOrganization),
+  at('get',    '/accounts/{login}/throttle',          site,                            getThrottle),
+  at('put',    '/accounts/{login}/throttle',          site,                            setThrottle),
+  at('delete', '/accounts/{login}/throttle',          site,                            removeThrottle),
+
+  at('get',    '/meta',                               open,                            getMeta),
+  at('get',    '/versions',                           open,                            getVersions),
+  at('get',    '/openapi.json',                       open,                            getOpenApi),
+  at('get',    '/docs',                               open,                            getDocs),
+];

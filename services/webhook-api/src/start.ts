@@ -1,0 +1,97 @@
+/** The webhook API's parts, in the order they are opened; the stack closes them in the other. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { openPublisher } from '@gatepost/amqp/publisher';
+import { parseSeed } from '@gatepost/contracts/seed';
+import { topology } from '@gatepost/contracts/topology';
+import { openMetrics } from '@gatepost/runtime/metrics';
+import { openOps } from '@gatepost/runtime/ops';
+import type { Start } from '@gatepost/runtime/run';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { openDatabase } from '@gatepost/webhook-db/client';
+import { openPool } from '@gatepost/webhook-db/pool';
+import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
+import { openKeys } from './access/keys.ts';
+import { makeTokenCheck } from './access/token.ts';
+import { applySeed } from './accounts/seed.ts';
+import { makeApp } from './app.ts';
+import { databaseUrlOf, type Env } from './config.ts';
+import { readCatalog } from './hooks/catalog.ts';
+import { makeLimits } from './http/limits.ts';
+import { openRedis } from './http/redis.ts';
+import { openServer } from './http/server.ts';
+import type { Parts } from './parts.ts';
+
+export const name = 'webhook-api';
+
+/** @returns the ports it listens on. */
+export async function start({ env, log, stack }: Start<Env>): Promise<{ port: number; opsPort: number }> {
+  const databaseUrl = databaseUrlOf(env);
+  const seed = env.SEED_FILE && parseSeed(readFileSync(env.SEED_FILE, 'utf8'));
+  const catalog = readCatalog(env.EVENT_CATALOG_FILE);
+  const registry = openMetrics();
+
+  const pool = stack.adopt(
+    openPool({
+      databaseUrl,
+      name,
+      max: 16,
+      connectTimeoutMs: 2_000,
+      statementTimeoutMs: 4_000,
+      planOnce: true,
+      onError: (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'),
+    }),
+    (opened) => opened.end(),
+  );
+  const seal = makeSeal(env.SECRETS_KEY);
+  await checkSecretsKey(pool, seal);
+  const database = stack.adopt(openDatabase({ databaseUrl, name, max: 4 }), (opened) => opened.$disconnect());
+  if (seed) await applySeed(database, seed.organizations);
+  const publisher = stack.use(
+    await openPublisher({ url: env.AMQP_URL, name, log, registry, topology, confirmTimeoutMs: 3_000 }),
+  );
+  const keys = stack.use(openKeys({ url: new URL(env.JWKS_URL ?? `${env.ISSUER}.well-known/jwks.json`), log }));
+  const redis = env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(openRedis({ url: env.REDIS_URL, name, log })) : undefined;
+
+  const parts: Parts = {
+    log,
+    pool,
+    database,
+    publisher,
+    seal,
+    catalog,
+    allowedNetworks: env.DELIVERY_ALLOWED_NETWORKS,
+    egressCidrs: env.DELIVERY_EGRESS_CIDRS,
+    throttleDefaults: { rate: env.THROTTLE_RATE, burst: env.THROTTLE_BURST },
+  };
+  const app = makeApp({
+    log,
+    registry,
+    checkToken: makeTokenCheck({ keys: keys.get, issuer: env.ISSUER, audience: env.WEBHOOK_API_AUDIENCE }),
+    limits: makeLimits({
+      redis: redis?.client,
+      prefix: env.REDIS_KEY_PREFIX,
+      perHour: env.RATE_LIMIT_PER_HOUR,
+      concurrent: env.RATE_LIMIT_CONCURRENT,
+    }),
+    parts,
+    trustProxy: env.TRUST_PROXY,
+  });
+  const server = stack.use(await openServer(createServer(app), { host: env.HOST, port: env.WEBHOOK_API_PORT }));
+  const ops = stack.use(
+    await openOps({
+      host: env.HOST,
+      port: env.WEBHOOK_API_OPS_PORT,
+      registry,
+      ready: {
+        postgresql: () => pool.query('SELECT'),
+        rabbitmq() {
+          if (!publisher.isConnected()) throw new Error('not connected');
+        },
+        keys: () => keys.ready(),
+      },
+    }),
+  );
+  log.info({ url: `http://${env.HOST}:${server.port}` }, 'listening');
+  return { port: server.port, opsPort: ops.port };
+}

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, call, openApi } from './support/api.ts';
+
+let api: Api;
+let root: string;
+let alice: string;
+let bob: string;
+
+beforeAll(async () => {
+  api = await openApi({ THROTTLE_RATE: '7', THROTTLE_BURST: '70' });
+  root = await api.tokens.machine('root', 'site_admin');
+  alice = await api.tokens.user('auth0|alice', 'admin:org repo');
+  bob = await api.tokens.user('auth0|bob', 'admin:org repo');
+});
+afterAll(async () => await api?.[Symbol.asyncDispose]());
+
+describe('an organization', () => {
+  test('is created by the site’s admin, once, with an admin of its own', async () => {
+    const created = await call(api, root, 'POST', '/admin/organizations', { login: 'Initech', admin: 'auth0|peter' });
+    expect(created).toMatchObject({ status: 201, body: { login: 'Initech', type: 'Organization' } });
+    expect(created.headers.get('location')).toBe(`${api.base}/orgs/Initech`);
+    expect(await call(api, root, 'POST', '/admin/organizations', { login: 'INITECH', admin: 'x' })).toMatchObject({
+      status: 422,
+      body: { errors: [{ resource: 'Organization', code: 'already_exists', field: 'login' }] },
+    });
+    const peter = await api.tokens.user('auth0|peter', 'admin:org');
+    expect(await call(api, peter, 'GET', '/orgs/initech')).toMatchObject({
+      status: 200,
+      body: { login: 'Initech', permissions: { admin: true } },
+    });
+    expect(await call(api, alice, 'GET', '/orgs/initech')).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'POST', '/admin/organizations', { login: 'x', admin: 'y' })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  // The gate grants people any scope of an API that they ask for and consent to; signing up must not make an administrator.
+  test('is not created by a person, whatever scopes the token has', async () => {
+    const person = await api.tokens.user('auth0|mallory', 'site_admin admin:org');
+    const body = { login: 'evil', admin: 'auth0|mallory' };
+    expect(await call(api, person, 'POST', '/admin/organizations', body)).toMatchObject({ status: 404 });
+    expect(await call(api, person, 'GET', '/accounts/acme/throttle')).toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    [{ login: 'a/b', admin: 'x' }],
+    [{ login: '', admin: 'x' }],
+    [{ login: '-x', admin: 'x' }],
+    [{ login: 'ok' }],
+    [{ login: 'ok', admin: 'a\u0000b' }],
+    [{ login: 5, admin: 'x' }],
+  ])('is not created from %j', async (body) => {
+    expect(await call(api, root, 'POST', '/admin/organizations', body)).toMatchObject({ status: 422 });
+  });
+
+  test('and its repositories are seen by members, with what they may do', async () => {
+    expect(await call(api, bob, 'GET', '/orgs/ACME')).toMatchObject({
+      status: 200,
+      body: { login: 'acme', permissions: { admin: false, pull: true } },
+    });
+    expect(await call(api, bob, 'GET', '/repos/Acme/WIDGETS')).toMatchObject({
+      status: 200,
+      body: { full_name: 'acme/widgets', permissions: { admin: false }, url: `${api.base}/repos/acme/widgets` },
+    });
+    expect(await call(api, await api.tokens.user('auth0|alice', ''), 'GET', '/repos/acme/widgets')).toMatchObject({
+      body: { permissions: { admin: true } },
+    });
+  });
+});
+
+describe('repositories', () => {
+  test('are created and listed by admins', async () => {
+    const created = await call(api, alice, 'POST', '/orgs/acme/repos', { name: 'Gizmos' });
+    expect(created).toMatchObject({ status: 201, body: { full_name: 'acme/Gizmos', permissions: { admin: true } } });
+    expect(await call(api, alice, 'POST', '/orgs/acme/repos', { name: 'gizmos' })).toMatchObject({
+      status: 422,
+      body: { errors: [{ resource: 'Repository', field: 'name', message: 'name already exists on this account' }] },
+    });
+    for (const name of ['..', 'a b', 'ä', '', 'x'.repeat(101)])
+      expect(await call(api, alice, 'POST', '/orgs/acme/repos', { name })).toMatchObject({ status: 422 });
+    const page = await call(api, alice, 'GET', '/orgs/acme/repos?per_page=2');
+    expect(page.body.map(({ name }: { name: string }) => name)).toEqual(['widgets', 'gadgets']);
+    expect(page.headers.get('link')).toContain('rel="last"');
+    expect(await call(api, bob, 'GET', '/orgs/acme/repos')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('memberships', () => {
+  const path = (subject: string) => `/orgs/acme/memberships/${encodeURIComponent(subject)}`;
+
+  test('are set, read and ended by admins', async () => {
+    expect(await call(api, alice, 'PUT', path('auth0|carol'), { role: 'admin' })).toMatchObject({
+      status: 200,
+      body: { state: 'active', role: 'admin', user: { login: 'auth0|carol' }, organization: { login: 'acme' } },
+    });
+    const carol = await api.tokens.user('auth0|carol', 'admin:repo_hook');
+    expect(await call(api, carol, 'GET', '/repos/acme/widgets/hooks')).toMatchObject({ status: 200 });
+    expect(await call(api, alice, 'PUT', path('auth0|carol'), {})).toMatchObject({ body: { role: 'member' } });
+    expect(await call(api, alice, 'GET', path('auth0|carol'))).toMatchObject({ status: 200, body: { role: 'member' } });
+    expect(await call(api, carol, 'GET', '/repos/acme/widgets/hooks')).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'DELETE', path('auth0|carol'))).toMatchObject({ status: 204 });
+    expect(await call(api, alice, 'GET', path('auth0|carol'))).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'DELETE', path('auth0|carol'))).toMatchObject({ status: 404 });
+    expect(await call(api, bob, 'PUT', path('auth0|bob'), { role: 'admin' })).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'PUT', path('x'), { role: 'owner' })).toMatchObject({ status: 422 });
+    expect(await call(api, alice, 'PUT', path('a\u0000b'), {})).toMatchObject({ status: 404 });
+  });
+
+  test('never leave an organization without an admin, also when two leave at once', async () => {
+    const leave = () =>
+      Promise.all([call(api, alice, 'DELETE', path('auth0|alice')), call(api, alice, 'DELETE', path('m2m'))]);
+    const statuses = (await leave()).map(({ status }) => status).sort();
+    // Whoever comes second is no admin any more, or the last one.
+    expect(statuses[0]).toBe(204);
+    expect([404, 422]).toContain(statuses[1]);
+    const { rows } = await api.sql.query(
+      "SELECT subject FROM memberships m JOIN accounts a ON a.id = account_id WHERE login = 'acme' AND role = 'admin'",
+    );
+    expect(rows).toHaveLength(1);
+    await api.sql.query(
+      `INSERT INTO memberships SELECT id, unnest(ARRAY['auth0|alice', 'm2m']), 'admin' FROM accounts WHERE login = 'acme' ON CONFLICT DO NOTHING`,
+    );
+  });
+});
+
+describe('the delivery limit', () => {
+  const throttle = '/accounts/acme/throttle';
+
+  test('is the default until an own one is set, and again when that is removed', async () => {
+    expect(await call(api, root, 'GET', throttle)).toMatchObject({ status: 200, body: { rate: 7, burst: 70 } });
+    expect(await call(api, root, 'PUT', throttle, { rate: 0.5, burst: 3 })).toMatchObject({
+      status: 200,
+      body: { rate: 0.5, burst: 3 },
+    });
+    expect(await call(api, root, 'GET', '/accounts/ACME/throttle')).toMatchObject({ body: { rate: 0.5, burst: 3 } });
+    expect(await call(api, root, 'DELETE', throttle)).toMatchObject({ status: 204 });
+    expect(await call(api, root, 'GET', throttle)).toMatchObject({ body: { rate: 7, burst: 70 } });
+    expect(await call(api, root, 'GET', '/accounts/nobody/throttle')).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'GET', throttle)).toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    [{ rate: 0, burst: 1 }],
+    [{ rate: 1, burst: -1 }],
+    [{ rate: '5', burst: 1 }],
+    [{ rate: 5 }],
+    ['{"rate":1e999,"burst":1}'],
+    [{ rate: null, burst: 1 }],
+  ])('is not %j', async (body) => {
+    expect(await call(api, root, 'PUT', throttle, body)).toMatchObject({ status: 422 });
+  });
+});

@@ -1,0 +1,245 @@
+import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Api, call, openApi } from './support/api.ts';
+import { type Jobs, openJobs, recordDelivery } from './support/jobs.ts';
+
+let api: Api;
+let jobs: Jobs;
+let alice: string;
+let hookId: number;
+let deliveries: string;
+const hooks = '/repos/acme/widgets/hooks';
+
+beforeAll(async () => {
+  api = await openApi();
+  jobs = await openJobs(api.amqpUrl);
+  alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
+});
+afterAll(async () => {
+  await jobs?.[Symbol.asyncDispose]();
+  await api?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await api.sql.query('DELETE FROM hooks; DELETE FROM deliveries; DELETE FROM events');
+  const { body } = await call(api, alice, 'POST', hooks, {
+    config: { url: 'https://example.com/', secret: 's' },
+    events: ['push'],
+  });
+  hookId = body.id;
+  deliveries = `${hooks}/${hookId}/deliveries`;
+  await jobs.next(({ job }) => job.hookId === hookId);
+});
+
+const next = (link: string | null, rel = 'next') => new RegExp(`<([^>]+)>; rel="${rel}"`).exec(link ?? '')?.[1];
+const follow = (url: string) => call({ base: '' }, alice, 'GET', url);
+
+describe('the delivery log', () => {
+  test('lists newest first, by cursor, unmoved by deliveries that come meanwhile', async () => {
+    const ids: number[] = [];
+    for (let index = 0; index < 5; index += 1) ids.unshift(await recordDelivery(api.sql, { hookId }));
+    const first = await call(api, alice, 'GET', `${deliveries}?per_page=2`);
+    expect(first.body.map(({ id }: { id: number }) => id)).toEqual(ids.slice(0, 2));
+    expect(first.headers.get('link')).toBe(`<${api.base}${deliveries}?per_page=2&cursor=v1_${ids[2]}>; rel="next"`);
+
+    await recordDelivery(api.sql, { hookId });
+    const second = await follow(next(first.headers.get('link'))!);
+    expect(second.body.map(({ id }: { id: number }) => id)).toEqual(ids.slice(2, 4));
+    const third = await follow(next(second.headers.get('link'))!);
+    expect(third.body.map(({ id }: { id: number }) => id)).toEqual(ids.slice(4));
+    expect(third.headers.get('link')).toMatch(/^<[^>]+>; rel="prev"$/);
+    const back = await follow(next(third.headers.get('link'), 'prev')!);
+    expect(back.body).toEqual(second.body);
+  });
+
+  test('has no Link header when one page holds all', async () => {
+    await recordDelivery(api.sql, { hookId });
+    const { headers, body } = await call(api, alice, 'GET', deliveries);
+    expect(body).toHaveLength(1);
+    expect(headers.get('link')).toBeNull();
+  });
+
+  test('filters by outcome: below 400 is success, the rest failure', async () => {
+    const ok = await recordDelivery(api.sql, { hookId });
+    const redirect = await recordDelivery(api.sql, { hookId, status: 'Invalid HTTP response', statusCode: 302 });
+    const refused = await recordDelivery(api.sql, { hookId, status: 'Failed to connect to network', statusCode: 502 });
+    const idsOf = async (status: string) =>
+      (await call(api, alice, 'GET', `${deliveries}?status=${status}`)).body.map(({ id }: { id: number }) => id);
+    expect(await idsOf('success')).toEqual([redirect, ok]);
+    expect(await idsOf('failure')).toEqual([refused]);
+    expect(await call(api, alice, 'GET', `${deliveries}?status=other`)).toMatchObject({ status: 422 });
+    expect(await call(api, alice, 'GET', `${deliveries}?cursor=nonsense`)).toMatchObject({ status: 422 });
+    expect(await call(api, alice, 'GET', `${deliveries}?redelivery=true&per_page=1000`)).toMatchObject({ status: 200 });
+  });
+
+  test('shows of a delivery what was sent and what came back', async () => {
+    const payload = '{"ref":"refs/heads/main","big":9007199254740993,"text":"ünï 🎉"}';
+    const throttledAt = new Date('2026-08-21T20:52:55.855Z');
+    const id = await recordDelivery(api.sql, {
+      hookId,
+      payload,
+      status: 'Invalid HTTP response',
+      statusCode: 500,
+      responseBody: Buffer.from('boom\u0000 ünï'),
+      error: 'HTTP 500',
+      throttledAt,
+    });
+    const { status, body } = await call(api, alice, 'GET', `${deliveries}/${id}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id,
+      redelivery: false,
+      duration: 0.031,
+      status: 'Invalid HTTP response',
+      status_code: 500,
+      event: 'push',
+      action: null,
+      installation_id: null,
+      throttled_at: '2026-08-21T20:52:55.855Z',
+      url: 'https://example.com/',
+      attempt: 1,
+      error: 'HTTP 500',
+      timings: { dns: null, connect: 1, tls: null, first_byte: 20, total: 31 },
+      request: {
+        headers: { 'X-GitHub-Event': 'push', 'X-Hub-Signature-256': 'sha256=00' },
+        payload: { text: 'ünï 🎉' },
+      },
+      response: { headers: { 'content-type': 'text/plain' }, payload: 'boom\u0000 ünï' },
+    });
+    // Numbers that JavaScript cannot hold stay what the producer wrote.
+    const raw = await fetch(`${api.base}${deliveries}/${id}`, { headers: { authorization: `token ${alice}` } });
+    expect(await raw.text()).toContain('9007199254740993');
+    expect((await call(api, alice, 'GET', `${hooks}/${hookId}`)).body.last_response).toEqual({
+      code: 500,
+      status: 'misconfigured',
+      message: 'Invalid HTTP response',
+    });
+  });
+
+  test('answers 404 for a delivery of another hook and 422 for what is no id', async () => {
+    const id = await recordDelivery(api.sql, { hookId });
+    const { body: other } = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/other' } });
+    expect(await call(api, alice, 'GET', `${hooks}/${other.id}/deliveries/${id}`)).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'GET', `${deliveries}/${id + 1000}`)).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'GET', `${deliveries}/nonsense`)).toMatchObject({ status: 422 });
+  });
+});
+
+describe('a redelivery', () => {
+  test('is a new delivery of the same event, of which no field is lost', async () => {
+    const id = await recordDelivery(api.sql, { hookId });
+    const { body: original } = await call(api, alice, 'GET', `${deliveries}/${id}`);
+    expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 202, body: {} });
+    const { job, payload } = await jobs.next(({ job }) => job.redelivery && job.hookId === hookId);
+    expect(job).toMatchObject({
+      guid: original.guid,
+      event: 'push',
+      attempt: 1,
+      redelivery: true,
+      retries: true,
+      hookId,
+    });
+    expect(job.deliveryId).toBeGreaterThan(id);
+    expect(payload).toEqual({ ref: 'refs/heads/main' });
+    const again = await recordDelivery(api.sql, { hookId, job });
+    expect((await call(api, alice, 'GET', `${deliveries}/${again}`)).body).toMatchObject({
+      guid: original.guid,
+      redelivery: true,
+      request: { payload: { ref: 'refs/heads/main' } },
+    });
+  });
+
+  test('of a large payload leaves it in its row', async () => {
+    const id = await recordDelivery(api.sql, {
+      hookId,
+      payload: JSON.stringify({ text: 'x'.repeat(jobBodyMaxBytes) }),
+    });
+    expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 202 });
+    const { payload, job } = await jobs.next(({ job }) => job.redelivery && job.hookId === hookId);
+    expect(payload).toBeUndefined();
+    expect(job.eventKey).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('needs an active hook, a delivery and its payload', async () => {
+    const id = await recordDelivery(api.sql, { hookId });
+    expect(await call(api, alice, 'POST', `${deliveries}/${id + 1000}/attempts`)).toMatchObject({ status: 404 });
+    await call(api, alice, 'PATCH', `${hooks}/${hookId}`, { active: false });
+    expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 422 });
+    await call(api, alice, 'PATCH', `${hooks}/${hookId}`, { active: true });
+    await api.sql.query('UPDATE events SET payload = null');
+    expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 422 });
+  });
+});
+
+describe('a ping', () => {
+  test('is sent on creation and on request, whatever the events, and can be delivered again', async () => {
+    await call(api, alice, 'POST', `${hooks}/${hookId}/pings`);
+    const own = () => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'ping');
+    await jobs.next(() => own().length === 2);
+    const [first, second] = own();
+    expect(first!.job.guid).not.toBe(second!.job.guid);
+    expect(second!.job).toMatchObject({ retries: false, redelivery: false, attempt: 1 });
+    const { body: hook } = await call(api, alice, 'GET', `${hooks}/${hookId}`);
+    expect(second!.payload).toMatchObject({
+      zen: expect.any(String),
+      hook_id: hookId,
+      hook,
+      repository: { full_name: 'acme/widgets' },
+      sender: { login: 'auth0|alice' },
+    });
+    expect(JSON.stringify(second!.payload)).not.toContain('"s"');
+
+    const id = await recordDelivery(api.sql, { hookId, job: second!.job });
+    expect((await call(api, alice, 'GET', `${deliveries}/${id}`)).body.request.payload).toEqual(second!.payload);
+    expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 202 });
+    await jobs.next(({ job }) => job.redelivery && job.guid === second!.job.guid);
+  });
+
+  test('of an organization hook names the organization', async () => {
+    const { body } = await call(api, alice, 'POST', '/orgs/acme/hooks', {
+      name: 'web',
+      config: { url: 'https://example.com/' },
+    });
+    const { payload, job } = await jobs.next(({ job }) => job.hookId === body.id);
+    expect(payload).toMatchObject({ organization: { login: 'acme' }, hook: { type: 'Organization' } });
+    expect(payload).not.toHaveProperty('repository');
+    expect(job.repositoryId).toBeNull();
+  });
+
+  test('is not sent to a hook that is not active', async () => {
+    const { body } = await call(api, alice, 'POST', hooks, {
+      config: { url: 'https://example.com/off' },
+      active: false,
+    });
+    expect(await call(api, alice, 'POST', `${hooks}/${body.id}/pings`)).toMatchObject({ status: 204 });
+    await call(api, alice, 'POST', `${hooks}/${hookId}/pings`);
+    await jobs.next(() => jobs.all.filter(({ job }) => job.hookId === hookId).length === 2);
+    expect(jobs.all.filter(({ job }) => job.hookId === body.id)).toEqual([]);
+  });
+});
+
+describe('a test', () => {
+  test('sends the latest push of the repository to that hook alone', async () => {
+    await recordDelivery(api.sql, { hookId, payload: '{"after":"older"}' });
+    await recordDelivery(api.sql, { hookId, payload: '{"after":"newer"}' });
+    expect(await call(api, alice, 'POST', `${hooks}/${hookId}/tests`)).toMatchObject({ status: 204 });
+    const { job, payload } = await jobs.next(({ job }) => job.hookId === hookId && job.event === 'push');
+    expect(job).toMatchObject({ retries: false, redelivery: false });
+    expect(payload).toEqual({ after: 'newer' });
+    // `test_url` leads to the old path.
+    expect(await call(api, alice, 'POST', `${hooks}/${hookId}/test`)).toMatchObject({ status: 204 });
+    await jobs.next(() => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'push').length === 2);
+  });
+
+  test('sends nothing to a hook that takes no pushes, or where there was none', async () => {
+    const { body } = await call(api, alice, 'POST', hooks, {
+      config: { url: 'https://example.com/i' },
+      events: ['issues'],
+    });
+    expect(await call(api, alice, 'POST', `${hooks}/${hookId}/tests`)).toMatchObject({ status: 204 });
+    await recordDelivery(api.sql, { hookId });
+    expect(await call(api, alice, 'POST', `${hooks}/${body.id}/tests`)).toMatchObject({ status: 204 });
+    await call(api, alice, 'POST', `${hooks}/${hookId}/pings`);
+    await jobs.next(() => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'ping').length === 2);
+    expect(jobs.all.filter(({ job }) => [hookId, body.id].includes(job.hookId) && job.event === 'push')).toEqual([]);
+  });
+});

@@ -1,0 +1,351 @@
+import { makeSeal } from '@gatepost/runtime/seal';
+import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Api, type Called, call, openApi } from './support/api.ts';
+
+let api: Api;
+let alice: string;
+const hooks = '/repos/acme/widgets/hooks';
+
+beforeAll(async () => {
+  api = await openApi({ DELIVERY_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' });
+  alice = await api.tokens.user('auth0|alice', 'admin:repo_hook');
+});
+afterAll(async () => await api?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await api.sql.query('DELETE FROM hooks');
+});
+
+const create = (body: unknown, path = hooks): Promise<Called> => call(api, alice, 'POST', path, body);
+const change = (id: number, body: unknown, config = ''): Promise<Called> =>
+  call(api, alice, 'PATCH', `${hooks}/${id}${config}`, body);
+const storedSecrets = async (id: number) => {
+  const { rows } = await api.sql.query('SELECT secret, headers FROM hooks WHERE id = $1', [id]);
+  const seal = makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
+  return {
+    secret: rows[0].secret && seal.open(rows[0].secret, hookSecretPurpose),
+    headers: rows[0].headers && JSON.parse(seal.open(rows[0].headers, hookHeadersPurpose)),
+  };
+};
+
+describe('a repository hook', () => {
+  test('is created with defaults, read, listed and deleted', async () => {
+    const created = await create({ config: { url: 'https://example.com/one', secret: 's3cret' } });
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({
+      type: 'Repository',
+      name: 'web',
+      active: true,
+      events: ['push'],
+      config: {
+        url: 'https://example.com/one',
+        content_type: 'form',
+        insecure_ssl: '0',
+        secret: '********',
+        retry: 'on',
+      },
+      last_response: { code: null, status: 'unused', message: null },
+      disabled_reason: null,
+    });
+    const { id, url } = created.body;
+    expect(url).toBe(`${api.base}${hooks}/${id}`);
+    expect(created.body).toMatchObject({
+      ping_url: `${url}/pings`,
+      test_url: `${url}/test`,
+      deliveries_url: `${url}/deliveries`,
+    });
+    expect(created.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(created.headers.get('location')).toBe(url);
+
+    const got = await call(api, alice, 'GET', `${hooks}/${id}`);
+    expect(got.body).toEqual(created.body);
+    const listed = await call(api, alice, 'GET', hooks);
+    expect(listed.body).toEqual([created.body]);
+    expect(listed.headers.get('link')).toBeNull();
+
+    expect(await call(api, alice, 'DELETE', `${hooks}/${id}`)).toMatchObject({ status: 204, body: undefined });
+    expect(await call(api, alice, 'GET', `${hooks}/${id}`)).toMatchObject({
+      status: 404,
+      body: {
+        message: 'Not Found',
+        documentation_url: 'https://docs.github.com/rest/repos/webhooks#get-a-repository-webhook',
+        status: '404',
+      },
+    });
+  });
+
+  test('keeps its secret and headers sealed in the database and masked in answers', async () => {
+    const { body } = await create({
+      config: { url: 'https://example.com/', secret: 'hunter2-hunter2', headers: { 'X-Api-Key': 'k3y-k3y' } },
+    });
+    expect(body.config).toMatchObject({ secret: '********', headers: { 'X-Api-Key': '********' } });
+    const { rows } = await api.sql.query('SELECT * FROM hooks WHERE id = $1', [body.id]);
+    expect(
+      JSON.stringify(rows[0], (_key, value) =>
+        value?.type === 'Buffer' ? Buffer.from(value.data).toString('latin1') : value,
+      ),
+    ).not.toMatch(/hunter2|k3y/);
+    expect(await storedSecrets(body.id)).toEqual({ secret: 'hunter2-hunter2', headers: { 'X-Api-Key': 'k3y-k3y' } });
+  });
+
+  test('takes the spellings that clients use for its config', async () => {
+    const { body } = await create({
+      name: 'web',
+      config: { url: 'https://example.com/', content_type: '', secret: '', insecure_ssl: 1, unknown: true },
+      events: ['push', 'issues', 'push'],
+      active: false,
+    });
+    expect(body).toMatchObject({ active: false, events: ['push', 'issues'] });
+    expect(body.config).toEqual({ url: 'https://example.com/', content_type: 'form', insecure_ssl: '1', retry: 'on' });
+  });
+
+  test('lists pages with links that PyGithub and Octokit can follow', async () => {
+    for (let index = 0; index < 5; index += 1) await create({ config: { url: `https://example.com/${index}` } });
+    const first = await call(api, alice, 'GET', `${hooks}?per_page=2`);
+    expect(first.body).toHaveLength(2);
+    expect(first.headers.get('link')).toBe(
+      `<${api.base}${hooks}?per_page=2&page=2>; rel="next", <${api.base}${hooks}?per_page=2&page=3>; rel="last"`,
+    );
+    const last = await call(api, alice, 'GET', `${hooks}?per_page=2&page=3`);
+    expect(last.body).toHaveLength(1);
+    expect(last.headers.get('link')).toBe(
+      `<${api.base}${hooks}?per_page=2&page=2>; rel="prev", <${api.base}${hooks}?per_page=2&page=1>; rel="first"`,
+    );
+    expect((await call(api, alice, 'GET', `${hooks}?per_page=2&page=9`)).body).toEqual([]);
+    expect((await call(api, alice, 'GET', `${hooks}?per_page=0&page=nonsense`)).body).toHaveLength(1);
+  });
+});
+
+describe('an update', () => {
+  test('replaces the whole config, so that what is left out is gone', async () => {
+    const { body: hook } = await create({
+      config: {
+        url: 'https://example.com/',
+        content_type: 'json',
+        secret: 's',
+        insecure_ssl: '1',
+        retry: 'off',
+        headers: { 'X-A': '1' },
+      },
+    });
+    const { status, body } = await change(hook.id, { config: { url: 'https://example.com/new' } });
+    expect(status).toBe(200);
+    expect(body.config).toEqual({
+      url: 'https://example.com/new',
+      content_type: 'form',
+      insecure_ssl: '0',
+      retry: 'on',
+    });
+    expect(await change(hook.id, { config: { content_type: 'json' } })).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'url', message: 'url cannot be blank' }] },
+    });
+  });
+
+  test('keeps secrets that are sent back masked', async () => {
+    const { body: hook } = await create({
+      config: { url: 'https://example.com/', secret: 's', headers: { 'X-A': 'one', 'X-B': 'two' } },
+    });
+    await change(hook.id, { config: { ...hook.config, headers: { 'x-a': '********', 'X-C': 'three' } } });
+    expect(await storedSecrets(hook.id)).toEqual({ secret: 's', headers: { 'x-a': 'one', 'X-C': 'three' } });
+  });
+
+  test('of the config alone merges', async () => {
+    const { body: hook } = await create({
+      config: { url: 'https://example.com/', secret: 's', headers: { 'X-A': 'one' } },
+    });
+    const changed = await change(hook.id, { content_type: 'json', retry: 'off' }, '/config');
+    expect(changed.body).toEqual({
+      url: 'https://example.com/',
+      content_type: 'json',
+      insecure_ssl: '0',
+      secret: '********',
+      retry: 'off',
+      headers: { 'X-A': '********' },
+    });
+    expect(await storedSecrets(hook.id)).toEqual({ secret: 's', headers: { 'X-A': 'one' } });
+    expect((await call(api, alice, 'GET', `${hooks}/${hook.id}/config`)).body).toEqual(changed.body);
+    expect((await change(hook.id, { secret: '' }, '/config')).body.secret).toBeUndefined();
+  });
+
+  test('replaces, adds and removes events', async () => {
+    const { body: hook } = await create({ config: { url: 'https://example.com/' } });
+    expect((await change(hook.id, { add_events: ['issues', 'push'] })).body.events).toEqual(['push', 'issues']);
+    expect((await change(hook.id, { remove_events: ['push'] })).body.events).toEqual(['issues']);
+    expect((await change(hook.id, { events: ['*'] })).body.events).toEqual(['*']);
+    expect((await change(hook.id, { active: false })).body).toMatchObject({ active: false, events: ['*'] });
+    expect(await change(hook.id, { add_events: ['no_such'] })).toMatchObject({ status: 422 });
+  });
+
+  test('ignores keys that clients send along', async () => {
+    const { body: hook } = await create({ config: { url: 'https://example.com/' } });
+    expect(await change(hook.id, { ...hook, name: 'anything', active: false })).toMatchObject({
+      status: 200,
+      body: { active: false },
+    });
+  });
+});
+
+describe('the rules', () => {
+  test('refuse a second hook with the same config for an event, and take one for another', async () => {
+    const config = { url: 'https://example.com/', secret: 'same' };
+    await create({ config });
+    expect(await create({ config, events: ['issues', 'push'] })).toMatchObject({
+      status: 422,
+      body: {
+        message: 'Validation Failed',
+        errors: [{ resource: 'Hook', code: 'custom', message: 'Hook already exists on this repository' }],
+        documentation_url: 'https://docs.github.com/rest/repos/webhooks#create-a-repository-webhook',
+        status: '422',
+      },
+    });
+    expect(await create({ config, events: ['*'] })).toMatchObject({ status: 422 });
+    const other = await create({ config, events: ['issues'] });
+    expect(other.status).toBe(201);
+    expect(await change(other.body.id, { add_events: ['push'] })).toMatchObject({
+      status: 422,
+      body: { errors: [{ message: 'Hook already exists on this repository' }] },
+    });
+    expect(await create({ config: { ...config, secret: 'another' } })).toMatchObject({ status: 201 });
+    expect(await create({ config }, '/repos/acme/gadgets/hooks')).toMatchObject({ status: 201 });
+  });
+
+  test('allow 20 hooks for an event, counting those for all events', async () => {
+    for (let index = 0; index < 19; index += 1)
+      await create({ config: { url: `https://example.com/${index}` }, events: ['push', 'issues'] });
+    const all = await create({ config: { url: 'https://example.com/all' }, events: ['*'] });
+    expect(all.status).toBe(201);
+    const refused = (event: string) => ({
+      resource: 'Hook',
+      code: 'custom',
+      field: 'events',
+      message: 'Cannot have more than 20 webhooks',
+      value: event,
+    });
+    const over = await create({ config: { url: 'https://example.com/over' }, events: ['push', 'star', 'issues'] });
+    expect(over).toMatchObject({ status: 422, body: { message: 'Validation Failed', status: '422' } });
+    expect(over.body.errors).toEqual([refused('push'), refused('issues')]);
+    const overAll = await create({ config: { url: 'https://example.com/over' }, events: ['*'] });
+    expect(overAll.body.errors).toEqual([refused('push'), refused('issues')]);
+
+    const star = await create({ config: { url: 'https://example.com/star' }, events: ['star'] });
+    expect(star.status).toBe(201);
+    expect((await change(star.body.id, { add_events: ['push'] })).body.errors).toEqual([refused('push')]);
+    expect(await change(all.body.id, { events: ['push'] })).toMatchObject({ status: 200 });
+    expect(await change(all.body.id, { active: false })).toMatchObject({ status: 200 });
+  });
+
+  test('hold under 30 creations at once', async () => {
+    const same = await Promise.all(
+      Array.from({ length: 30 }, () => create({ config: { url: 'https://example.com/same' } })),
+    );
+    expect(same.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1);
+    const many = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => create({ config: { url: `https://example.com/${index}` } })),
+    );
+    expect(many.filter(({ status }) => status === 201)).toHaveLength(19);
+    expect(many.filter(({ status }) => status === 422)).toHaveLength(11);
+    expect((await call(api, alice, 'GET', `${hooks}?per_page=100`)).body).toHaveLength(20);
+  });
+});
+
+describe('what is refused', () => {
+  test.each([
+    'http://localhost/',
+    'http://LOCALHOST./x',
+    'https://api.localhost:8080/',
+    'http://127.0.0.1/',
+    'http://127.1/',
+    'http://0x7f.0.0.1/',
+    'http://2130706433/',
+    'http://017700000001/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::127.0.0.1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://[2002:7f00:1::]/',
+    'http://0.0.0.0/',
+    'http://[::]/',
+  ])('the loopback address %s', async (url) => {
+    expect(await create({ config: { url } })).toMatchObject({
+      status: 422,
+      body: {
+        message: 'Validation Failed',
+        errors: [{ resource: 'Hook', code: 'custom', field: 'url', message: 'URL host localhost is not supported' }],
+      },
+    });
+  });
+
+  test.each([
+    'http://127.0.0.2:9000/',
+    'http://[::1]/',
+    'http://10.0.0.1/',
+    'http://[fd00::1]/',
+    'http://single-label/',
+    'https://xn--mnchen-3ya.example/',
+  ])('but not %s, which is listed or no loopback', async (url) => {
+    expect(await create({ config: { url } })).toMatchObject({ status: 201, body: { config: { url } } });
+  });
+
+  test.each([
+    ['ftp://example.com/', 'url must use http(s) scheme'],
+    ['javascript:alert(1)', 'url must use http(s) scheme'],
+    ['example.com/hook', 'url is missing a scheme'],
+    ['example.com:8080/hook', 'url is missing a scheme'],
+    ['', 'url cannot be blank'],
+    ['https://user:pass@example.com/', 'url must not contain a username or password'],
+    ['https://exa mple.com/', expect.stringContaining('not valid')],
+    ['https://example.com/\u0000', expect.stringContaining('not valid')],
+    ['https://example.com/\r\nX-Evil: 1', expect.stringContaining('not valid')],
+    ['https://münchen.example/', expect.stringContaining('not valid')],
+    ['https:///example.com', expect.stringContaining('not valid')],
+    ['https://example.com:99999/', expect.stringContaining('not valid')],
+    [`https://example.com/${'a'.repeat(3000)}`, expect.stringContaining('too long')],
+  ])('the url %j', async (url, message) => {
+    expect(await create({ config: { url } })).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'url', message }] },
+    });
+  });
+
+  test.each([
+    [{ content_type: 'xml' }, 'content_type'],
+    [{ insecure_ssl: 'yes' }, 'insecure_ssl'],
+    [{ retry: 'sometimes' }, 'retry'],
+    [{ headers: { 'X-GitHub-Event': 'push' } }, 'headers'],
+    [{ headers: { Host: 'elsewhere' } }, 'headers'],
+    [{ headers: { 'webhook-id': '1' } }, 'headers'],
+    [{ headers: { 'Proxy-Authorization': 'x' } }, 'headers'],
+    [{ headers: { 'Transfer-Encoding': 'chunked' } }, 'headers'],
+    [{ headers: { 'X-Bad': 'a\r\nb' } }, 'headers'],
+    [{ headers: { 'X Bad': 'a' } }, 'headers'],
+    [{ headers: { 'x-a': '1', 'X-A': '2' } }, 'headers'],
+    [{ headers: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`X-${index}`, 'v'])) }, 'headers'],
+  ])('the config %j', async (config, field) => {
+    const { status, body } = await create({ config: { url: 'https://example.com/', ...config } });
+    expect({ status, field: body.errors?.[0]?.field }).toEqual({ status: 422, field });
+  });
+
+  test('an unknown event, and a name that is not web', async () => {
+    expect(await create({ config: { url: 'https://example.com/' }, events: ['push', 'nope'] })).toMatchObject({
+      status: 422,
+      body: { errors: [{ resource: 'Hook', code: 'custom', field: 'events', value: 'nope' }] },
+    });
+    const { body } = await create({ name: 'cli', config: { url: 'https://example.com/' } });
+    expect(body.errors).toEqual([{ resource: 'Hook', field: 'name', code: 'invalid' }]);
+  });
+
+  test('wrong JSON types, in GitHub’s words', async () => {
+    const { status, body } = await create({ config: { url: 'https://example.com/' }, events: null });
+    expect({ status, message: body.message, errors: body.errors }).toEqual({
+      status: 422,
+      message: "Invalid request.\n\nFor 'properties/events', nil is not an array.",
+      errors: undefined,
+    });
+    expect((await create({ config: 'x' })).body.message).toBe(
+      'Invalid request.\n\nFor \'properties/config\', "x" is not an object.',
+    );
+    expect((await create({ config: { url: 5 } })).body.message).toContain(
+      "For 'properties/config/url', 5 is not a string.",
+    );
+  });
+});

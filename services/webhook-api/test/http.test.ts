@@ -1,0 +1,215 @@
+import { request as httpRequest } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, call, openApi } from './support/api.ts';
+
+let api: Api;
+let alice: string;
+const hooks = '/repos/acme/widgets/hooks';
+
+beforeAll(async () => {
+  api = await openApi({ TRUST_PROXY: 'loopback', DELIVERY_EGRESS_CIDRS: '192.0.2.0/24,2001:db8::/32' });
+  alice = await api.tokens.user('auth0|alice', 'repo');
+});
+afterAll(async () => await api?.[Symbol.asyncDispose]());
+
+/** With a `Host` of one's own, which fetch does not let one set. */
+function raw(path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    httpRequest(api.base + path, { headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('addresses in answers', () => {
+  test('are built from what the request used: host, prefix, and what a trusted proxy says', async () => {
+    const { body } = await call(api, alice, 'POST', `/api/v3${hooks}`, { config: { url: 'https://example.com/' } });
+    expect(body.url).toBe(`${api.base}/api/v3${hooks}/${body.id}`);
+    const path = `${hooks}/${body.id}`;
+    const authorization = `token ${alice}`;
+    const direct = await raw(path, { authorization, host: 'hooks.example:8080' });
+    expect(JSON.parse(direct.body).url).toBe(`http://hooks.example:8080${path}`);
+    const proxied = await raw(path, { authorization, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example' });
+    expect(JSON.parse(proxied.body).ping_url).toBe(`https://api.example${path}/pings`);
+    expect(await raw(path, { authorization, host: 'evil"><script>' })).toMatchObject({ status: 400 });
+  });
+
+  test('know no trailing slash', async () => {
+    expect(await call(api, alice, 'GET', hooks)).toMatchObject({ status: 200 });
+    expect(await call(api, alice, 'GET', `${hooks}/`)).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'GET', '/nothing/here')).toMatchObject({
+      status: 404,
+      body: { message: 'Not Found' },
+    });
+    expect(await call(api, alice, 'GET', '/repos/%zz/widgets/hooks')).toMatchObject({ status: 404 });
+    expect(await call(api, alice, 'PUT', hooks, {})).toMatchObject({ status: 404 });
+  });
+});
+
+describe('an answer', () => {
+  test('carries the headers that clients read', async () => {
+    const { headers } = await call(api, alice, 'GET', hooks);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringContaining('ETag, Link, Location, Retry-After, X-RateLimit-Limit'),
+      'x-github-media-type': 'github.v3; format=json',
+      'x-github-api-version-selected': '2022-11-28',
+      'x-github-request-id': expect.stringMatching(/^[0-9A-F]{32}$/),
+      'x-oauth-scopes': 'repo',
+      'x-accepted-oauth-scopes': 'admin:repo_hook, read:repo_hook, repo, write:repo_hook',
+      'x-ratelimit-limit': '5000',
+      'x-ratelimit-resource': 'core',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'deny',
+      'content-security-policy': "default-src 'none'",
+    });
+    expect(headers.get('x-powered-by')).toBeNull();
+    const reset = Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000;
+    expect(reset).toBeGreaterThan(3500);
+    expect(reset).toBeLessThan(3602);
+  });
+
+  test('is not sent again to whoever has it, and that is not counted', async () => {
+    const first = await call(api, alice, 'GET', hooks);
+    const etag = first.headers.get('etag')!;
+    expect(etag).toMatch(/^W\/"[0-9a-f]+"$/);
+    const second = await call(api, alice, 'GET', hooks, undefined, { 'if-none-match': etag });
+    expect(second).toMatchObject({ status: 304, body: undefined });
+    expect(second.headers.get('x-ratelimit-used')).toBe(first.headers.get('x-ratelimit-used'));
+    const third = await call(api, alice, 'GET', hooks, undefined, { 'if-none-match': '"other"' });
+    expect(third.status).toBe(200);
+    expect(Number(third.headers.get('x-ratelimit-used'))).toBe(Number(first.headers.get('x-ratelimit-used')) + 1);
+  });
+
+  test('to HEAD has the headers alone', async () => {
+    const response = await fetch(api.base + hooks, { method: 'HEAD', headers: { authorization: `token ${alice}` } });
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
+    expect(await response.text()).toBe('');
+  });
+
+  test('to a browser’s preflight allows what clients send', async () => {
+    const response = await fetch(api.base + hooks, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://app.example',
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization',
+      },
+    });
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-methods')).toContain('PATCH');
+    expect(response.headers.get('access-control-allow-headers')).toContain('Authorization');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  });
+
+  test('to an unknown API version is 400', async () => {
+    expect(await call(api, alice, 'GET', hooks, undefined, { 'x-github-api-version': '1999-01-01' })).toMatchObject({
+      status: 400,
+    });
+    const { headers } = await call(api, alice, 'GET', hooks, undefined, { 'x-github-api-version': '2026-03-10' });
+    expect(headers.get('x-github-api-version-selected')).toBe('2026-03-10');
+  });
+});
+
+describe('a body', () => {
+  test.each<[string, string | Uint8Array, number, string]>([
+    ['that is not JSON', '{"config":', 400, 'Problems parsing JSON'],
+    ['that is not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400, 'Problems parsing JSON'],
+    ['that is a list', '[]', 400, 'Body should be a JSON object'],
+    ['that is null', 'null', 400, 'Body should be a JSON object'],
+    ['over 1 MB', JSON.stringify({ x: 'x'.repeat(1024 * 1024) }), 413, 'Payload too large'],
+    ['that is empty', '', 422, 'Validation Failed'],
+  ])('%s is answered in GitHub’s form', async (_what, body, status, message) => {
+    expect(await call(api, alice, 'POST', hooks, body)).toMatchObject({
+      status,
+      body: { message, status: String(status) },
+    });
+  });
+
+  test('that only becomes over 1 MB when it is unpacked is refused', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
+    expect(await call(api, alice, 'POST', hooks, bomb, { 'content-encoding': 'gzip' })).toMatchObject({ status: 413 });
+    expect(await call(api, alice, 'POST', hooks, '{}', { 'content-encoding': 'rot13' })).toMatchObject({ status: 415 });
+  });
+
+  test('is read as JSON whatever its content type', async () => {
+    const body = JSON.stringify({ config: { url: 'https://example.com/typed' } });
+    expect(
+      await call(api, alice, 'POST', hooks, body, { 'content-type': 'application/x-www-form-urlencoded' }),
+    ).toMatchObject({ status: 201 });
+  });
+});
+
+describe('what needs no token', () => {
+  test('tells addresses and versions', async () => {
+    expect(await call(api, undefined, 'GET', '/meta')).toMatchObject({
+      status: 200,
+      body: { hooks: ['192.0.2.0/24', '2001:db8::/32'] },
+    });
+    expect(await call(api, undefined, 'GET', '/versions')).toMatchObject({ body: ['2026-03-10', '2022-11-28'] });
+    expect(await call(api, 'nonsense', 'GET', '/meta')).toMatchObject({ status: 401 });
+  });
+
+  test('describes every route, for programs and for people', async () => {
+    const { body } = await call(api, undefined, 'GET', '/api/v3/openapi.json');
+    expect(body).toMatchObject({ openapi: '3.1.0', servers: [{ url: `${api.base}/api/v3` }] });
+    const { get, patch } = body.paths['/repos/{owner}/{repo}/hooks/{hook_id}'];
+    expect(get.operationId).toBe('repos/get-webhook');
+    expect(patch.requestBody.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/HookUpdate' });
+    const ids = Object.values<Record<string, { operationId: string }>>(body.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+
+    const docs = await call(api, undefined, 'GET', '/docs');
+    expect(docs.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(docs.body).toContain('<code>/orgs/{org}/hooks/{hook_id}/pings</code>');
+    expect(docs.body).not.toContain('<script');
+    expect(docs.headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+});
+
+describe('the rate limit', () => {
+  test('is told in GitHub’s headers and text, for each caller apart', async () => {
+    await using limited = await openApi({ RATE_LIMIT_PER_HOUR: '3' });
+    const token = await limited.tokens.user('auth0|alice', 'repo');
+    const remaining: (string | null)[] = [];
+    for (let index = 0; index < 3; index += 1)
+      remaining.push((await call(limited, token, 'GET', hooks)).headers.get('x-ratelimit-remaining'));
+    expect(remaining).toEqual(['2', '1', '0']);
+    const refused = await call(limited, token, 'GET', hooks);
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { message: expect.stringMatching(/^API rate limit exceeded for /) },
+    });
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3500);
+    expect(await call(limited, await limited.tokens.machine('m2m', 'repo'), 'GET', hooks)).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test('is not there when it is configured away', async () => {
+    await using unlimited = await openApi({ RATE_LIMIT_PER_HOUR: '0' });
+    const { headers } = await call(unlimited, await unlimited.tokens.user('auth0|alice', 'repo'), 'GET', hooks);
+    expect(headers.get('x-ratelimit-limit')).toBeNull();
+  });
+
+  test('of requests at once is GitHub’s secondary one', async () => {
+    await using narrow = await openApi({ RATE_LIMIT_CONCURRENT: '2' });
+    const token = await narrow.tokens.user('auth0|alice', 'repo');
+    const answers = await Promise.all(Array.from({ length: 40 }, () => call(narrow, token, 'GET', hooks)));
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.body.message).toMatch(/\bsecondary rate\b/);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2);
+    expect(await call(narrow, token, 'GET', hooks)).toMatchObject({ status: 200 });
+  });
+});

@@ -1,0 +1,584 @@
+/**
+ * The contract tests of GH section E.3: unmodified clients of GitHub against the whole system, with tokens of the real gate.
+ * Numbers in titles are those of that section.
+ */
+import { spawn } from 'node:child_process';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { openProducer, type Producer } from '@gatepost/testkit/producer';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { openSystem, type System } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { retry } from '@octokit/plugin-retry';
+import { throttling } from '@octokit/plugin-throttling';
+import { Octokit } from '@octokit/rest';
+import { createNodeMiddleware, Webhooks } from '@octokit/webhooks';
+import { verify } from '@octokit/webhooks-methods';
+import { request as oldRequest } from 'octokit-request-9';
+import pg from 'pg';
+import { createProbot, createNodeMiddleware as createProbotMiddleware } from 'probot';
+import { Webhook } from 'standardwebhooks';
+import { checkedFetch } from './support/conformance.ts';
+
+const stack = new AsyncDisposableStack();
+const place = { owner: 'o', repo: 'r' };
+let system: System;
+let baseUrl: string;
+let receiver: Receiver;
+let producer: Producer;
+const clients = new Map<string, Octokit>();
+
+beforeAll(async () => {
+  system = stack.use(
+    await openSystem({
+      seedFile: fileURLToPath(new URL('support/octokit-seed.yaml', import.meta.url)),
+      env: { RETRY_SCHEDULE_SECONDS: '' },
+    }),
+  );
+  baseUrl = `${system.apiUrl}/api/v3`;
+  producer = stack.use(await openProducer(system.amqpUrl));
+  for (const name of ['t-admin', 't-write', 't-read', 't-none', 't-org'])
+    clients.set(name, octokit(await machineToken(name)));
+}, 60_000);
+afterAll(() => stack.disposeAsync(), 30_000);
+beforeEach(async () => {
+  receiver = stack.use(await openReceiver());
+  const { data } = await as('t-admin').repos.listWebhooks({ ...place, per_page: 100 });
+  for (const { id } of data) await as('t-admin').repos.deleteWebhook({ ...place, hook_id: id });
+});
+
+const as = (name: string) => clients.get(name)!.rest;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+function octokit(auth: string): Octokit {
+  return new Octokit({ auth, baseUrl, log: silent, request: { fetch: checkedFetch } });
+}
+
+async function tokenOf(parameters: Record<string, string>): Promise<string> {
+  const response = await fetch(`${system.issuer}oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ audience: system.audience, ...parameters }),
+  });
+  const answer = (await response.json()) as { access_token?: string };
+  if (!answer.access_token) throw new Error(`the gate answered ${response.status}: ${JSON.stringify(answer)}`);
+  return answer.access_token;
+}
+
+const machineToken = (name: string) =>
+  tokenOf({ grant_type: 'client_credentials', client_id: name, client_secret: `${name}-secret` });
+const adminToken = () => machineToken('t-admin');
+
+const create = (path: string, more: Record<string, unknown> = {}, config: Record<string, unknown> = {}) =>
+  as('t-admin').repos.createWebhook({
+    ...place,
+    ...more,
+    config: { url: `${receiver.url}/${path}`, content_type: 'json', secret: 's', ...config },
+  });
+
+const received = (what: string, event: string) =>
+  until(`a ${event}`, () =>
+    receiver.received.find(({ path, headers }) => path === `/${what}` && headers['x-github-event'] === event),
+  );
+
+const publishPush = (body: object = { ref: 'refs/heads/main' }) =>
+  producer.publish({ type: 'push', subject: 'o/r', body: Buffer.from(JSON.stringify(body)) });
+
+const delivered = (hook_id: number, event: string) =>
+  until('the delivery in the log', async () => {
+    const { data } = await as('t-admin').repos.listWebhookDeliveries({ ...place, hook_id });
+    return data.find((delivery) => delivery.event === event);
+  });
+
+/** Listens on the address that deliveries may go to; closed with the rest. */
+async function listen(handler: RequestListener): Promise<string> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
+  stack.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.2:${(server.address() as AddressInfo).port}`;
+}
+
+const problem = async (promise: Promise<unknown>) => {
+  try {
+    await promise;
+  } catch (error) {
+    const { status, message, response } = error as {
+      status: number;
+      message: string;
+      // biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each test expects what it names
+      response: { data: any; headers: Record<string, string> };
+    };
+    return { status, message, data: response.data, headers: response.headers };
+  }
+  throw new Error('it did not fail');
+};
+
+describe('@octokit/rest', () => {
+  test('1: creates a hook, which is pinged', async () => {
+    const { status, data, headers } = await create('one');
+    expect(status).toBe(201);
+    expect(data).toMatchObject({
+      name: 'web',
+      events: ['push'],
+      active: true,
+      config: { secret: '********', insecure_ssl: '0', content_type: 'json' },
+      last_response: { status: 'unused' },
+    });
+    expect(headers.location).toBe(data.url);
+    const ping = await received('one', 'ping');
+    expect(await verify('s', ping.body.toString('utf8'), ping.headers['x-hub-signature-256']!)).toBe(true);
+    expect(JSON.parse(ping.body.toString('utf8'))).toMatchObject({
+      hook_id: data.id,
+      hook: { config: { secret: '********' } },
+    });
+    const used = await until('the last response', async () => {
+      const hook = await as('t-admin').repos.getWebhook({ ...place, hook_id: data.id });
+      return hook.data.last_response.code === 200 && hook.data.last_response;
+    });
+    expect(used).toEqual({ code: 200, status: 'active', message: 'OK' });
+  });
+
+  test('gets that ping also when the word of the new hook is late', async () => {
+    // The dispatcher knows the account's hooks, and hears nothing of this one before its ping comes.
+    await create('known');
+    await received('known', 'ping');
+    await using database = new AsyncDisposableStack();
+    const client = database.adopt(new pg.Client({ connectionString: system.databaseUrl }), (opened) => opened.end());
+    await client.connect();
+    await client.query('ALTER TABLE webhooks.hooks DISABLE TRIGGER hooks_changed');
+    database.defer(() => client.query('ALTER TABLE webhooks.hooks ENABLE TRIGGER hooks_changed').then(() => {}));
+    await create('unheard');
+    await received('unheard', 'ping');
+  });
+
+  test('2 and 3: is told of a duplicate, and may have the same config for other events', async () => {
+    await create('two');
+    const { status, message, data } = await problem(create('two'));
+    expect(status).toBe(422);
+    expect(data.message).toBe('Validation Failed');
+    expect(data.errors[0].message).toBe('Hook already exists on this repository');
+    expect(message).toMatch(/^Validation Failed: \{/);
+    expect((await create('two', { events: ['issues'] })).status).toBe(201);
+  });
+
+  test('4: is told of the limit of 20', async () => {
+    for (let index = 0; index < 20; index += 1) await create(`${index}`, { active: false });
+    const { status, data } = await problem(create('20'));
+    expect(status).toBe(422);
+    expect(data.errors).toEqual([
+      {
+        resource: 'Hook',
+        code: 'custom',
+        field: 'events',
+        message: 'Cannot have more than 20 webhooks',
+        value: 'push',
+      },
+    ]);
+  });
+
+  test('5 and 6: replaces a config by one route and merges it by the other', async () => {
+    const { data: hook } = await create('five');
+    const hook_id = hook.id;
+    const merged = await as('t-admin').repos.updateWebhookConfigForRepo({ ...place, hook_id, content_type: 'json' });
+    expect(merged.data.secret).toBe('********');
+    await publishPush();
+    expect((await received('five', 'push')).headers).toHaveProperty('x-hub-signature');
+
+    const { data } = await as('t-admin').repos.updateWebhook({
+      ...place,
+      hook_id,
+      config: { url: `${receiver.url}/replaced` },
+    });
+    expect(data.config).not.toHaveProperty('secret');
+    expect(data.config.content_type).toBe('form');
+    const unsigned = await until('an unsigned push', async () => {
+      await publishPush();
+      return receiver.received.find(
+        ({ path, headers }) => path === '/replaced' && headers['x-github-event'] === 'push',
+      );
+    });
+    expect(unsigned.headers).not.toHaveProperty('x-hub-signature');
+    expect(unsigned.headers).not.toHaveProperty('x-hub-signature-256');
+  });
+
+  test('7: adds and removes events', async () => {
+    const { data: hook } = await create('seven');
+    const update = async (more: object) =>
+      (await as('t-admin').repos.updateWebhook({ ...place, hook_id: hook.id, ...more })).data.events;
+    expect(await update({ add_events: ['issues'] })).toEqual(['push', 'issues']);
+    expect(await update({ remove_events: ['push'] })).toEqual(['issues']);
+    expect(await update({ events: ['*'] })).toEqual(['*']);
+  });
+
+  test('8: pages through hooks', async () => {
+    for (let index = 0; index < 5; index += 1) await create(`${index}`, { active: false });
+    let requests = 0;
+    const hooks = await clients
+      .get('t-admin')!
+      .paginate(as('t-admin').repos.listWebhooks, { ...place, per_page: 2 }, (page) => {
+        requests += 1;
+        return page.data;
+      });
+    expect({ hooks: hooks.length, requests }).toEqual({ hooks: 5, requests: 3 });
+  });
+
+  test('9, 10 and 11: pages through deliveries, filters them, and reads one', async () => {
+    receiver.behave(({ headers }) =>
+      headers['x-github-event'] === 'push' ? { status: 500, body: 'no' } : { body: 'yes' },
+    );
+    const { data: hook } = await create('nine');
+    const hook_id = hook.id;
+    await delivered(hook_id, 'ping');
+    await publishPush({ ref: 'refs/heads/main', text: 'ünï' });
+    const failed = await delivered(hook_id, 'push');
+    const links: string[] = [];
+    const all = await clients
+      .get('t-admin')!
+      .paginate(as('t-admin').repos.listWebhookDeliveries, { ...place, hook_id, per_page: 1 }, (page) => {
+        links.push(page.headers.link ?? '');
+        return page.data;
+      });
+    expect(all.map(({ event }) => event)).toEqual(['push', 'ping']);
+    expect(links.join()).not.toMatch(/rel="(first|last)"|[?&]page=/);
+    expect(links[0]).toMatch(/cursor=v1_\d+>; rel="next"$/);
+    const failures = await as('t-admin').repos.listWebhookDeliveries({ ...place, hook_id, status: 'failure' });
+    expect(failures.data).toMatchObject([{ id: failed.id, status: 'Invalid HTTP response', status_code: 500 }]);
+
+    const { data } = await as('t-admin').repos.getWebhookDelivery({ ...place, hook_id, delivery_id: failed.id });
+    const headers = Object.fromEntries(
+      Object.entries(data.request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    expect(headers['x-hub-signature-256']).toMatch(/^sha256=[0-9a-f]{64}$/);
+    expect(data.request.payload).toEqual({ ref: 'refs/heads/main', text: 'ünï' });
+    expect(data.response.payload).toBe('no');
+    expect(Object.values(data.response.headers ?? {}).every((value) => typeof value === 'string')).toBe(true);
+  });
+
+  test('12: delivers once more, with the same guid', async () => {
+    const { data: hook } = await create('twelve');
+    const hook_id = hook.id;
+    await publishPush();
+    const first = await delivered(hook_id, 'push');
+    const answer = await as('t-admin').repos.redeliverWebhookDelivery({ ...place, hook_id, delivery_id: first.id });
+    expect([answer.status, answer.data]).toEqual([202, {}]);
+    const again = await until('the redelivery', async () => {
+      const { data } = await as('t-admin').repos.listWebhookDeliveries({ ...place, hook_id });
+      return data.find(({ redelivery }) => redelivery);
+    });
+    expect(again.guid).toBe(first.guid);
+    expect(again.id).toBeGreaterThan(first.id);
+    const pushes = receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push');
+    expect(pushes.map(({ headers }) => headers['x-github-delivery'])).toEqual([first.guid, first.guid]);
+  });
+
+  test('13: pings, and tests a hook that takes pushes', async () => {
+    const { data: hook } = await create('thirteen');
+    await received('thirteen', 'ping');
+    await publishPush({ after: 'latest' });
+    await received('thirteen', 'push');
+    const { data: other } = await create('issues', { events: ['issues'] });
+    await received('issues', 'ping');
+    const count = () => receiver.received.length;
+    const before = count();
+    expect((await as('t-admin').repos.pingWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
+    expect((await as('t-admin').repos.testPushWebhook({ ...place, hook_id: other.id })).status).toBe(204);
+    expect((await as('t-admin').repos.testPushWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
+    await until('a ping and a test', () => count() === before + 2);
+    const test = receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push').at(-1);
+    expect(JSON.parse(test!.body.toString())).toEqual({ after: 'latest' });
+    expect(receiver.received.filter(({ path }) => path === '/issues')).toHaveLength(1);
+  });
+
+  test('14: deletes, and then finds nothing', async () => {
+    const { data: hook } = await create('fourteen');
+    expect((await as('t-admin').repos.deleteWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
+    const { status, data, message } = await problem(as('t-admin').repos.getWebhook({ ...place, hook_id: hook.id }));
+    expect([status, data.message]).toEqual([404, 'Not Found']);
+    expect(message).toMatch(/^Not Found - https:/);
+  });
+
+  test('15: hears 404 for what its scopes do not reach', async () => {
+    const { data: hook } = await create('fifteen');
+    const hook_id = hook.id;
+    const refused = await problem(as('t-none').repos.getWebhook({ ...place, hook_id }));
+    expect(refused.status).toBe(404);
+    expect(refused.headers['x-accepted-oauth-scopes']).toContain('admin:repo_hook');
+    expect(refused.headers['x-oauth-scopes']).toBe('admin:org');
+    const config = { url: `${receiver.url}/no` };
+    expect((await problem(as('t-read').repos.createWebhook({ ...place, config }))).status).toBe(404);
+    expect((await as('t-read').repos.getWebhook({ ...place, hook_id })).status).toBe(200);
+    expect((await as('t-write').repos.updateWebhook({ ...place, hook_id, active: false })).status).toBe(200);
+    expect((await problem(as('t-write').repos.deleteWebhook({ ...place, hook_id }))).status).toBe(404);
+  });
+
+  test('16: does the same with hooks of an organization', async () => {
+    const { orgs } = as('t-org');
+    const config = { url: `${receiver.url}/org`, content_type: 'json', secret: 's' };
+    const { status, data: hook } = await orgs.createWebhook({ org: 'o', name: 'web', config });
+    expect(status).toBe(201);
+    expect(hook).not.toHaveProperty('test_url');
+    expect(hook).not.toHaveProperty('last_response');
+    const hook_id = hook.id;
+    const duplicate = await problem(orgs.createWebhook({ org: 'o', name: 'web', config }));
+    expect(duplicate.data.errors[0].message).toBe('Hook already exists on this organization');
+    await received('org', 'ping');
+    await publishPush();
+    const push = await received('org', 'push');
+    expect(push.headers['x-github-hook-installation-target-type']).toBe('organization');
+    expect((await orgs.listWebhooks({ org: 'o' })).data.map(({ id }) => id)).toEqual([hook_id]);
+    expect((await orgs.getWebhookConfigForOrg({ org: 'o', hook_id })).data.secret).toBe('********');
+    expect((await orgs.updateWebhookConfigForOrg({ org: 'o', hook_id, content_type: 'form' })).data.content_type).toBe(
+      'form',
+    );
+    expect((await orgs.updateWebhook({ org: 'o', hook_id, events: ['issues'] })).data.events).toEqual(['issues']);
+    expect((await orgs.pingWebhook({ org: 'o', hook_id })).status).toBe(204);
+    const [delivery] = await until('the log', async () => {
+      const { data } = await orgs.listWebhookDeliveries({ org: 'o', hook_id });
+      return data.length >= 2 && data;
+    });
+    expect((await orgs.getWebhookDelivery({ org: 'o', hook_id, delivery_id: delivery!.id })).data.guid).toBe(
+      delivery!.guid,
+    );
+    expect((await orgs.redeliverWebhookDelivery({ org: 'o', hook_id, delivery_id: delivery!.id })).status).toBe(202);
+    expect((await orgs.deleteWebhook({ org: 'o', hook_id })).status).toBe(204);
+    expect((await problem(as('t-admin').orgs.listWebhooks({ org: 'o' }))).status).toBe(404);
+  });
+
+  test('17: reads where deliveries come from', async () => {
+    expect(
+      (await new Octokit({ baseUrl, log: silent, request: { fetch: checkedFetch } }).rest.meta.get()).data.hooks,
+    ).toEqual(['127.0.0.1/32']);
+    expect((await as('t-admin').meta.getAllVersions()).data).toContain('2022-11-28');
+  });
+
+  test('18: keeps ids whole in clients that cannot read large ones', async () => {
+    const { data: hook } = await create('eighteen');
+    const first = await delivered(hook.id, 'ping');
+    const { data } = await oldRequest('GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries', {
+      baseUrl,
+      headers: { authorization: `token ${await adminToken()}` },
+      ...place,
+      hook_id: hook.id,
+    });
+    expect(data[0]!.id).toBe(Number(first.id));
+    expect(Number.isSafeInteger(data[0]!.id)).toBe(true);
+  });
+
+  test('a user through a first-party client sees what other users see', async () => {
+    const alice = octokit(
+      await tokenOf({
+        grant_type: 'password',
+        client_id: 't-trusted',
+        client_secret: 't-trusted-secret',
+        username: 'alice@example.com',
+        password: 'correct horse battery staple',
+        scope: 'admin:org_hook',
+      }),
+    );
+    const { data: hook } = await as('t-org').orgs.createWebhook({
+      org: 'o',
+      name: 'web',
+      config: { url: `${receiver.url}/alice` },
+    });
+    expect((await alice.rest.orgs.getWebhook({ org: 'o', hook_id: hook.id })).data.id).toBe(hook.id);
+    await alice.rest.orgs.deleteWebhook({ org: 'o', hook_id: hook.id });
+  });
+});
+
+describe('the OAuth app policy', () => {
+  test('stops deliveries to a restricted application’s hook within a second, and lets them go on when it is approved', async () => {
+    const { data: hook } = await create('app');
+    await create('control');
+    await received('app', 'ping');
+    await using database = new AsyncDisposableStack();
+    const client = database.adopt(new pg.Client({ connectionString: system.databaseUrl }), (opened) => opened.end());
+    await client.connect();
+    // As if an application had made it on somebody's behalf.
+    await client.query("UPDATE webhooks.hooks SET created_by_app = 'an-app' WHERE id = $1", [hook.id]);
+    const set = (method: string, path: string, body?: Record<string, unknown>) =>
+      clients.get('t-org')!.request(`${method} /orgs/o/${path}`, body);
+    const pushTo = async (after: string) => {
+      await publishPush({ after });
+      const pushed = (name: string) =>
+        receiver.received.some(({ path, body }) => path === `/${name}` && body.toString().includes(after));
+      await until('the control', () => pushed('control'));
+      return pushed;
+    };
+    await set('PUT', 'oauth-app-policy', { enabled: true });
+    expect((await as('t-admin').repos.getWebhook({ ...place, hook_id: hook.id })).data).toMatchObject({
+      active: false,
+      disabled_reason: 'oauth_app_restricted',
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_000)); // what the contract allows
+    const whileRestricted = await pushTo('restricted');
+    await set('PUT', 'oauth-app-approvals/an-app');
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const whenApproved = await pushTo('approved');
+    await until('the approved push', () => whenApproved('app'));
+    expect(whileRestricted('app')).toBe(false);
+    await set('PUT', 'oauth-app-policy', { enabled: false });
+  });
+});
+
+describe('19: the plugins', () => {
+  /** In front of the real API: first what it answers when a store is away, or when there are too many requests at once. */
+  const failingFirst = (status: number, message: string): { fetch: typeof fetch; requests: () => number } => {
+    let requests = 0;
+    return {
+      requests: () => requests,
+      async fetch(input, init) {
+        requests += 1;
+        if (requests > 1) return checkedFetch(input, init);
+        return Response.json(
+          { message, documentation_url: '', status: String(status) },
+          { status, headers: { 'retry-after': '1' } },
+        );
+      },
+    };
+  };
+
+  test('retry what failed on our side', async () => {
+    const failing = failingFirst(503, 'Service Unavailable');
+    const Patient = Octokit.plugin(retry);
+    const patient = new Patient({
+      auth: await adminToken(),
+      baseUrl,
+      log: silent,
+      request: { fetch: failing.fetch },
+      retry: { retryAfterBaseValue: 1 },
+    });
+    expect((await patient.rest.repos.listWebhooks(place)).status).toBe(200);
+    expect(failing.requests()).toBe(2);
+  });
+
+  test('wait when they are told that they ask too much at once', async () => {
+    const failing = failingFirst(
+      429,
+      'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.',
+    );
+    const onSecondaryRateLimit = jest.fn(() => true);
+    const Patient = Octokit.plugin(throttling);
+    const patient = new Patient({
+      auth: await adminToken(),
+      baseUrl,
+      log: silent,
+      request: { fetch: failing.fetch },
+      throttle: { onSecondaryRateLimit, onRateLimit: () => false, retryAfterBaseValue: 1 },
+    });
+    expect((await patient.rest.repos.listWebhooks(place)).status).toBe(200);
+    expect(onSecondaryRateLimit).toHaveBeenCalledTimes(1);
+    expect(failing.requests()).toBe(2);
+  });
+});
+
+describe('25, 26 and 27: @octokit/webhooks', () => {
+  test('takes our deliveries, and refuses those it should', async () => {
+    const seen: { id: string; name: string; payload: unknown }[] = [];
+    const webhooks = new Webhooks({ secret: 's', log: silent });
+    webhooks.onAny(({ id, name, payload }) => void seen.push({ id, name, payload }));
+    const url = `${await listen(createNodeMiddleware(webhooks, { path: '/', log: silent }))}/`;
+    const hookAt = async (config: object) =>
+      (await as('t-admin').repos.createWebhook({ ...place, config: { url, content_type: 'json', ...config } })).data.id;
+
+    const good = await hookAt({ secret: 's' });
+    expect(await delivered(good, 'ping')).toMatchObject({ status: 'OK', status_code: 200 });
+    const guid = await publishPush({ ref: 'refs/heads/ünï' });
+    expect(await delivered(good, 'push')).toMatchObject({ status: 'OK' });
+    const push = seen.find(({ name }) => name === 'push');
+    expect(push).toEqual({ id: guid, name: 'push', payload: { ref: 'refs/heads/ünï' } });
+
+    const codes: Record<string, number> = {};
+    for (const [what, config] of Object.entries({
+      'wrong secret': { secret: 'wrong' },
+      form: { secret: 's', content_type: 'form' },
+      'no secret': {},
+    })) {
+      const hook_id = await hookAt(config);
+      const delivery = await delivered(hook_id, 'ping');
+      expect(delivery.status).toBe('Invalid HTTP response');
+      codes[what] = delivery.status_code;
+    }
+    expect(codes).toEqual({ 'wrong secret': 400, form: 415, 'no secret': 400 });
+  });
+});
+
+describe('28: probot', () => {
+  test('hands a push to its application', async () => {
+    const pushes: unknown[] = [];
+    const probot = createProbot({
+      env: { WEBHOOK_SECRET: 's' },
+      overrides: { githubToken: 'unused', logLevel: 'fatal', baseUrl },
+    });
+    const middleware = await createProbotMiddleware(
+      (app) => void app.on('push', ({ payload }) => void pushes.push(payload)),
+      {
+        probot,
+        webhooksPath: '/api/github/webhooks',
+      },
+    );
+    const url = `${await listen((request, response) => void middleware(request, response))}/api/github/webhooks`;
+    const { data: hook } = await as('t-admin').repos.createWebhook({
+      ...place,
+      config: { url, content_type: 'json', secret: 's' },
+    });
+    await publishPush({ ref: 'refs/heads/main', commits: [] });
+    expect(await delivered(hook.id, 'push')).toMatchObject({ status: 'OK' });
+    expect(pushes).toMatchObject([{ ref: 'refs/heads/main' }]);
+  });
+});
+
+describe('29: smee-client', () => {
+  test('relays a delivery whose signature survives', async () => {
+    const seen: string[] = [];
+    const webhooks = new Webhooks({ secret: 's', log: silent });
+    webhooks.onAny(({ name }) => void seen.push(name));
+    const target = await listen(createNodeMiddleware(webhooks, { path: '/', log: silent }));
+
+    // What smee.io does: hands each delivery, parsed, to whoever listens to its channel.
+    const listeners = new Set<ServerResponse>();
+    const channel = await listen(async (request, response) => {
+      if (request.method === 'GET') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: ready\ndata: {}\n\n');
+        return void listeners.add(response);
+      }
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const message = {
+        ...request.headers,
+        body: JSON.parse(Buffer.concat(chunks).toString()),
+        query: {},
+        timestamp: Date.now(),
+      };
+      for (const listener of listeners)
+        listener.write(`id: ${message.timestamp}\ndata: ${JSON.stringify(message)}\n\n`);
+      response.end();
+    });
+    const program = fileURLToPath(new URL('../node_modules/smee-client/bin/smee.js', import.meta.url));
+    const smee = spawn(process.execPath, [program, '--url', `${channel}/channel`, '--target', `${target}/`], {
+      stdio: 'ignore',
+    });
+    stack.defer(() => void smee.kill());
+    await until('the relay', () => listeners.size > 0);
+    await as('t-admin').repos.createWebhook({
+      ...place,
+      config: { url: `${channel}/channel`, content_type: 'json', secret: 's' },
+    });
+    await until('the relayed ping', () => seen.includes('ping'));
+  });
+});
+
+describe('30: standardwebhooks', () => {
+  test('verifies what a whsec_ secret signs', async () => {
+    const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
+    await create('standard', {}, { secret });
+    const ping = await received('standard', 'ping');
+    const body = ping.body.toString('utf8');
+    expect(new Webhook(secret).verify(body, ping.headers)).toMatchObject({ zen: expect.any(String) });
+    expect(() => new Webhook(secret).verify(`${body} `, ping.headers)).toThrow('No matching signature found');
+    expect(await verify(secret, body, ping.headers['x-hub-signature-256']!)).toBe(true);
+  });
+});

@@ -1,0 +1,153 @@
+/** What clients see while a store or the gate is away: 503 in GitHub's form within 5 seconds, and recovery without our doing. */
+
+import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { redisUrl } from '@gatepost/testkit/stores';
+import { openIssuer } from '@gatepost/testkit/tokens';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Api, audience, type Called, call, openApi } from './support/api.ts';
+import { openJobs } from './support/jobs.ts';
+
+const hooks = '/repos/acme/widgets/hooks';
+const stack = new AsyncDisposableStack();
+let api: Api;
+let alice: string;
+let database: Cuttable;
+let broker: Cuttable;
+let redis: Cuttable;
+
+beforeAll(async () => {
+  redis = stack.use(await openCuttable(redisUrl()));
+  api = stack.use(
+    await openApi({ REDIS_URL: redis.url }, async (env) => {
+      database = stack.use(await openCuttable(env.DATABASE_URL!));
+      broker = stack.use(await openCuttable(env.AMQP_URL!));
+      return { DATABASE_URL: database.url, AMQP_URL: broker.url };
+    }),
+  );
+  alice = await api.tokens.user('auth0|alice', 'repo admin:org');
+}, 30_000);
+afterAll(() => stack.disposeAsync(), 30_000);
+beforeEach(async () => {
+  await api.sql.query('DELETE FROM hooks');
+});
+
+const create = () => call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/' } });
+const readiness = async () => {
+  const response = await fetch(`${api.opsBase}/readyz`);
+  return { status: response.status, body: (await response.json()) as { failing?: Record<string, string> } };
+};
+
+async function timed(act: () => Promise<Called>): Promise<Called & { ms: number }> {
+  const startedAt = performance.now();
+  const called = await act();
+  return { ...called, ms: performance.now() - startedAt };
+}
+
+const unavailable = { status: 503, body: { message: 'Service Unavailable', status: '503' } };
+
+describe('while PostgreSQL is away', () => {
+  test('every route answers 503 soon, and works again by itself', async () => {
+    await create();
+    await database.cut();
+    for (const act of [
+      () => call(api, alice, 'GET', hooks),
+      create,
+      () => call(api, alice, 'GET', '/orgs/acme/repos'),
+      () => call(api, alice, 'PUT', '/orgs/acme/oauth-app-policy', { enabled: false }),
+    ]) {
+      const called = await timed(act);
+      expect(called).toMatchObject(unavailable);
+      expect(called.headers.get('retry-after')).toBe('1');
+      expect(called.ms).toBeLessThan(5_000);
+    }
+    expect(await readiness()).toMatchObject({ status: 503, body: { failing: { postgresql: expect.any(String) } } });
+    expect(await call(api, undefined, 'GET', '/meta')).toMatchObject({ status: 200 });
+    await database.restore();
+    await until('recovery', async () => (await call(api, alice, 'GET', hooks)).status === 200);
+    expect((await call(api, alice, 'GET', hooks)).body).toHaveLength(1);
+    await until(
+      'recovery of the accounts',
+      async () => (await call(api, alice, 'GET', '/orgs/acme/repos')).status === 200,
+    );
+    expect((await readiness()).status).toBe(200);
+  }, 60_000);
+
+  test('or answers nothing, requests do not wait for it', async () => {
+    database.hold(true);
+    const calls = await Promise.all([
+      timed(create),
+      timed(() => call(api, alice, 'GET', hooks)),
+      timed(() => call(api, alice, 'GET', '/orgs/acme/repos')),
+    ]);
+    for (const called of calls) {
+      expect(called).toMatchObject(unavailable);
+      expect(called.ms).toBeLessThan(5_000);
+    }
+    database.hold(false);
+    await until('recovery', async () => (await call(api, alice, 'GET', hooks)).status === 200, 20_000);
+  }, 60_000);
+});
+
+describe('while RabbitMQ is away', () => {
+  test('no hook is half made, reading goes on, and it works again by itself', async () => {
+    const { body: hook } = await create();
+    await broker.cut();
+    const refused = await timed(() => call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/new' } }));
+    expect(refused).toMatchObject(unavailable);
+    expect(refused.ms).toBeLessThan(5_000);
+    expect(await timed(() => call(api, alice, 'POST', `${hooks}/${hook.id}/pings`))).toMatchObject(unavailable);
+    expect((await call(api, alice, 'GET', hooks)).body).toHaveLength(1);
+    expect(await readiness()).toMatchObject({ status: 503, body: { failing: { rabbitmq: expect.any(String) } } });
+    await broker.restore();
+    await until('recovery', async () => (await readiness()).status === 200, 20_000);
+    const { status, body } = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/new' } });
+    expect(status).toBe(201);
+    await using jobs = await openJobs(api.amqpUrl);
+    await jobs.next(({ job }) => job.event === 'ping' && job.hookId === body.id);
+  }, 60_000);
+
+  test('or answers nothing, a creation is undone', async () => {
+    broker.hold(true);
+    const refused = await timed(create);
+    expect(refused).toMatchObject(unavailable);
+    expect(refused.ms).toBeLessThan(5_000);
+    expect((await call(api, alice, 'GET', hooks)).body).toEqual([]);
+    broker.hold(false);
+    await until('recovery', async () => (await create()).status === 201, 20_000);
+  }, 60_000);
+});
+
+describe('while Redis is away', () => {
+  test('requests are answered, and counted by each process for itself', async () => {
+    await redis.cut();
+    const called = await timed(() => call(api, alice, 'GET', hooks));
+    expect(called).toMatchObject({ status: 200 });
+    expect(called.headers.get('x-ratelimit-limit')).toBe('5000');
+    expect(called.ms).toBeLessThan(2_000);
+    expect((await readiness()).status).toBe(200);
+    await redis.restore();
+  });
+});
+
+describe('while the gate is away', () => {
+  test('a start waits for its keys, being not ready, and then serves', async () => {
+    await using issuer = await openIssuer();
+    await issuer.serve(false);
+    await using own = await openApi({ ISSUER: issuer.issuer });
+    const token = await issuer.sign({
+      aud: audience,
+      sub: 'auth0|alice',
+      client_id: 'c',
+      scope: 'repo',
+      first_party: true,
+    });
+    const refused = await timed(() => call(own, token, 'GET', hooks));
+    expect(refused).toMatchObject(unavailable);
+    expect(refused.ms).toBeLessThan(5_000);
+    expect((await fetch(`${own.opsBase}/readyz`)).status).toBe(503);
+    await issuer.serve(true);
+    await until('readiness', async () => (await fetch(`${own.opsBase}/readyz`)).status === 200);
+    expect(await call(own, token, 'GET', hooks)).toMatchObject({ status: 200 });
+  }, 30_000);
+});

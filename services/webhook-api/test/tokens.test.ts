@@ -1,0 +1,133 @@
+import { openIssuer } from '@gatepost/testkit/tokens';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, audience, call, openApi } from './support/api.ts';
+
+let api: Api;
+let hook: string;
+const hooks = '/repos/acme/widgets/hooks';
+
+beforeAll(async () => {
+  api = await openApi();
+  const alice = await api.tokens.user('auth0|alice', 'repo');
+  const { body } = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/' } });
+  hook = `${hooks}/${body.id}`;
+});
+afterAll(async () => await api?.[Symbol.asyncDispose]());
+
+const claims = { aud: audience, sub: 'auth0|alice', client_id: 'first-party', scope: 'repo', first_party: true };
+
+describe('a token', () => {
+  test('is taken as Bearer and as token, in any case', async () => {
+    const token = await api.issuer.sign(claims);
+    for (const scheme of ['Bearer', 'bearer', 'token', 'TOKEN'])
+      expect(
+        await call(api, undefined, 'GET', hooks, undefined, { authorization: `${scheme} ${token}` }),
+      ).toMatchObject({ status: 200 });
+  });
+
+  test('is taken with an array as its audience', async () => {
+    expect(
+      await call(api, await api.issuer.sign({ ...claims, aud: [audience, 'http://elsewhere/'] }), 'GET', hooks),
+    ).toMatchObject({ status: 200 });
+  });
+
+  test('is asked for when there is none', async () => {
+    expect(await call(api, undefined, 'GET', hooks)).toMatchObject({
+      status: 401,
+      body: { message: 'Requires authentication', status: '401' },
+    });
+  });
+
+  test('is refused when anything about it is wrong', async () => {
+    await using stranger = await openIssuer();
+    const now = Math.floor(Date.now() / 1000);
+    const unsigned = [
+      '{"alg":"none","typ":"at+jwt"}',
+      JSON.stringify({ ...claims, iss: api.issuer.issuer, exp: now + 60 }),
+    ]
+      .map((part) => Buffer.from(part).toString('base64url'))
+      .join('.');
+    const good = await api.issuer.sign(claims);
+    const { client_id: _, ...withoutClient } = claims;
+    const bad: Record<string, string> = {
+      expired: await api.issuer.sign({ ...claims, iat: now - 7200, exp: now - 3600 }),
+      'not yet valid': await api.issuer.sign({ ...claims, nbf: now + 3600 }),
+      'wrong audience': await api.issuer.sign({ ...claims, aud: 'http://elsewhere/' }),
+      'no audience': await api.issuer.sign({ ...claims, aud: undefined } as never),
+      'wrong issuer': await api.issuer.sign({ ...claims, iss: 'http://elsewhere/' }),
+      'alg none': `${unsigned}.`,
+      'another key': await stranger.sign({ ...claims, iss: api.issuer.issuer }),
+      'an ID token': await api.issuer.sign(claims, { typ: 'JWT' }),
+      'no client': await api.issuer.sign(withoutClient),
+      tampered: `${good.slice(0, -4)}AAAA`,
+      'no JWT': 'gho_16C7e42F292c6912E7710c838347Ae178B4a',
+    };
+    const results = Object.fromEntries(
+      await Promise.all(
+        Object.entries(bad).map(async ([what, token]) => {
+          const { status, body } = await call(api, token, 'GET', hooks);
+          return [what, `${status} ${body.message}`] as const;
+        }),
+      ),
+    );
+    expect(results).toEqual(Object.fromEntries(Object.keys(bad).map((what) => [what, '401 Bad credentials'])));
+  });
+
+  test('of the key that a gate rotated to is taken at once, and the gate may be away afterwards', async () => {
+    await using issuer = await openIssuer();
+    await using own = await openApi({ ISSUER: issuer.issuer });
+    const token = () => issuer.sign({ ...claims, sub: 'auth0|alice' });
+    expect(await call(own, await token(), 'GET', hooks)).toMatchObject({ status: 200 });
+    // The cooldown after the first read has to pass before an unknown key is asked for.
+    await issuer.rotate();
+    const rotated = await token();
+    await until('the new key to be taken', async () => (await call(own, rotated, 'GET', hooks)).status === 200, 10_000);
+    await issuer.serve(false);
+    expect(await call(own, await token(), 'GET', hooks)).toMatchObject({ status: 200 });
+    expect(await (await fetch(`${own.opsBase}/readyz`)).json()).toEqual({ status: 'ready' });
+  });
+});
+
+describe('scopes', () => {
+  const statuses = async (token: string) => ({
+    list: (await call(api, token, 'GET', hooks)).status,
+    get: (await call(api, token, 'GET', hook)).status,
+    ping: (await call(api, token, 'POST', `${hook}/pings`)).status,
+    update: (await call(api, token, 'PATCH', hook, {})).status,
+    delete: (await call(api, token, 'DELETE', `${hooks}/2147483647`)).status,
+  });
+  // A deletion of what is not there is a 404 either way; what tells them apart is the test below.
+  test.each([
+    ['admin:repo_hook', { list: 200, get: 200, ping: 204, update: 200, delete: 404 }],
+    ['repo', { list: 200, get: 200, ping: 204, update: 200, delete: 404 }],
+    ['write:repo_hook', { list: 200, get: 200, ping: 204, update: 200, delete: 404 }],
+    ['read:repo_hook', { list: 200, get: 200, ping: 204, update: 404, delete: 404 }],
+    ['admin:org_hook', { list: 404, get: 404, ping: 404, update: 404, delete: 404 }],
+    ['', { list: 404, get: 404, ping: 404, update: 404, delete: 404 }],
+  ])('%j may do what GitHub lets it do, and hears 404 for the rest', async (scope, expected) => {
+    expect(await statuses(await api.tokens.user('auth0|alice', scope))).toEqual(expected);
+  });
+
+  test('write:repo_hook may not delete', async () => {
+    const write = await api.tokens.user('auth0|alice', 'write:repo_hook');
+    const refused = await call(api, write, 'DELETE', hook);
+    expect(refused.status).toBe(404);
+    expect(refused.headers.get('x-oauth-scopes')).toBe('write:repo_hook');
+    expect(refused.headers.get('x-accepted-oauth-scopes')).toBe('admin:repo_hook, repo');
+    expect(await call(api, write, 'GET', hook)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('who may see a repository’s hooks', () => {
+  test.each<[string, () => Promise<string>, number]>([
+    ['an admin through a first-party client', () => api.tokens.user('auth0|alice', 'repo'), 200],
+    ['an admin through a third-party app', () => api.tokens.app('auth0|alice', 'repo', 'some-app'), 200],
+    ['a machine that is an admin', () => api.tokens.machine('m2m', 'admin:repo_hook'), 200],
+    ['a machine that is no member', () => api.tokens.machine('other-m2m', 'admin:repo_hook'), 404],
+    ['a member that is no admin', () => api.tokens.user('auth0|bob', 'repo'), 404],
+    ['an admin of another organization', () => api.tokens.user('auth0|olga', 'repo'), 404],
+  ])('%s', async (_who, token, status) => {
+    expect((await call(api, await token(), 'GET', hook)).status).toBe(status);
+  });
+});
