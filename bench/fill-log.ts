@@ -1,15 +1,78 @@
-/** Fills the delivery log: a thousand repositories with five hooks each, two days of deliveries, one in ten a failure. */
-import type { Client } from 'pg';
+/**
+ * Fills the delivery log: a thousand repositories with five hooks each, three days of deliveries, one in ten a failure. Each day's
+ * partition is written aside, without indexes, and attached when it is full: row by row into the indexes would take half an hour.
+ */
+import pg from 'pg';
 
 export type FilledHook = { id: number; repository: string };
 
 const repositories = 1_000;
 const hooksEach = 5;
-const chunk = 500_000;
+/** The shares of the day before yesterday, yesterday and today, each written as so many rows at a time. */
+const days = [0.4, 0.4, 0.2];
+const chunk = 250_000;
+const writers = 2;
 
-/** @returns the hooks, in no order in particular. */
-export async function fillLog(database: Client, deliveries: number): Promise<{ hooks: FilledHook[] }> {
-  await database.query('SET synchronous_commit = off');
+/** @param databaseUrl a database with the webhooks' schema @returns the hooks, in no order in particular. */
+export async function fillLog(databaseUrl: string, deliveries: number): Promise<{ hooks: FilledHook[] }> {
+  await using stack = new AsyncDisposableStack();
+  const open = async () => {
+    const client = stack.adopt(
+      // A crash empties unlogged tables, and reading them costs the same.
+      new pg.Client({
+        connectionString: databaseUrl,
+        options: '-c search_path=webhooks -c synchronous_commit=off -c maintenance_work_mem=1GB',
+      }),
+      (opened) => opened.end(),
+    );
+    await client.connect();
+    return client;
+  };
+  const database = await open();
+  const hooks = await makeHooks(database);
+  const ids = hooks.map(({ id }) => id);
+  const partitions = await Promise.all(days.map((share, index) => makePartition(database, share, days.length - 1 - index)));
+  const chunks = partitions.flatMap(({ table, day, share }) =>
+    Array.from({ length: Math.ceil((share * deliveries) / chunk) }, (_, index) => ({
+      table,
+      day,
+      first: index * chunk,
+      rows: Math.min(chunk, Math.round(share * deliveries) - index * chunk),
+    })),
+  );
+  // Ids rise with time, whoever writes them: reserved in the order of the chunks.
+  let written = 0;
+  let id = 0;
+  const work = chunks.map((part) => {
+    const from = id;
+    id += part.rows;
+    return { ...part, from };
+  });
+  await Promise.all(
+    Array.from({ length: writers }, async () => {
+      const client = await open();
+      for (let part = work.shift(); part; part = work.shift()) {
+        await client.query(insertInto(part.table), [part.rows, ids, part.day, part.from]);
+        written += part.rows;
+        say(`filling the log: ${written.toLocaleString('en')}`);
+      }
+    }),
+  );
+  await database.query("SELECT setval('delivery_ids', $1)", [id + 1]);
+  for (const { table, day } of partitions) {
+    say(`indexing ${table}`);
+    await database.query(
+      `ALTER TABLE deliveries ATTACH PARTITION ${table} FOR VALUES FROM ('${day}') TO ('${nextDay(day)}')`,
+    );
+  }
+  say('vacuuming');
+  await database.query('VACUUM ANALYZE deliveries');
+  await database.query('CHECKPOINT');
+  process.stderr.write('\n');
+  return { hooks: hooks.toSorted(() => Math.random() - 0.5) };
+}
+
+async function makeHooks(database: pg.Client): Promise<FilledHook[]> {
   await database.query(
     `INSERT INTO repositories (account_id, name) SELECT a.id, 'repo-' || n FROM accounts a, generate_series(1, $1) n WHERE a.login = 'acme'`,
     [repositories],
@@ -21,25 +84,33 @@ export async function fillLog(database: Client, deliveries: number): Promise<{ h
      RETURNING id, (SELECT name FROM repositories r WHERE r.id = repository_id) AS repository`,
     [hooksEach],
   );
-  const ids = rows.map(({ id }) => id);
-  for (let done = 0; done < deliveries; done += chunk) {
-    await database.query(insert, [Math.min(chunk, deliveries - done), ids, done / deliveries]);
-    process.stderr.write(`\rfilling the log: ${Math.min(done + chunk, deliveries).toLocaleString('en')}`);
-  }
-  process.stderr.write('\nvacuuming\n');
-  await database.query('VACUUM ANALYZE deliveries');
-  return { hooks: rows.toSorted(() => Math.random() - 0.5) };
+  return rows;
 }
 
-// Ids rise with time: the first share goes to yesterday's partition, the rest to today's. Hooks are drawn at random.
-const insert = `
-  INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
-                          action, attempt, redelivery, status, status_code, error, duration_ms, timings, url, request_headers,
-                          response_headers, response_body)
-  SELECT nextval('delivery_ids'), day, day + time '12:00', ($2::integer[])[1 + floor(random() * cardinality($2::integer[]))::integer],
-         1, 1, gen_random_uuid(), gen_random_uuid(), day, 'push', null, 1, false,
+/** A day's partition, empty and not attached, in place of the one that stands there. */
+async function makePartition(database: pg.Client, share: number, daysAgo: number) {
+  const { rows } = await database.query<{ day: string; table: string }>(
+    `SELECT day::text, 'deliveries_' || to_char(day, 'YYYYMMDD') AS table
+       FROM (SELECT (now() AT TIME ZONE 'UTC')::date - $1::integer AS day) d`,
+    [daysAgo],
+  );
+  const { day, table } = rows[0]!;
+  await database.query(`DROP TABLE IF EXISTS ${table}; CREATE UNLOGGED TABLE ${table} (LIKE deliveries)`);
+  return { day, table, share };
+}
+
+const nextDay = (day: string): string => new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+
+const say = (text: string) => process.stderr.write(`\r${text.padEnd(60)}`);
+
+// Hooks are drawn at random, as events come.
+const insertInto = (table: string) => `
+  INSERT INTO ${table} (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
+                        action, attempt, redelivery, status, status_code, error, duration_ms, timings, url, request_headers,
+                        response_headers, response_body)
+  SELECT $4::bigint + n, day, day + n * interval '1 ms', ($2::integer[])[1 + floor(random() * cardinality($2::integer[]))::integer],
+         1, 1, guid, guid, day, 'push', null, 1, false,
          CASE WHEN n % 10 = 0 THEN 'Invalid HTTP response' ELSE 'OK' END, CASE WHEN n % 10 = 0 THEN 500 ELSE 200 END, null, 31,
          '{"dns":null,"connect":null,"tls":null,"first_byte":30,"total":31}', 'https://example.com/hook',
          '{"Accept":"*/*","Content-Type":"application/json","X-GitHub-Event":"push"}', '{"content-type":"text/plain"}', 'ok'
-    FROM generate_series(1, $1) n,
-         LATERAL (SELECT (now() AT TIME ZONE 'UTC')::date - CASE WHEN $3 < 0.5 THEN 1 ELSE 0 END AS day) d`;
+    FROM generate_series(1, $1::integer) n, LATERAL (SELECT $3::date AS day, gen_random_uuid() AS guid, n AS of) d`;

@@ -13,6 +13,8 @@ export type Child = AsyncDisposable & {
   pid: number;
   /** Where its output goes. */
   log: string;
+  /** The program's polite way to stop. */
+  stopSignal: NodeJS.Signals;
   process: ChildProcess;
   /** Never rejects. */
   exited: Promise<Exit>;
@@ -75,6 +77,7 @@ export function startChild(options: ChildOptions): Child {
     name: options.name,
     pid: pid ?? 0,
     log: options.log,
+    stopSignal,
     process: child,
     exited: ended.promise,
     hasExited: () => exit !== undefined,

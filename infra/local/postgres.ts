@@ -125,7 +125,7 @@ export async function preparePostgres(program: string, options: PrivateOptions):
             ...account,
           }),
         );
-        remember(folder, instance, [child.pid]);
+        remember(folder, instance, [child]);
         return child;
       };
       const child = await pastOldSessions(start, options.signal);

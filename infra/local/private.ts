@@ -54,7 +54,7 @@ export function openGroup(): Group {
   };
 }
 
-type Owner = { pid: number; born: string };
+type Owner = { pid: number; born: string; stopSignal: NodeJS.Signals };
 type Instance<T> = T & { processes?: Owner[] };
 
 /** What is remembered of an instance; `make` gives it the first time. Stops what an earlier, killed run left running. */
@@ -70,8 +70,8 @@ export async function recallInstance<T extends object>(
 }
 
 /** Remembers the instance, and its processes in case we are killed. */
-export function remember<T extends object>(folder: string, instance: Instance<T>, pids: number[]): void {
-  const processes = pids.map((pid) => ({ pid, born: bornAt(pid) ?? 'gone' }));
+export function remember<T extends object>(folder: string, instance: Instance<T>, children: Child[]): void {
+  const processes = children.map(({ pid, stopSignal }) => ({ pid, born: bornAt(pid) ?? 'gone', stopSignal }));
   writePrivate(instanceFile(folder), JSON.stringify({ ...instance, processes }, undefined, 2));
 }
 
@@ -108,12 +108,12 @@ export async function waitUntilReady(
 
 async function stopLeftover(owner: Owner, signal: AbortSignal): Promise<void> {
   if (!isSame(owner)) return;
-  for (const [with_, waitMs] of [
-    ['SIGINT', 8_000],
-    ['SIGTERM', 8_000],
+  // Its own polite signal first: another may end it at once, and RabbitMQ then forgets the queues of its last seconds.
+  for (const [stopSignal, waitMs] of [
+    [owner.stopSignal, 16_000],
     ['SIGKILL', 5_000],
   ] as const) {
-    process.kill(owner.pid, with_);
+    process.kill(owner.pid, stopSignal);
     if (await waitFor(() => (isSame(owner) ? undefined : true), waitMs, signal)) break;
   }
   await sleep(100); // its children notice and go

@@ -136,7 +136,7 @@ export async function prepareRabbitmq(program: string, options: PrivateOptions):
         log,
         stopDeadlineMs: 20_000,
       });
-      remember(folder, instance, names ? [node.pid, names.pid] : [node.pid]);
+      remember(folder, instance, names ? [node, names] : [node]);
       await waitUntilReady(node, () => letsIn(url), readyTimeoutMs, options.signal);
       return node;
     },

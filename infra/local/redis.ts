@@ -78,7 +78,7 @@ export async function prepareRedis(program: string, options: PrivateOptions): Pr
           log: logFile(options.home, 'redis'),
         }),
       );
-      remember(folder, instance, [child.pid]);
+      remember(folder, instance, [child]);
       await waitUntilReady(child, () => letsIn(url), readyTimeoutMs, options.signal);
       return child;
     },

@@ -42,7 +42,10 @@ const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; h
     has: (url) =>
       onChannel(url, (channel) => channel.checkQueue('kept')).then(
         () => true,
-        () => false,
+        (error: { code?: number }) => {
+          if (error.code === 404) return false;
+          throw error;
+        },
       ),
   },
   // Redis under test keeps nothing, and may lose everything anywhere.

@@ -25,6 +25,7 @@ import { makeConsentStore } from './authorization/consents.ts';
 import { makeTicketStore } from './authorization/login-ticket.ts';
 import { openChanges } from './changes.ts';
 import { makeClientStore } from './clients/store.ts';
+import { makeClientThrottle, throttleClientAuthentication } from './clients/throttle.ts';
 import { databaseUrlOf, type Env, outboxFolder } from './config.ts';
 import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
@@ -120,6 +121,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   });
   shareSuccessors(provider, deriveKey(env.SECRETS_KEY, 'refresh tokens'));
   findStructuredTokens(provider, issuer, makeRevokedTokens(redis, prefix));
+  throttleClientAuthentication(provider, makeClientThrottle(redis, prefix));
   observeProvider(provider, { log, registry, audit, events });
 
   const authenticate = makeAuthenticate(accounts, makeLockout(redis, prefix));

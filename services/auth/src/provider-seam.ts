@@ -13,6 +13,7 @@ export * as grantKit from 'oidc-provider/lib/helpers/grants.js';
 
 /** Client properties that only oidc-provider's prototypes have; the typings leave them out. */
 type ClientPrototype = {
+  clientId: string;
   compareClientSecret(actual: string): boolean;
   grantTypeAllowed(type: string): boolean;
   responseTypeAllowed(type: string): boolean;
@@ -32,6 +33,21 @@ function hashClientSecrets(provider: Provider): void {
   const prototype = provider.Client.prototype as unknown as ClientPrototype;
   prototype.compareClientSecret = function (actual) {
     return secretMatches(actual, this.secret_hashes ?? []);
+  };
+}
+
+/** Told of each secret that a client shows, and whether it is the right one; may throw what becomes the answer. */
+export function checkClientSecrets(
+  provider: Provider,
+  check: (ctx: KoaContextWithOIDC, clientId: string, isRight: boolean) => void,
+): void {
+  const prototype = provider.Client.prototype as unknown as ClientPrototype;
+  const { compareClientSecret } = prototype;
+  prototype.compareClientSecret = function (actual) {
+    const isRight = compareClientSecret.call(this, actual);
+    const ctx = Provider.ctx;
+    if (ctx) check(ctx, this.clientId, isRight);
+    return isRight;
   };
 }
 
