@@ -105,7 +105,10 @@ function configurationOf(parts: ProviderParts): Configuration {
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies: {
       keys: [parts.cookieKey.toString('base64url')],
-      names: { session: '_session', interaction: '_interaction', resume: '_resume' },
+      // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
+      names: secure
+        ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }
+        : { session: '_session', interaction: '_interaction', resume: '_resume' },
       // Silent renewal in another site's frame needs None, which needs https (contract section 4).
       long: { signed: true, httpOnly: true, sameSite: secure ? 'none' : 'lax', secure },
       short: { signed: true, httpOnly: true, sameSite: 'lax', secure },

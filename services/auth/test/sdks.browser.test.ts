@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Auth0's browser SDKs, unmodified, in Chromium, each as a new user would set it up. */
+/** auth0-spa-js, unmodified, in Chromium, as a new user would set it up; auth0-js is in auth0-js.browser.test.ts. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -16,13 +16,12 @@ const require = createRequire(import.meta.url);
 const spaSdk = readFileSync(
   require.resolve('@auth0/auth0-spa-js').replace(/dist.*/, 'dist/auth0-spa-js.production.js'),
 );
-const auth0Js = readFileSync(require.resolve('auth0-js').replace(/dist.*/, 'dist/auth0.min.js'));
 
 const port = await freePort();
 const app = `http://localhost:${port}`;
 const client = {
   ...spa,
-  callbacks: [app, `${app}/callback`, `${app}/popup`],
+  callbacks: [app],
   allowed_logout_urls: [app],
   web_origins: [app],
   allowed_origins: [app],
@@ -37,18 +36,8 @@ const gate = stack.use(
 );
 const server = createServer((request, response) => {
   if (request.url === '/spa.js') return void response.setHeader('content-type', 'text/javascript').end(spaSdk);
-  if (request.url === '/auth0.js') return void response.setHeader('content-type', 'text/javascript').end(auth0Js);
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    response.setHeader('content-type', 'text/html');
-    // Both SDKs call themselves `auth0`.
-    const sdk = request.url?.startsWith('/callback') ? '/auth0.js' : '/spa.js';
-    const posted = JSON.stringify(Buffer.concat(chunks).toString()).replaceAll('<', '\\u003c');
-    response.end(
-      `<!doctype html><title>app</title><script src="${sdk}"></script><script>window.posted = ${posted}</script>`,
-    );
-  });
+  response.setHeader('content-type', 'text/html');
+  response.end('<!doctype html><title>app</title><script src="/spa.js"></script>');
 });
 await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
 stack.defer(async () => {
@@ -93,10 +82,7 @@ const options = (more: object = {}) => ({
   ...more,
 });
 type Spa = Record<string, (...args: unknown[]) => Promise<unknown>>;
-declare const auth0: {
-  createAuth0Client(options: object): Promise<Spa>;
-  WebAuth: new (options: object) => Record<string, (...args: unknown[]) => void>;
-};
+declare const auth0: { createAuth0Client(options: object): Promise<Spa> };
 
 test('auth0-spa-js: redirect login, silent renewal through web_message, logout', async () => {
   const page = await open();
@@ -160,61 +146,6 @@ test('auth0-spa-js: popup login', async () => {
   }, options());
   await logIn(await popup);
   expect(await login).toMatchObject({ sub: 'auth0|alice' });
-}, 60_000);
-
-test('auth0-js: authorize by form post and by redirect', async () => {
-  const page = await open();
-  const init = {
-    domain: gate.issuer.slice(0, -1).replace('http://', ''),
-    clientID: 'spa',
-    redirectUri: `${app}/callback`,
-    responseType: 'token id_token',
-    overrides: { __tenant: 'gate', __token_issuer: gate.issuer },
-  };
-  // auth0-js always says https; our gate is plain http in this test.
-  await page.route('https://localhost:*/**', (route) =>
-    route.continue({ url: route.request().url().replace('https://', 'http://') }),
-  );
-  const url = new URL('authorize', gate.issuer);
-  url.search = String(
-    new URLSearchParams({
-      client_id: 'spa',
-      redirect_uri: `${app}/callback`,
-      response_type: 'token id_token',
-      response_mode: 'form_post',
-      scope: 'openid',
-      nonce: 'n',
-      state: 's',
-    }),
-  );
-  await page.goto(url.href);
-  await logIn(page);
-  await page.waitForURL(`${app}/callback`);
-  const posted = new URLSearchParams(await page.evaluate(() => (window as unknown as { posted: string }).posted));
-  expect([...posted.keys()].sort()).toEqual([
-    'access_token',
-    'expires_in',
-    'id_token',
-    'iss',
-    'scope',
-    'state',
-    'token_type',
-  ]);
-
-  url.searchParams.set('response_mode', 'fragment');
-  await page.goto(url.href);
-  await page.waitForURL(`${app}/callback#**`);
-  const parsed = await page.evaluate(
-    (given) =>
-      new Promise((resolve) => {
-        const web = new auth0.WebAuth(given);
-        web.parseHash!({ state: 's', nonce: 'n', __enableIdPInitiatedLogin: true }, (error: unknown, result: unknown) =>
-          resolve(error ?? result),
-        );
-      }),
-    init,
-  );
-  expect(parsed).toMatchObject({ accessToken: expect.any(String), state: 's' });
 }, 60_000);
 
 test('web_message: another origin’s client gets nothing posted', async () => {

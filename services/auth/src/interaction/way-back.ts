@@ -4,7 +4,7 @@
  */
 import type { Client, KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-const cookie = '_application';
+const cookieOf = ({ issuer }: Provider) => (issuer.startsWith('https:') ? '__Host-application' : '_application');
 const ttlMs = 24 * 3_600_000;
 
 type Cookies = Pick<KoaContextWithOIDC, 'cookies'>;
@@ -13,7 +13,7 @@ export function rememberClients(provider: Provider): void {
   provider.on('interaction.started', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
     if (clientId)
-      ctx.cookies.set(cookie, Buffer.from(clientId).toString('base64url'), {
+      ctx.cookies.set(cookieOf(provider), Buffer.from(clientId).toString('base64url'), {
         signed: true,
         httpOnly: true,
         sameSite: 'lax',
@@ -23,7 +23,7 @@ export function rememberClients(provider: Provider): void {
 }
 
 export async function rememberedClient(provider: Provider, { cookies }: Cookies): Promise<Client | undefined> {
-  const value = cookies.get(cookie, { signed: true });
+  const value = cookies.get(cookieOf(provider), { signed: true });
   return value ? provider.Client.find(Buffer.from(value, 'base64url').toString()) : undefined;
 }
 

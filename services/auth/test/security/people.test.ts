@@ -199,7 +199,11 @@ describe('sessions', () => {
 
     const secure = stack.use(await openGate(fullSeed, { ISSUER: 'https://gate.example/' }));
     const local = `http://localhost:${secure.env.AUTH_PORT}/`;
-    for (const cookie of await flagsOf(local)) expect(cookie).toMatch(/; secure/i);
+    const prefixed = await flagsOf(local);
+    const names = prefixed.map((cookie) => cookie.split('=', 1)[0]);
+    expect(names).toEqual(expect.arrayContaining(['__Host-application', '__Secure-interaction', '__Secure-resume']));
+    for (const cookie of prefixed) expect(cookie).toMatch(/^__(Host|Secure)-.*; secure/i);
+    for (const cookie of prefixed.filter((one) => one.startsWith('__Host-'))) expect(cookie).toMatch(/; path=\/(;|$)/i);
     const discovery = (await (await fetch(`${local}.well-known/openid-configuration`)).json()) as Params;
     expect(discovery.token_endpoint).toBe('https://gate.example/oauth/token');
   });

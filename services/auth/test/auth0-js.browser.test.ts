@@ -1,0 +1,194 @@
+/// <reference lib="dom" />
+/**
+ * auth0-js, unmodified, in Chromium, as its users set it up. It speaks https and nothing else, so the gate has an https issuer and
+ * stands behind a TLS proxy, and the application is another site: what its frames need are cookies with SameSite=None.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { createRequire } from 'node:module';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { makeCertificates } from '@gatepost/testkit/certificates';
+import { afterAll, expect, test } from '@jest/globals';
+import { chromium, type Page } from 'playwright-core';
+import { freePort, openGate } from './gate.ts';
+import { alice, api, apis, connections, spa } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const sdk = readFileSync(
+  createRequire(import.meta.url)
+    .resolve('auth0-js')
+    .replace(/dist.*/, 'dist/auth0.min.js'),
+);
+const certificates = stack.use(makeCertificates());
+const certificate = certificates.selfSigned('localhost');
+
+const [gatePort, appPort] = [await freePort(), await freePort()];
+const app = `https://127.0.0.1:${appPort}`;
+const client = {
+  ...spa,
+  callbacks: [`${app}/callback`, `${app}/popup`],
+  allowed_logout_urls: [app],
+  web_origins: [app],
+  allowed_origins: [app],
+};
+const gate = stack.use(
+  await openGate(
+    { apis, connections, users: [alice], clients: [client, { ...client, client_id: 'stranger', web_origins: [] }] },
+    { ISSUER: `https://localhost:${gatePort}/` },
+  ),
+);
+const proxy = createTlsServer(certificate, (socket) => {
+  const inner = connect(Number(gate.env.AUTH_PORT), '127.0.0.1');
+  socket.on('error', () => inner.destroy()).pipe(inner);
+  inner.on('error', () => socket.destroy()).pipe(socket);
+});
+await new Promise<void>((resolve) => proxy.listen(gatePort, '127.0.0.1', resolve));
+stack.defer(() => void proxy.close());
+
+const options = {
+  domain: `localhost:${gatePort}`,
+  clientID: 'spa',
+  audience: api,
+  scope: 'openid profile email read:x',
+  responseType: 'token id_token',
+};
+const server = createServer(certificate, (request, response) => {
+  if (request.url === '/auth0.js') return void response.setHeader('content-type', 'text/javascript').end(sdk);
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const posted = JSON.stringify(Buffer.concat(chunks).toString()).replaceAll('<', '\\u003c');
+    const script = `window.posted = ${posted}; window.web = new auth0.WebAuth(${JSON.stringify(options)});
+      if (location.pathname === '/popup') web.popup.callback();`;
+    response.setHeader('content-type', 'text/html');
+    response.end(`<!doctype html><title>app</title><script src="/auth0.js"></script><script>${script}</script>`);
+  });
+});
+await new Promise<void>((resolve) => server.listen(appPort, '127.0.0.1', resolve));
+stack.defer(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+// Somebody who has not turned cookies in frames of other sites off, as private windows and some browsers do: there auth0-js can
+// renew only from a page of the gate's own site.
+const profile = stack.adopt(await mkdtemp(join(tmpdir(), 'profile-')), (path) => rm(path, { recursive: true }));
+await mkdir(join(profile, 'Default'));
+const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
+await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+  ignoreHTTPSErrors: true,
+  args: [
+    ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+    ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  ],
+});
+stack.defer(() => context.close());
+
+async function open(): Promise<Page> {
+  await context.clearCookies();
+  const page = await context.newPage();
+  await page.goto(app);
+  return page;
+}
+
+async function logIn(page: Page): Promise<void> {
+  await page.fill('[name=identifier]', 'alice@example.com');
+  await page.click('.gp-main');
+  await page.fill('[name=password]', 'correct horse battery staple');
+  await page.click('.gp-main');
+}
+
+type Answer = { error?: string; code?: string; idTokenPayload?: { sub: string; nonce: string }; accessToken?: string };
+type Ask = (options: object, answer: (error: Answer | null, result?: Answer) => void) => void;
+declare const web: { checkSession: Ask; parseHash: Ask; authorize(options: object): void; popup: { authorize: Ask } };
+
+/** What `checkSession` answers on this page, and for this client. */
+function checkSession(page: Page, more: object = {}): Promise<Answer> {
+  return page.evaluate(
+    (given) =>
+      new Promise<Answer>((resolve) => {
+        web.checkSession({ redirectUri: `${location.origin}/callback`, timeout: 15_000, ...given }, (error, result) =>
+          resolve((error ?? result)!),
+        );
+      }),
+    more,
+  );
+}
+
+test('checkSession renews in a hidden frame of another site, and says login_required where nobody is logged in', async () => {
+  const page = await open();
+  expect(await checkSession(page)).toMatchObject({ error: 'login_required' });
+
+  await page.evaluate(() => web.authorize({ redirectUri: `${location.origin}/callback` }));
+  await logIn(page);
+  await page.waitForURL(`${app}/callback#**`);
+  const first = await page.evaluate(
+    () => new Promise<Answer>((resolve) => web.parseHash({}, (error, result) => resolve((error ?? result)!))),
+  );
+  expect(first).toMatchObject({ idTokenPayload: { sub: 'auth0|alice' } });
+
+  const renewed = await checkSession(page);
+  expect(renewed).toMatchObject({ idTokenPayload: { sub: 'auth0|alice' }, accessToken: expect.any(String) });
+  expect(renewed.accessToken).not.toBe(first.accessToken);
+
+  const cookies = await context.cookies(gate.issuer);
+  const session = cookies.find(({ name }) => name === '__Host-session');
+  expect(session).toMatchObject({ httpOnly: true, secure: true, sameSite: 'None', domain: 'localhost' });
+}, 60_000);
+
+test('checkSession of a client whose allowed web origins lack the page hears nothing', async () => {
+  const page = await open();
+  expect(await checkSession(page, { clientID: 'stranger', timeout: 1_500 })).toMatchObject({ error: 'timeout' });
+}, 60_000);
+
+test('popup.authorize logs in in a window of its own, whose callback page hands the tokens over and closes', async () => {
+  const page = await open();
+  const opened = context.waitForEvent('page');
+  const answer = page.evaluate(
+    () =>
+      new Promise<Answer>((resolve) => {
+        web.popup.authorize({ redirectUri: `${location.origin}/popup` }, (error, result) =>
+          resolve((error ?? result)!),
+        );
+      }),
+  );
+  const popup = await opened;
+  const closed = popup.waitForEvent('close');
+  await logIn(popup);
+  expect(await answer).toMatchObject({ idTokenPayload: { sub: 'auth0|alice' }, accessToken: expect.any(String) });
+  await closed;
+}, 60_000);
+
+test('popup.authorize hears why there are no tokens', async () => {
+  const page = await open();
+  const opened = context.waitForEvent('page');
+  const answer = page.evaluate(
+    () =>
+      new Promise<Answer>((resolve) => {
+        web.popup.authorize({ redirectUri: `${location.origin}/popup`, prompt: 'none' }, (error, result) =>
+          resolve((error ?? result)!),
+        );
+      }),
+  );
+  await opened;
+  expect(await answer).toMatchObject({ code: 'login_required' });
+}, 60_000);
+
+test('authorize with response_mode form_post arrives as a form', async () => {
+  const page = await open();
+  await page.evaluate(() =>
+    web.authorize({ redirectUri: `${location.origin}/callback`, responseMode: 'form_post', state: 's', nonce: 'n' }),
+  );
+  await logIn(page);
+  await page.waitForURL(`${app}/callback`);
+  const posted = new URLSearchParams(await page.evaluate(() => (window as unknown as { posted: string }).posted));
+  expect([...posted.keys()].sort()).toEqual([
+    ...['access_token', 'expires_in', 'id_token', 'iss', 'scope', 'state', 'token_type'],
+  ]);
+}, 60_000);
