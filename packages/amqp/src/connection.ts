@@ -15,6 +15,8 @@ export type ConnectionOptions = {
   topology: Topology;
   /** How often a first connection is tried before `open` rejects; later reconnects go on for ever. Default 5. */
   initialRetries?: number;
+  /** Default true. False: `open` resolves at once and connects by itself, however long the broker is away. */
+  waitForConnect?: boolean;
 };
 
 export type Connection = { recovering: RecoveringChannelModel; isConnected(): boolean };
@@ -24,13 +26,13 @@ const closeTimeoutMs = 2_000;
 
 /**
  * Connects, declares the topology and calls `setup` with every new connection, before anyone uses it. Waits between tries
- * grow from 0.1 s to at most 5 s, with jitter. Rejects when the first connection cannot be made.
+ * grow from 0.1 s to at most 5 s, with jitter. Rejects when the first connection cannot be made, unless it is not waited for.
  */
 export async function openConnection(
   options: ConnectionOptions,
   setup: (model: ChannelModel) => Promise<void>,
 ): Promise<Connection> {
-  const { log } = options;
+  const { log, waitForConnect = true } = options;
   const reconnects = options.registry && reconnectCounter(options.registry);
   let connected = false;
   const recovering = await connect(withHeartbeat(options.url), {
@@ -42,7 +44,7 @@ export async function openConnection(
       maxDelay: 5_000,
       factor: 2,
       jitter: 0.3,
-      initialMaxRetries: options.initialRetries ?? 5,
+      initialMaxRetries: waitForConnect ? (options.initialRetries ?? 5) : Number.POSITIVE_INFINITY,
       waitForConnect: false,
       async setup(model: ChannelModel) {
         // Until the setup is through, amqplib listens to no 'error' of the connection, and one that breaks meanwhile would
@@ -86,7 +88,9 @@ export async function openConnection(
   recovering.on('unblocked', () => log.info({ 'amqp.connection': options.name }, 'RabbitMQ takes publishing again'));
   // 'disconnect' follows and says the same.
   recovering.on('error', () => {});
-  await recovering.waitForConnect();
+  const first = recovering.waitForConnect();
+  if (waitForConnect) await first;
+  else first.catch(() => {}); // closed before it ever connected
   return { recovering, isConnected: () => connected };
 }
 

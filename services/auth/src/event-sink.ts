@@ -1,6 +1,7 @@
 /** The gate's own events for RabbitMQ (contract section 6): off unless EVENTS_ACCOUNT names whose they are. */
 import { randomUUID } from 'node:crypto';
-import { openPublisher } from '@gatepost/amqp/publisher';
+import { setTimeout as wait } from 'node:timers/promises';
+import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
 import { eventsExchange, topology } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
@@ -15,14 +16,18 @@ export type GateEventType =
   | 'client_updated';
 
 export type EventSink = AsyncDisposable & {
-  /** Publishes and does not wait: an event that RabbitMQ cannot take is logged and lost, a login never is. */
+  /**
+   * Publishes and does not wait: while RabbitMQ is away events are kept for it, so many; one that cannot be kept, or that RabbitMQ does
+   * not take, is logged and lost, a login never is.
+   */
   publish(type: GateEventType, payload: Record<string, unknown>): void;
 };
 
 export const noEvents: EventSink = { publish: () => {}, [Symbol.asyncDispose]: async () => {} };
 
-/** While RabbitMQ is slow, so many wait for their confirm; what comes beyond is lost. */
+/** While RabbitMQ is slow or away, so many wait; what comes beyond is lost. */
 const inFlightMax = 1_000;
+const retryMs = 500;
 
 export async function openEventSink(options: {
   amqpUrl: string;
@@ -38,34 +43,47 @@ export async function openEventSink(options: {
     log,
     registry: options.registry,
     topology,
+    waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later
   });
+  const closing = new AbortController();
+  /** The same id every time: whoever reads them knows a second copy by it. */
+  const publishWhenConnected = async (message: Outgoing): Promise<void> => {
+    for (;;)
+      try {
+        return await publisher.publish(message);
+      } catch (error) {
+        const away = error instanceof NotPublished && error.code === 'not_connected';
+        if (!away || closing.signal.aborted) throw error;
+        await wait(retryMs, undefined, { signal: closing.signal }).catch(() => {}); // one last try then
+      }
+  };
   const inFlight = new Set<Promise<void>>();
   return {
     publish(type, payload) {
       const id = randomUUID();
       if (inFlight.size >= inFlightMax)
         return void log.warn({ 'event.type': type }, 'an event was not published: too many wait');
-      const publishing = publisher
-        .publish({
-          exchange: eventsExchange,
-          routingKey: type,
-          messageId: id,
-          contentType: 'application/json',
-          headers: {
-            'cloudEvents:specversion': '1.0',
-            'cloudEvents:id': id,
-            'cloudEvents:source': options.issuer,
-            'cloudEvents:type': type,
-            'cloudEvents:subject': options.account,
-            'cloudEvents:time': new Date().toISOString(),
-          },
-          body: Buffer.from(JSON.stringify(payload)),
-        })
+      const publishing = publishWhenConnected({
+        exchange: eventsExchange,
+        routingKey: type,
+        messageId: id,
+        contentType: 'application/json',
+        headers: {
+          'cloudEvents:specversion': '1.0',
+          'cloudEvents:id': id,
+          'cloudEvents:source': options.issuer,
+          'cloudEvents:type': type,
+          'cloudEvents:subject': options.account,
+          'cloudEvents:time': new Date().toISOString(),
+        },
+        body: Buffer.from(JSON.stringify(payload)),
+      })
         .catch((error) => log.warn({ error: describeError(error), 'event.type': type }, 'an event was not published'))
         .finally(() => inFlight.delete(publishing));
       inFlight.add(publishing);
     },
     async [Symbol.asyncDispose]() {
+      closing.abort();
       await Promise.all(inFlight);
       await publisher[Symbol.asyncDispose]();
     },

@@ -4,6 +4,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { Registry } from '@gatepost/runtime/metrics';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { Browser } from '@gatepost/testkit/browser';
+import { openCuttable } from '@gatepost/testkit/cut';
 import { freshVhost, management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -83,6 +84,27 @@ test('with EVENTS_ACCOUNT its events are published as CloudEvents', async () => 
   });
   expect(JSON.parse(login.payload)).toMatchObject({ user_id: 'auth0|alice', client_id: 'web' });
 });
+
+test('a gate that starts while RabbitMQ is away issues tokens, and hands its events over when RabbitMQ comes', async () => {
+  const own = stack.use(await freshVhost());
+  const broker = stack.use(await openCuttable(own.url));
+  await broker.cut();
+  await using lonely = await openGate(fullSeed, { EVENTS_ACCOUNT: 'acme', AMQP_URL: broker.url });
+  expect((await fetch(`${lonely.opsUrl}/readyz`)).status).toBe(200);
+  expect((await lonely.post('oauth/token', machine)).status).toBe(200);
+  const browser = new Browser(lonely);
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+  const done = await browser.logIn(await browser.authorize(request));
+  expect(done.location?.searchParams.get('code')).toBeTruthy();
+  await broker.restore();
+  const queue = `/api/queues/${new URL(own.url).pathname.slice(1)}/gatepost.events/get`;
+  await until('the event', async () => {
+    const got = (await management('POST', queue, { count: 5, ackmode: 'ack_requeue_true', encoding: 'auto' }).catch(
+      () => [], // the queue is not declared yet
+    )) as { routing_key: string }[];
+    return got.some((event) => event.routing_key === 'user_logged_in');
+  });
+}, 60_000);
 
 test('expired rows are deleted in batches, live ones stay', async () => {
   await pool.query(
