@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net';
 import { Browser } from '@gatepost/testkit/browser';
+import { openCuttable } from '@gatepost/testkit/cut';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -134,3 +135,51 @@ test('without PostgreSQL the same, for pages and tokens; nothing is answered tha
   await until('readiness', async () => (await fetch(`${own.opsUrl}/readyz`)).status === 200);
   await until('tokens', async () => (await own.post('oauth/token', refresh)).status === 200);
 });
+
+test('a PostgreSQL that keeps its connections and answers nothing holds nobody for longer than five seconds', async () => {
+  const database = stack.use(await freshDatabase());
+  await using frozen = await openCuttable(database.url);
+  await using own = await openGate(fullSeed, { DATABASE_URL: frozen.url });
+  const password = {
+    grant_type: 'password',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    username: 'alice@example.com',
+    password: 'correct horse battery staple',
+    scope: 'openid offline_access',
+  };
+  const { json } = await own.post('oauth/token', password);
+  const refresh = {
+    grant_type: 'refresh_token',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    refresh_token: json.refresh_token as string,
+  };
+  const login = new Browser(own);
+  const page = await login.authorize({
+    client_id: 'web',
+    redirect_uri: 'https://app.example/cb',
+    response_type: 'code',
+    scope: 'openid',
+  });
+  frozen.hold(true);
+  using _thaw = { [Symbol.dispose]: () => frozen.hold(false) }; // or the gate could not be closed after a failure
+  const timed = async <T>(work: Promise<T>): Promise<T> => {
+    const startedAt = performance.now();
+    const answer = await work;
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    return answer;
+  };
+  // More than the pool has connections: those who wait for one are answered as well.
+  const forms = Array.from({ length: 24 }, (_, index) => (index < 8 ? password : refresh));
+  for (const round of [forms, [password, password, password]])
+    for (const answer of await Promise.all(round.map((form) => timed(own.post('oauth/token', form)))))
+      expect(answer).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
+  expect((await timed(login.logIn(page))).status).toBe(503);
+  expect((await timed(fetch(`${own.opsUrl}/readyz`))).status).toBe(503);
+  frozen.hold(false);
+  await until('readiness', async () => (await fetch(`${own.opsUrl}/readyz`)).status === 200);
+  await until('tokens', async () => (await own.post('oauth/token', refresh)).status === 200);
+  // Tries that could not be answered used to count, and shut the person out for ten minutes.
+  expect((await own.post('oauth/token', password)).status).toBe(200);
+}, 60_000);

@@ -25,11 +25,14 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
     const attempt = await lockout.attempt(login, address);
     if (!attempt.allowed) return { kind: 'locked', seconds: attempt.seconds };
     const identifier = parseIdentifier(login);
-    const account = identifier && (await accounts.findByLogin(connection, identifier.value));
+    let account: AccountModel | undefined;
     try {
+      account = identifier && (await accounts.findByLogin(connection, identifier.value));
       const matches = await passwordMatches(password, account?.passwordHash);
       if (!matches || !account || account.blocked) return { kind: 'wrong' };
     } catch (error) {
+      // Nobody is shut out for having tried while we could not answer.
+      await lockout.takeBack(login, address);
       if (error instanceof TooBusy) return { kind: 'busy' };
       throw error;
     }

@@ -10,6 +10,8 @@ import { asking } from '../stores-away.ts';
 export type Lockout = {
   /** Counts a try. Refused tries answer how long the pair stays closed, in seconds. */
   attempt(login: string, address: string): Promise<{ allowed: true } | { allowed: false; seconds: number }>;
+  /** The password could not be looked at: that was no try. Never throws. */
+  takeBack(login: string, address: string): Promise<void>;
   /** The password was right. */
   clear(login: string, address: string): Promise<void>;
 };
@@ -32,6 +34,16 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
       );
       const [count, seconds] = [tries?.[0]?.[1] as number, tries?.[2]?.[1] as number];
       return count > triesMax ? { allowed: false, seconds: Math.max(seconds, 1) } : { allowed: true };
+    },
+    async takeBack(login, address) {
+      const name = key(login, address);
+      // Redis away as well: then the try stays counted, for ten minutes.
+      await redis
+        .multi()
+        .decr(name)
+        .expire(name, windowSeconds, 'NX')
+        .exec()
+        .catch(() => {});
     },
     async clear(login, address) {
       await asking(redis.del(key(login, address)));

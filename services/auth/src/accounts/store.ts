@@ -19,8 +19,6 @@ export type AccountStore = {
   /** Undefined when the connection has an account with that email, username or number already. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
   update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
-  /** Notes a login; never fails a login that succeeded. */
-  noteLogin(userId: string, address: string): Promise<void>;
 };
 
 export function makeAccountStore(db: Database): AccountStore {
@@ -62,9 +60,6 @@ export function makeAccountStore(db: Database): AccountStore {
       }
     },
     update: (userId, data) => asking(db.account.update({ where: { userId }, data })),
-    async noteLogin(userId, address) {
-      await db.$executeRaw`UPDATE accounts SET last_login = now(), last_ip = ${address}, logins_count = logins_count + 1 WHERE user_id = ${userId}`;
-    },
   };
 }
 

@@ -1,0 +1,32 @@
+/** When and from where a person last logged in, and how often: written behind the login, which does not wait for it. */
+import type { Log } from '@gatepost/runtime/log';
+import type { Pool } from '../database.ts';
+import { openWriteBehind } from '../write-behind.ts';
+
+export type LastLogins = AsyncDisposable & { note(userId: string, address: string): void };
+
+export function openLastLogins(pool: Pool, log: Log): LastLogins {
+  const logins = openWriteBehind<{ userId: string; address: string; date: Date }>({
+    what: 'the time of last logins',
+    log,
+    write: (batch) =>
+      pool.query({
+        name: 'last logins',
+        // In the order of their ids, so that two processes that note the same people do not wait for each other.
+        text: `WITH noted AS (
+                 SELECT user_id, max(date) AS date, (array_agg(ip ORDER BY date DESC))[1] AS ip, count(*) AS logins
+                 FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS login (user_id, date, ip) GROUP BY user_id
+               ), locked AS (
+                 SELECT user_id FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR NO KEY UPDATE
+               )
+               UPDATE accounts SET last_login = greatest(last_login, noted.date), last_ip = noted.ip,
+                 logins_count = logins_count + noted.logins
+               FROM noted JOIN locked USING (user_id) WHERE accounts.user_id = noted.user_id`,
+        values: [batch.map(({ userId }) => userId), batch.map(({ date }) => date), batch.map(({ address }) => address)],
+      }),
+  });
+  return {
+    note: (userId, address) => logins.add({ userId, address, date: new Date() }),
+    [Symbol.asyncDispose]: () => logins[Symbol.asyncDispose](),
+  };
+}
