@@ -6,6 +6,7 @@ import Provider, { type Client, errors, type KoaContextWithOIDC } from 'oidc-pro
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { secretMatches } from './clients/secret.ts';
+import { signerOf } from './keys/signer.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 
 // Meant for custom grants, typed, but outside of semantic versioning.
@@ -72,7 +73,7 @@ function refuseGrantsAsUnauthorized(provider: Provider): void {
 export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void {
   const state = instance(provider);
   state.keystore.clear();
-  for (const key of keys) state.keystore.add(key);
+  for (const key of keys) state.keystore.add(signerOf(key));
   state.jwks = { keys: keys.map(publicPart) };
 }
 

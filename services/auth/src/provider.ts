@@ -37,6 +37,7 @@ import {
   alwaysIncludeSid,
   applySeam,
   checkResponseModes,
+  replaceSigningKeys,
 } from './provider-seam.ts';
 import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
 import type { ResourceStore } from './resources/store.ts';
@@ -66,6 +67,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   provider.proxy = true;
   provider.use(parts.pages.notFound as never); // its types know no context without a route
   applySeam(provider);
+  replaceSigningKeys(provider, parts.signingKeys); // the configuration takes JWKs alone
   allowBareToken(provider);
   allowLocalImplicit(provider);
   alwaysIncludeSid(provider);
