@@ -1,4 +1,5 @@
 /** oidc-provider's clients are our client records. It writes them only for dynamic registration (`oidc/register`). */
+import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 import { clientMetadata } from '../clients/metadata.ts';
 import { registeredClient } from '../clients/registration.ts';
@@ -17,7 +18,7 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
       if (!client) return undefined;
       let metadata = known.get(client);
       if (!metadata) {
-        metadata = { ...clientMetadata(client) };
+        metadata = digestedOnce({ ...clientMetadata(client) });
         known.set(client, metadata);
       }
       return metadata;
@@ -31,4 +32,13 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
+}
+
+/**
+ * The library looks for the client it has made of these metadata by the hash of their JSON, with each request. Their JSON is
+ * made and hashed once instead; equal metadata still find the same client.
+ */
+function digestedOnce(metadata: AdapterPayload): AdapterPayload {
+  const digest = createHash('sha256').update(JSON.stringify(metadata)).digest('base64url');
+  return Object.defineProperty(metadata, 'toJSON', { value: () => digest });
 }
