@@ -4,6 +4,7 @@ import { describeError, type Log } from '@gatepost/runtime/log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { makeRequestObserver } from './events.ts';
+import type { MachineLane } from './grants/machine-lane.ts';
 import { ApiError } from './http/api-error.ts';
 import { postAsGet } from './http/authorize-post.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
@@ -16,6 +17,7 @@ import { wellFormed } from './http/well-formed.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
+import { makeProblemHandler } from './management/api.ts';
 import { isStoreAway, TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; place: MakePlace; routers: Router[]; log: Log };
@@ -33,17 +35,25 @@ export function makeApp(parts: AppParts): Express {
   app.post('/activate', startAnewWithoutSession(parts.provider));
   for (const router of parts.routers) app.use(router);
   app.use(parts.provider.callback()); // answers everything else, 404s included
+  app.use('/api/v2', makeProblemHandler(parts.log));
   app.use(makeErrorHandler(parts));
   return app;
 }
 
-/** The http server around the app; the head is normalized and the clock started before anything else looks at the request. */
-export function makeServer(app: Express, rules: HeadRules, observe: ReturnType<typeof makeRequestObserver>): Server {
-  const normalize = makeHeadNormalizer(rules);
+/**
+ * The http server around the app; the head is normalized and the clock started before anything else looks at the request.
+ * What machines ask for most is answered before the app, if it can be.
+ */
+export function makeServer(
+  app: Express,
+  parts: { head: HeadRules; observe: ReturnType<typeof makeRequestObserver>; machineLane: MachineLane },
+): Server {
+  const { observe, machineLane } = parts;
+  const normalize = makeHeadNormalizer(parts.head);
   const server = createServer((request, response) => {
     observe(request, response);
     normalize(request);
-    app(request, response);
+    machineLane(request, response, () => app(request, response));
   });
   // A request's head and body must arrive in time (slowloris), and idle connections go.
   server.headersTimeout = 10_000;

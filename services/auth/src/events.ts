@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { Counter, httpDuration, type Registry } from '@gatepost/runtime/metrics';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { LastLogins } from './accounts/last-login.ts';
 import type { Audit } from './audit.ts';
 import type { EventSink } from './event-sink.ts';
 import type { AccountModel } from './generated/models.ts';
@@ -25,25 +26,18 @@ export type GateEvents = {
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
   passwordChanged(userId: string, ip: string): void;
   tokenRevoked(clientId: string, userId: string | undefined): void;
-  clientCreated(clientId: string, by?: string): void;
-  clientUpdated(clientId: string, by?: string): void;
+  clientCreated(clientId: string): void;
+  clientUpdated(clientId: string): void;
 };
 
-export function makeEvents(parts: {
-  audit: Audit;
-  sink: EventSink;
-  log: Log;
-  noteLogin: (userId: string, ip: string) => Promise<void>;
-}): GateEvents {
+export function makeEvents(parts: { audit: Audit; sink: EventSink; log: Log; lastLogins: LastLogins }): GateEvents {
   const { audit, sink, log } = parts;
   return {
     loggedIn(account, clientId, ip, amr) {
       audit.add({ type: 's', clientId, userId: account.userId, ip, details: { amr } });
       sink.publish('user_logged_in', { user_id: account.userId, client_id: clientId, amr });
       log.info({ 'client.id': clientId, amr }, 'somebody logged in');
-      parts
-        .noteLogin(account.userId, ip)
-        .catch((error) => log.warn({ error: describeError(error) }, 'a login was not noted'));
+      parts.lastLogins.note(account.userId, ip);
     },
     loginFailed({ client, address }, reason) {
       audit.add({
@@ -72,12 +66,10 @@ export function makeEvents(parts: {
       audit.add({ type: 'srrt', clientId, userId });
       sink.publish('token_revoked', { client_id: clientId, user_id: userId ?? null });
     },
-    clientCreated(clientId, by) {
-      audit.add({ type: 'sapi', clientId, details: { operation: 'create client', by: by ?? null } });
+    clientCreated(clientId) {
       sink.publish('client_created', { client_id: clientId });
     },
-    clientUpdated(clientId, by) {
-      audit.add({ type: 'sapi', clientId, details: { operation: 'update client', by: by ?? null } });
+    clientUpdated(clientId) {
       sink.publish('client_updated', { client_id: clientId });
     },
   };
@@ -117,6 +109,14 @@ const exchangeTypes: Record<string, string> = {
   'urn:ietf:params:oauth:grant-type:device_code': 'sede',
 };
 
+/** Says that a token request was answered: once each, where the answer is known. */
+export type TokensIssued = (
+  request: IncomingMessage,
+  grantType: string,
+  clientId: string | undefined,
+  userId?: string | undefined,
+) => void;
+
 /**
  * Counts tokens and interactions and reports what went wrong inside the provider. Listeners never throw: the library calls them
  * before it answers, and would turn a good response into a 500.
@@ -124,7 +124,7 @@ const exchangeTypes: Record<string, string> = {
 export function observeProvider(
   provider: Provider,
   parts: { log: Log; registry: Registry; audit: Audit; events: GateEvents },
-): void {
+): { tokensIssued: TokensIssued } {
   const { log, registry, audit } = parts;
   const tokens = new Counter({
     name: 'auth_tokens_issued_total',
@@ -151,14 +151,14 @@ export function observeProvider(
     const result = interaction?.result?.error ? 'refused' : 'completed';
     interactions.inc({ prompt: interaction?.prompt?.name ?? 'unknown', result });
   });
-  provider.on('grant.success', (ctx) => {
-    const grantType = String(ctx.oidc.params?.grant_type);
-    const clientId = ctx.oidc.client?.clientId;
+  const tokensIssued: TokensIssued = (request, grantType, clientId, userId) => {
     tokens.inc({ grant_type: grantType });
-    const userId = ctx.oidc.account?.accountId;
-    audit.add({ type: exchangeTypes[grantType] ?? 'se', clientId, userId, ip: addressOf(ctx.req) });
+    audit.add({ type: exchangeTypes[grantType] ?? 'se', clientId, userId, ip: addressOf(request) });
     log.debug({ 'client.id': clientId, grant_type: grantType }, 'tokens issued');
-  });
+  };
+  provider.on('grant.success', (ctx) =>
+    tokensIssued(ctx.req, String(ctx.oidc.params?.grant_type), ctx.oidc.client?.clientId, ctx.oidc.account?.accountId),
+  );
   provider.on('authorization.success', (ctx, out) => {
     if ((out as { access_token?: unknown } | undefined)?.access_token) tokens.inc({ grant_type: 'implicit' });
     void ctx;
@@ -171,6 +171,11 @@ export function observeProvider(
     const clientId = ctx.oidc.client?.clientId;
     if (clientId) parts.events.tokenRevoked(clientId, ctx.oidc.account?.accountId);
   });
+  provider.on('registration_create.success', (ctx, { clientId }) => {
+    const details = { operation: 'POST oidc/register', target: clientId };
+    audit.add({ type: 'sapi', clientId, ip: addressOf(ctx.req), details });
+    parts.events.clientCreated(clientId);
+  });
   provider.on('backchannel.error', (_ctx, error, client) =>
     log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),
   );
@@ -182,6 +187,7 @@ export function observeProvider(
     if (isStoreAway(error)) log.warn({ error: describeError(error) }, 'a store is away');
     else log.error({ error: describeError(error) }, 'the gate failed to answer');
   });
+  return { tokensIssued };
 }
 
 function detailOf(error: Error): unknown {

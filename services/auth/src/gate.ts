@@ -11,6 +11,7 @@ import { makeSeal } from '@gatepost/runtime/seal';
 import { makeAuthenticate } from './accounts/authenticate.ts';
 import { makeChangePasswordRoutes } from './accounts/change-password.ts';
 import { makeEndAccess } from './accounts/end-access.ts';
+import { openLastLogins } from './accounts/last-login.ts';
 import { makeLockout } from './accounts/lockout.ts';
 import { makeOneTimeCodes } from './accounts/one-time-code.ts';
 import { makeSendPasswordMail } from './accounts/password-mail.ts';
@@ -32,6 +33,7 @@ import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
 import { makeEvents, makeRequestObserver, observeProvider } from './events.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
+import { makeMachineLane } from './grants/machine-lane.ts';
 import { makeCsrf } from './interaction/csrf.ts';
 import { makePlaceMaker } from './interaction/place.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
@@ -90,6 +92,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
 
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const audit = stack.use(openAudit(pool, log));
+  const lastLogins = stack.use(openLastLogins(pool, log));
   const sink = stack.use(await openSink(env, log, registry));
   const postBox = stack.adopt(openPostBox(postBoxOptions(env)), (opened) => opened.close());
 
@@ -104,7 +107,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const rate = makeRate(redis, prefix);
   const codes = makeOneTimeCodes(redis, prefix, deriveKey(env.SECRETS_KEY, 'one-time codes'));
   const place = makePlaceMaker({ settings, templates, log });
-  const events = makeEvents({ audit, sink, log, noteLogin: accounts.noteLogin });
+  const events = makeEvents({ audit, sink, log, lastLogins });
   const provider = makeProvider({
     issuer,
     adapter: makeAdapterFactory({ pool, redis, redisPrefix: prefix, clients }),
@@ -121,8 +124,9 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   });
   shareSuccessors(provider, deriveKey(env.SECRETS_KEY, 'refresh tokens'));
   findStructuredTokens(provider, issuer, makeRevokedTokens(redis, prefix));
-  throttleClientAuthentication(provider, makeClientThrottle(redis, prefix));
-  observeProvider(provider, { log, registry, audit, events });
+  const clientThrottle = makeClientThrottle(redis, prefix);
+  throttleClientAuthentication(provider, clientThrottle);
+  const { tokensIssued } = observeProvider(provider, { log, registry, audit, events });
 
   const authenticate = makeAuthenticate(accounts, makeLockout(redis, prefix));
   const passwordTickets = makePasswordTickets(redis, prefix);
@@ -208,11 +212,11 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   stack.use(keepKeysCurrent({ provider, pool, db, seal, changes, rotateAfterDays: env.KEY_ROTATION_DAYS, log }));
   stack.use(startPurge(pool, log, registry));
 
-  const server = makeServer(
-    makeApp({ provider, place, routers, log }),
-    { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES },
-    makeRequestObserver(log, registry),
-  );
+  const server = makeServer(makeApp({ provider, place, routers, log }), {
+    head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES },
+    observe: makeRequestObserver(log, registry),
+    machineLane: makeMachineLane({ provider, issuer, resources, clientThrottle, tokensIssued }),
+  });
   server.listen(env.AUTH_PORT, env.HOST);
   await once(server, 'listening');
   stack.defer(async () => {

@@ -10,14 +10,18 @@ export function registerClientCredentials(provider: Provider): void {
     const [server] = await grantKit.resolveRequestedResources(provider, ctx as never);
     const params = ctx.oidc.params as { scope?: string };
     if (!server) return handle();
-    const allowed = (server.scope ?? '').split(' ').filter(Boolean);
-    if (!params.scope) {
-      if (allowed.length > 0) params.scope = allowed.join(' ');
-      return handle();
-    }
-    const refused = params.scope.split(' ').filter((scope) => !allowed.includes(scope));
+    const { granted, refused } = grantedScopes(server, params.scope);
     if (refused.length > 0)
       throw new errors.InvalidScope(`client has not been granted scopes: ${refused.join(' ')}`, refused.join(' '));
+    if (granted.length > 0) params.scope = granted.join(' ');
     return handle();
   });
+}
+
+/** Of the scopes asked for, or of all that the client may have when it asks for none: each once. */
+export function grantedScopes(server: { scope: string }, wanted?: string): { granted: string[]; refused: string[] } {
+  const allowed = server.scope.split(' ').filter(Boolean);
+  if (!wanted) return { granted: allowed, refused: [] };
+  const asked = [...new Set(wanted.split(' '))];
+  return { granted: asked, refused: asked.filter((scope) => !allowed.includes(scope)) };
 }

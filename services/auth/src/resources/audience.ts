@@ -49,17 +49,22 @@ export function makeResourceIndicators(options: {
         throw new errors.InvalidTarget('audience and resource name different APIs');
       const api = await asking(resources.find(audienceOf(indicator)));
       if (!api) throw new errors.InvalidTarget(`no such API: ${audienceOf(indicator)}`);
-      return {
-        audience: api.identifier,
-        scope: allowedScopes(ctx, api, client as Client & OwnMetadata).join(' '),
-        accessTokenFormat: 'jwt',
-        accessTokenTTL: api.tokenLifetime,
-        jwt: { sign: { alg: api.signingAlg as 'RS256' } },
-      };
+      return resourceServerOf(api, allowedScopes(ctx, api, client as Client & OwnMetadata));
     },
 
     // Without it an `openid` token request for an API would get an opaque token.
     useGrantedResource: async () => true,
+  };
+}
+
+/** What the library issues a token for this API by. */
+export function resourceServerOf(api: Api, scopes: string[]): ResourceServer {
+  return {
+    audience: api.identifier,
+    scope: scopes.join(' '),
+    accessTokenFormat: 'jwt',
+    accessTokenTTL: api.tokenLifetime,
+    jwt: { sign: { alg: api.signingAlg as 'RS256' } },
   };
 }
 
@@ -80,8 +85,14 @@ export function requestedAudience(ctx: KoaContextWithOIDC): string | undefined {
 function allowedScopes(ctx: KoaContextWithOIDC, api: Api, client: Client & OwnMetadata): string[] {
   const byMachine = ctx.oidc.route === 'token' && ctx.oidc.params?.grant_type === 'client_credentials';
   if (!byMachine && !api.isSystem) return [...api.scopes.map((scope) => scope.value), ...openidScopes];
+  const scopes = byMachine ? scopesOfMachine(api, client) : undefined;
+  if (!scopes) throw new errors.AccessDenied(`client is not authorized to access ${api.identifier}`);
+  return scopes;
+}
+
+/** What the client's grant for the API says, of the scopes that the API still has; undefined without a grant. */
+export function scopesOfMachine(api: Api, client: OwnMetadata): string[] | undefined {
   const grant = client.client_grants.find(({ audience }) => audience === api.identifier);
-  if (!grant || !byMachine) throw new errors.AccessDenied(`client is not authorized to access ${api.identifier}`);
   const existing = new Set(api.scopes.map((scope) => scope.value));
-  return grant.scope.filter((scope) => existing.has(scope));
+  return grant?.scope.filter((scope) => existing.has(scope));
 }

@@ -1,0 +1,191 @@
+/**
+ * Most tokens are asked for by machines, in one plain form: client_credentials by a secret, for one API. Such a request is answered
+ * here, past Express and Koa, at a third of their cost. The lane only ever says yes, and only where the library would: whatever is not
+ * plain, or not right, goes the common way, which alone knows how to refuse. The token itself is made by the library.
+ * test/machine-lane.test.ts holds both ways to the same answers.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Client, Provider } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import { secretMatches } from '../clients/secret.ts';
+import type { ClientThrottle } from '../clients/throttle.ts';
+import type { TokensIssued } from '../events.ts';
+import { addressOf } from '../http/head.ts';
+import { setRoute } from '../http/route.ts';
+import { grantKit } from '../provider-seam.ts';
+import { audienceOf, resourceOf, resourceServerOf, scopesOfMachine } from '../resources/audience.ts';
+import type { ResourceStore } from '../resources/store.ts';
+import { grantedScopes } from './client-credentials.ts';
+
+/** Answers the request, or calls `next` with the body, if it was read, as text in `request.body`. */
+export type MachineLane = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
+export type MachineLaneParts = {
+  provider: Provider;
+  issuer: string;
+  resources: ResourceStore;
+  clientThrottle: ClientThrottle;
+  tokensIssued: TokensIssued;
+};
+
+const bodyMaxBytes = 4_096;
+
+export function makeMachineLane(parts: MachineLaneParts): MachineLane {
+  return (request, response, next) => {
+    if (!isPlain(request)) {
+      next();
+      return;
+    }
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.once('end', async () => {
+      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+      // What fails here fails on the common way as well, and is answered there.
+      const answer = await answerOf(parts, request, body).catch(() => undefined);
+      if (answer === undefined) {
+        (request as { body?: string }).body = new TextDecoder().decode(body);
+        next();
+        return;
+      }
+      setRoute(response, 'token');
+      response.writeHead(200, { ...answerHeaders, 'Content-Length': Buffer.byteLength(answer) });
+      response.end(answer);
+    });
+  };
+}
+
+const formTypes = new Set([
+  'application/x-www-form-urlencoded',
+  'application/x-www-form-urlencoded;charset=UTF-8',
+  'application/x-www-form-urlencoded; charset=UTF-8',
+  'application/x-www-form-urlencoded;charset=utf-8',
+  'application/x-www-form-urlencoded; charset=utf-8',
+]);
+
+/** Headers by which a request asks for more than a bearer token, or comes from a page. */
+const notPlain = [
+  'origin',
+  'dpop',
+  'oauth-client-attestation',
+  'oauth-client-attestation-pop',
+  'content-encoding',
+  'transfer-encoding',
+];
+
+function isPlain({ method, url, headers }: IncomingMessage): boolean {
+  return (
+    url === '/oauth/token' &&
+    method === 'POST' &&
+    formTypes.has(headers['content-type'] ?? '') &&
+    Number(headers['content-length']) <= bodyMaxBytes &&
+    !notPlain.some((name) => headers[name] !== undefined)
+  );
+}
+
+// As the library answers a request without an Origin (shared/cors.js, shared/no_cache.js).
+const answerHeaders = {
+  'Cache-Control': 'no-store',
+  Vary: 'Origin',
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'DPoP-Nonce,WWW-Authenticate',
+  'Content-Type': 'application/json; charset=utf-8',
+};
+
+/** The body of the answer; undefined for what the common way must look at. */
+async function answerOf(parts: MachineLaneParts, request: IncomingMessage, body: Buffer): Promise<string | undefined> {
+  const { provider, issuer, resources, clientThrottle } = parts;
+  const form = plainForm(body.toString('latin1'));
+  if (form?.grant_type !== 'client_credentials') return undefined;
+  const credentials = credentialsOf(form, request.headers.authorization);
+  const { audience, resource } = form;
+  if (!credentials || (audience === undefined) === (resource === undefined)) return undefined;
+
+  const client = (await provider.Client.find(credentials.clientId)) as MachineClient | undefined;
+  if (!client || !mayPass(client) || !secretMatches(credentials.clientSecret, client.secret_hashes)) return undefined;
+  // From where its secret was guessed at, not even the right one is taken (clients/throttle.ts).
+  const address = addressOf(request);
+  if (clientThrottle.closedFor(client.clientId, address) !== undefined) return undefined;
+  clientThrottle.succeeded(client.clientId, address);
+
+  if (audience === `${issuer}userinfo`) return undefined;
+  const indicator = resource ?? resourceOf(audience!);
+  if (URL.parse(indicator)?.href.includes('#') !== false) return undefined;
+  const api = await resources.find(audienceOf(indicator));
+  const scopes = api && scopesOfMachine(api, client);
+  if (!scopes) return undefined;
+  const server = resourceServerOf(api, scopes);
+  const { granted, refused } = grantedScopes(server, form.scope);
+  if (refused.length > 0) return undefined;
+
+  const scope = granted.length > 0 ? granted.join(' ') : undefined;
+  const token = new provider.ClientCredentials({ client, scope });
+  token.resourceServer = new provider.ResourceServer(indicator, server);
+  const accessToken = await token.save();
+  parts.tokensIssued(request, 'client_credentials', client.clientId);
+  return JSON.stringify(
+    grantKit.buildTokenResponse(provider, {
+      accessToken,
+      expiresIn: token.expiration,
+      scope: token.scope,
+      tokenType: token.tokenType,
+    }),
+  );
+}
+
+type MachineClient = Client & OwnMetadata & { scope?: string; clientSecretExpiresAt?: number };
+
+/** Whether nothing about the client asks for more than its secret. */
+function mayPass(client: MachineClient): boolean {
+  return (
+    (client.clientAuthMethod === 'client_secret_basic' || client.clientAuthMethod === 'client_secret_post') &&
+    client.grantTypeAllowed('client_credentials') &&
+    !client.clientSecretExpiresAt &&
+    !client.scope &&
+    !client.dpopBoundAccessTokens &&
+    !client.tlsClientCertificateBoundAccessTokens
+  );
+}
+
+const parameters = ['grant_type', 'client_id', 'client_secret', 'audience', 'resource', 'scope'] as const;
+type PlainForm = Partial<Record<(typeof parameters)[number], string>>;
+
+/** The form, if it holds nothing but these parameters, each once and with a value, in ASCII. */
+function plainForm(body: string): PlainForm | undefined {
+  if (!/^[!-~]+$/.test(body)) return undefined;
+  const form: PlainForm = {};
+  for (const pair of body.split('&')) {
+    const equals = pair.indexOf('=');
+    const name = pair.slice(0, equals) as (typeof parameters)[number];
+    const value = decoded(pair.slice(equals + 1));
+    if (equals === -1 || !parameters.includes(name) || form[name] !== undefined || !value) return undefined;
+    form[name] = value;
+  }
+  if (form.scope !== undefined && !scopeSyntax.test(form.scope)) return undefined;
+  return form;
+}
+
+// RFC 6749 section 3.3.
+const scopeSyntax = /^[!#-[\]-~]+( [!#-[\]-~]+)*$/;
+
+function decoded(value: string): string | undefined {
+  if (!/[%+]/.test(value)) return value;
+  try {
+    const text = decodeURIComponent(value.replaceAll('+', ' '));
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined; // the common way says what is wrong with it
+  }
+}
+
+type Credentials = { clientId: string; clientSecret: string };
+
+/** From the form or the head, whichever alone has them; from the head only what no escape or padding makes ambiguous. */
+function credentialsOf(form: PlainForm, authorization: string | undefined): Credentials | undefined {
+  const { client_id: clientId, client_secret: clientSecret } = form;
+  if (authorization === undefined) return clientId && clientSecret ? { clientId, clientSecret } : undefined;
+  const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/.exec(authorization) ?? [];
+  if (encoded === undefined || clientId !== undefined || clientSecret !== undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  const [, id, secret] = /^([\w.~-]+):([\w.~-]+)$/.exec(bytes.toString('latin1')) ?? [];
+  return id && secret && bytes.toString('base64') === encoded ? { clientId: id, clientSecret: secret } : undefined;
+}

@@ -1,0 +1,284 @@
+/**
+ * The short way that plain machine requests take, beside the common one: a request answers alike on both. A query after the
+ * path, which means nothing to either, keeps a request off the short way.
+ */
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import pg from 'pg';
+import { openGate, type TestGate } from './gate.ts';
+import { api, apis } from './seeds.ts';
+
+const secret = 'a secret/with=signs+and %';
+const plain = { client_id: 'machine', client_secret: 'machine-secret', grant_types: ['client_credentials'] };
+const audiences = [api, 'urn:es', 'plain name'];
+const grants = audiences.map((audience) => ({
+  audience,
+  scope: audience === api ? ['read:x', 'write:x'] : ['read:x'],
+}));
+const seed = {
+  apis,
+  clients: [
+    { ...plain, client_grants: grants },
+    { ...plain, client_id: 'signs', client_secret: secret, client_grants: grants },
+    { ...plain, client_id: 'basic', token_endpoint_auth_method: 'client_secret_basic', client_grants: grants },
+    { ...plain, client_id: 'foreign', is_first_party: false, client_grants: grants },
+    { ...plain, client_id: 'scopeless', client_grants: [{ audience: api, scope: [] }] },
+    { ...plain, client_id: 'grantless' },
+    { ...plain, client_id: 'web', grant_types: ['authorization_code'], callbacks: ['https://web.example/cb'] },
+    {
+      client_id: 'public',
+      grant_types: ['client_credentials'],
+      token_endpoint_auth_method: 'none',
+      client_grants: grants,
+    },
+  ],
+};
+
+let gate: TestGate;
+const stack = new AsyncDisposableStack();
+beforeAll(async () => {
+  gate = stack.use(await openGate(seed));
+});
+afterAll(() => stack.disposeAsync());
+
+const ordinary = {
+  grant_type: 'client_credentials',
+  client_id: 'machine',
+  client_secret: 'machine-secret',
+  audience: 'urn:es',
+};
+const { client_id: _id, client_secret: _secret, ...anonymous } = ordinary;
+const { audience: _audience, ...nowhere } = ordinary;
+const basic = (credentials: string) => ({ authorization: `Basic ${Buffer.from(credentials).toString('base64')}` });
+const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+
+describe('both ways give the same token, and the short one is taken', () => {
+  test.each<[what: string, body: string, headers?: Record<string, string>]>([
+    ['by an audience', form(ordinary)],
+    ['by a resource', form({ ...nowhere, resource: 'urn:es' })],
+    ['for an API signed with RS256', form({ ...ordinary, audience: api })],
+    ['for an API whose name is no URI', form({ ...ordinary, audience: 'plain name' })],
+    ['for one scope of two', form({ ...ordinary, audience: api, scope: 'write:x' })],
+    ['for scopes in another order', form({ ...ordinary, audience: api, scope: 'write:x read:x' })],
+    ['for a scope named twice', form({ ...ordinary, audience: api, scope: 'read:x read:x' })],
+    ['for a client that was granted no scope', form({ ...ordinary, client_id: 'scopeless', audience: api })],
+    ['for a third party', form({ ...ordinary, client_id: 'foreign' })],
+    ['with a secret full of signs', form({ ...ordinary, client_id: 'signs', client_secret: secret })],
+    ['with the secret in the head', form(anonymous), basic('machine:machine-secret')],
+    ['with the secret in the form of a client registered for the head', form({ ...ordinary, client_id: 'basic' })],
+    ['with its charset named', form(ordinary), { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }],
+    ['for somebody who would rather have a page', form(ordinary), { accept: 'text/html' }],
+    ['by an SDK', form(ordinary), { 'auth0-client': 'eyJuYW1lIjoiYXV0aDAuanMifQ==' }],
+  ])('%s', async (_what, body, headers = {}) => {
+    const short = await ask(body, headers);
+    const common = await ask(body, headers, '?x');
+    expect([short.way, common.way]).toEqual(['short', 'common']);
+    expect(short.status).toBe(200);
+    expect(comparable(short)).toEqual(comparable(common));
+  });
+});
+
+describe('both ways answer alike, and it is the common one that does', () => {
+  const refused = [400, 401, 403];
+  test.each<[what: string, statuses: number[], body: string, headers?: Record<string, string>]>([
+    ['a wrong secret', refused, form({ ...ordinary, client_secret: 'wrong' })],
+    ['an empty secret', refused, form({ ...ordinary, client_secret: '' })],
+    ['no secret', refused, form({ ...anonymous, client_id: 'machine' })],
+    ['an unknown client', refused, form({ ...ordinary, client_id: 'nobody' })],
+    ['a public client with a secret', refused, form({ ...ordinary, client_id: 'public' })],
+    ['a public client', [200], form({ ...anonymous, client_id: 'public' })],
+    ['a client that may not use the grant', refused, form({ ...ordinary, client_id: 'web' })],
+    ['a client without a grant for the API', refused, form({ ...ordinary, client_id: 'grantless' })],
+    ['an API that the client has no grant for', refused, form({ ...ordinary, audience: 'urn:ps' })],
+    ['an unknown API', refused, form({ ...ordinary, audience: 'urn:nowhere' })],
+    ['a resource that is no URI', refused, form({ ...nowhere, resource: 'plain name' })],
+    ['a resource with a fragment', refused, form({ ...nowhere, resource: 'urn:es#a' })],
+    ['audience and resource that differ', refused, form({ ...ordinary, resource: api })],
+    ['audience and resource that are the same', [200], form({ ...ordinary, resource: 'urn:es' })],
+    ['two resources', refused, `${form({ ...nowhere, resource: 'urn:es' })}&resource=${encodeURIComponent(api)}`],
+    ['no audience', [200], form(nowhere)],
+    ['the audience that means an opaque token', [200], form({ ...nowhere, audience: 'USERINFO' })],
+    ['a scope that was not granted', refused, form({ ...ordinary, scope: 'read:x admin:x' })],
+    ['a scope with two spaces', refused, form({ ...ordinary, scope: 'read:x  write:x' })],
+    ['a scope with a quote', refused, form({ ...ordinary, scope: 'read:"x' })],
+    ['a parameter twice', refused, `${form(ordinary)}&scope=read%3Ax&scope=read%3Ax`],
+    ['a client_id twice', refused, `${form(ordinary)}&client_id=machine`],
+    ['an unknown parameter', [200], form({ ...ordinary, colour: 'green' })],
+    ['an empty parameter', [200], `${form(ordinary)}&scope=`],
+    ['another grant', refused, form({ ...ordinary, grant_type: 'refresh_token' })],
+    ['an unknown grant', refused, form({ ...ordinary, grant_type: 'magic' })],
+    ['no grant', refused, form({ client_id: 'machine', client_secret: 'machine-secret' })],
+    ['a broken escape', refused, `${form(ordinary)}&scope=%zz`],
+    ['a NUL', refused, `${form(ordinary)}&scope=%00`],
+    ['bytes that are no UTF-8', refused, `${form(ordinary)}&scope=%ff`],
+    ['a client_id in another script', refused, form({ ...ordinary, client_id: 'maschine-ü' })],
+    ['secrets in both places', refused, form(ordinary), basic('machine:machine-secret')],
+    [
+      'a client_id in both places',
+      [200],
+      form({ ...anonymous, client_id: 'machine' }),
+      basic('machine:machine-secret'),
+    ],
+    ['two client_ids', refused, form({ ...anonymous, client_id: 'basic' }), basic('machine:machine-secret')],
+    ['a wrong secret in the head', refused, form(anonymous), basic('machine:wrong')],
+    ['an escaped secret in the head', [200], form(anonymous), basic(`signs:${encodeURIComponent(secret)}`)],
+    ['a head without a colon', refused, form(anonymous), basic('machine')],
+    ['a head in another case', [200], form(anonymous), { authorization: 'bAsIc bWFjaGluZTptYWNoaW5lLXNlY3JldA==' }],
+    ['a bearer token in the head', refused, form(anonymous), { authorization: 'Bearer machine' }],
+    ['a page of nobody', refused, form(ordinary), { origin: 'https://evil.example' }],
+    ['a DPoP proof that is none', refused, form(ordinary), { dpop: 'proof' }],
+    ['another type of body', refused, form(ordinary), { 'content-type': 'text/plain' }],
+    ['JSON', [200], JSON.stringify(ordinary), { 'content-type': 'application/json' }],
+    ['JSON said to be a form', refused, JSON.stringify(ordinary)],
+    [
+      'a body that is longer than any',
+      refused,
+      form({ ...ordinary, colour: 'x'.repeat(5_000) }).replace(/secret=[^&]+/, ''),
+    ],
+    ['no body', refused, ''],
+  ])('%s', async (_what, statuses, body, headers = {}) => {
+    const text = body.replace('USERINFO', encodeURIComponent(`${gate.issuer}userinfo`));
+    const direct = await ask(text, headers);
+    const common = await ask(text, headers, '?x');
+    expect([direct.way, common.way]).toEqual(['common', 'common']);
+    expect(statuses).toContain(direct.status);
+    expect(comparable(direct)).toEqual(comparable(common));
+  });
+});
+
+test('a body that comes in pieces is answered as one that comes at once', async () => {
+  const body = form(ordinary);
+  const answer = await ask(body, { 'content-length': String(body.length) }, '', [body.slice(0, 20), body.slice(20)]);
+  expect(answer).toMatchObject({ status: 200, way: 'short' });
+});
+
+test('a body of unknown length is answered', async () => {
+  const answer = await ask(form(ordinary), { 'transfer-encoding': 'chunked' });
+  expect(answer).toMatchObject({ status: 200, way: 'common' });
+});
+
+test('both ways are counted and logged alike', async () => {
+  const counted = async () => {
+    const text = await (await fetch(`${gate.opsUrl}/metrics`)).text();
+    const value = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
+    return {
+      tokens: value(/^auth_tokens_issued_total\{grant_type="client_credentials"\} (\d+)$/m),
+      requests: value(/^http_request_duration_seconds_count\{method="POST",route="token",status="200"\} (\d+)$/m),
+    };
+  };
+  const client = { ...ordinary, client_id: 'signs', client_secret: secret };
+  const before = await counted();
+  const answers = [await ask(form(client)), await ask(form(client), {}, '?x')];
+  expect(answers.map(({ way }) => way)).toEqual(['short', 'common']);
+  const { tokens, requests } = before;
+  await eventually(async () => expect(await counted()).toEqual({ tokens: tokens + 2, requests: requests + 2 }));
+
+  const db = new pg.Client({ connectionString: gate.databaseUrl });
+  await db.connect();
+  await using _ = { [Symbol.asyncDispose]: () => db.end() };
+  await eventually(async () => {
+    const { rows } = await db.query(
+      "SELECT type, client_id, user_id, ip, details FROM auth.logs WHERE client_id = 'signs' ORDER BY date DESC LIMIT 2",
+    );
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toEqual({ type: 'seccft', client_id: 'signs', user_id: null, ip: '127.0.0.1', details: {} });
+    expect(rows[1]).toEqual(rows[0]);
+  });
+});
+
+test('what an administrator takes away is gone on the short way too', async () => {
+  const managed = { ...plain, client_id: 'managed', client_secret: 'managed-secret' };
+  await using other = await openGate((issuer: string) => ({
+    apis,
+    clients: [
+      { ...managed, client_grants: grants },
+      {
+        ...plain,
+        client_id: 'admin',
+        client_grants: [{ audience: `${issuer}api/v2/`, scope: ['read:client_grants', 'delete:client_grants'] }],
+      },
+    ],
+  }));
+  const asked = form({ ...ordinary, client_id: 'managed', client_secret: 'managed-secret' });
+  expect(await ask(asked, {}, '', undefined, other)).toMatchObject({ status: 200, way: 'short' });
+  const admin = form({ ...ordinary, client_id: 'admin', audience: `${other.issuer}api/v2/` });
+  const token = String((await ask(admin, {}, '', undefined, other)).json.access_token);
+  const headers = { authorization: `Bearer ${token}` };
+  const url = `${other.issuer}api/v2/client-grants`;
+  const found = await fetch(`${url}?client_id=managed&audience=urn:es`, { headers });
+  const [grant] = (await found.json()) as { id: string }[];
+  expect((await fetch(`${url}/${grant!.id}`, { method: 'DELETE', headers })).status).toBe(204);
+  expect(await ask(asked, {}, '', undefined, other)).toMatchObject({
+    status: 400,
+    way: 'common',
+    json: { error: 'access_denied' },
+  });
+});
+
+type Answered = {
+  way: 'short' | 'common';
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  json: Record<string, unknown>;
+};
+
+/** @param pieces the body as it is written, each piece in a packet of its own */
+function ask(
+  body: string,
+  headers: Record<string, string> = {},
+  query = '',
+  pieces = [body],
+  asked = gate,
+): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const length = headers['transfer-encoding'] ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const sent = { 'content-type': 'application/x-www-form-urlencoded', ...length, ...headers };
+    const outgoing = httpRequest(
+      new URL(`oauth/token${query}`, asked.issuer),
+      { method: 'POST', headers: sent },
+      async (response) => {
+        let text = '';
+        for await (const chunk of response) text += chunk;
+        const isJson = response.headers['content-type']?.includes('json');
+        resolve({
+          // Nothing but the order of the headers tells them apart.
+          way: response.rawHeaders[0] === 'Cache-Control' ? 'short' : 'common',
+          status: response.statusCode!,
+          headers: response.headers,
+          json: isJson ? (JSON.parse(text) as Record<string, unknown>) : { text },
+        });
+      },
+    );
+    outgoing.once('error', reject);
+    outgoing.setNoDelay(true);
+    const write = (index: number) => {
+      if (index === pieces.length) return void outgoing.end();
+      outgoing.write(pieces[index]!, () => setImmediate(write, index + 1));
+    };
+    write(0);
+  });
+}
+
+/** An answer without what differs from one token to the next. */
+function comparable({ status, headers, json }: Answered): unknown {
+  const { date: _date, ...rest } = headers;
+  const { access_token: token, ...more } = json;
+  if (typeof token !== 'string') return { status, headers: rest, json };
+  if (!token.includes('.')) return { status, headers: rest, more, opaque: token.length };
+  const { jti, iat, exp, ...payload } = decodeJwt(token);
+  const claims = { ...payload, jti: jti!.length, lifetime: exp! - iat! };
+  return { status, headers: rest, more, claims, header: decodeProtectedHeader(token) };
+}
+
+async function eventually(check: () => Promise<void>): Promise<void> {
+  const until = Date.now() + 5_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
