@@ -209,10 +209,6 @@ describe('access', () => {
   });
 });
 
-test.each(['users/%ff', 'clients?take=10&from=%00'])('a path that is no UTF-8 text is refused: %s', async (path) => {
-  expect(await ask('GET', path)).toMatchObject({ status: 400 });
-});
-
 test('no operation fails on what it does not expect: nonsense in its path, query and body is refused or ignored', async () => {
   const token = `Bearer ${await tokenOf('manager')}`;
   const nonsense: unknown[] = [
@@ -595,6 +591,60 @@ test('logs: what happened, with who asked for it, newest first, and from a check
   expect(JSON.stringify(body)).not.toMatch(/manager-secret|Bearer|eyJ/);
 });
 
+test('sec-104-management: pages of the token’s own client may read answers, no others, and never with credentials', async () => {
+  const origin = 'https://console.example';
+  await auth0.clients.update('manager', { web_origins: [origin] });
+  const authorization = `Bearer ${await tokenOf('manager')}`;
+  const allowed = async (from: string, init: RequestInit = { headers: { authorization, origin: from } }) => {
+    const { headers } = await fetch(`${audience}clients?take=1`, init);
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('vary')).toMatch(/origin/i);
+    return headers.get('access-control-allow-origin');
+  };
+  expect(await allowed(origin)).toBe(origin);
+  expect(await allowed('https://elsewhere.example')).toBeNull();
+  expect(await allowed('null')).toBeNull();
+  const asked = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization' };
+  const preflight = await fetch(`${audience}clients/manager`, { method: 'OPTIONS', headers: asked });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+});
+
+test('logs: one entry for each write, naming what was written', async () => {
+  const { client_id: made } = await auth0.clients.create({ name: 'Once' });
+  await auth0.clients.update(made!, { name: 'Twice' });
+  await auth0.clients.rotateSecret(made!);
+  await auth0.clients.delete(made!);
+  const entries = await until('the entries', async () => {
+    const { body } = await ask('GET', 'logs?per_page=100&search=type:sapi');
+    const found = (body as { details: { operation: string; target?: string } }[]).filter(
+      ({ details }) => details.target === made,
+    );
+    return found.length >= 4 && found;
+  });
+  expect(entries.map(({ details }) => details.operation)).toEqual([
+    'DELETE api/v2/clients/:id',
+    'POST api/v2/clients/:id/rotate-secret',
+    'PATCH api/v2/clients/:id',
+    'POST api/v2/clients',
+  ]);
+});
+
+test.each(['clients/%ff', 'clients/%', 'users/a%00b', 'clients?page=%ff', 'clients?take=10&from=%00'])(
+  'a malformed address is refused in the API’s own form: %s',
+  async (path) => {
+    const { status, body } = await ask('GET', path);
+    expect(status).toBe(400);
+    expect(body).toEqual({
+      statusCode: 400,
+      error: 'Bad Request',
+      message: expect.any(String),
+      errorCode: 'invalid_uri',
+    });
+  },
+);
+
 test('branding/templates/universal-login: dresses the login page; a bad template is refused', async () => {
   const { templates } = auth0.branding;
   const template =
@@ -662,6 +712,11 @@ test('registration-tokens: a token that registers a client', async () => {
   expect(registered.status).toBe(201);
   const { client_id } = (await registered.json()) as { client_id: string };
   expect(await auth0.clients.get(client_id)).toMatchObject({ name: 'Registered', is_first_party: false });
+  await until('its entry in the log', async () =>
+    (await auth0.logs.list({ search: `type:sapi AND client_id:${client_id}` })).data.some(
+      ({ details }) => (details as { operation?: string }).operation === 'POST oidc/register',
+    ),
+  );
   expect((await ask('POST', 'registration-tokens', { ttl_sec: 0 })).status).toBe(400);
 });
 

@@ -3,7 +3,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import type { Client, Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { ApiError } from './api-error.ts';
-import { allowOrigin, preflight } from './cors.ts';
+import { allowOrigin, makePreflight } from './cors.ts';
 import { setRoute } from './route.ts';
 import { checkJson } from './well-formed.ts';
 
@@ -19,6 +19,7 @@ export type ApiHandler = (request: ApiRequest) => Promise<void>;
 
 export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHandler>): Router {
   const router = express.Router();
+  const preflight = makePreflight('POST', 'content-type,auth0-client,x-request-language,auth0-forwarded-for');
   const bodies = [express.json({ limit: '56kb' })];
   for (const [path, handler] of Object.entries(handlers)) {
     router.options(path, preflight);

@@ -1,22 +1,25 @@
 /** CORS for our own endpoints: a client's own origins, named exactly, and never with credentials (checks 104). */
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 
 /** Anybody may ask whether he may ask; the answer to the request itself is for the client's origins alone. */
-export function preflight(request: Request, response: Response, next: NextFunction): void {
-  if (request.method !== 'OPTIONS' || !request.get('origin')) {
-    next();
-    return;
-  }
-  response
-    .vary('Origin')
-    .set({
-      'access-control-allow-origin': request.get('origin') ?? '',
-      'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'content-type,auth0-client,x-request-language,auth0-forwarded-for',
-      'access-control-max-age': '3600',
-    })
-    .status(204)
-    .end();
+export function makePreflight(methods: string, headers: string): RequestHandler {
+  return (request, response, next) => {
+    const origin = request.get('origin');
+    if (request.method !== 'OPTIONS' || !origin) {
+      next();
+      return;
+    }
+    response
+      .vary('Origin')
+      .set({
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': methods,
+        'access-control-allow-headers': headers,
+        'access-control-max-age': '3600',
+      })
+      .status(204)
+      .end();
+  };
 }
 
 /** Lets a page of the client read the answer. */

@@ -6,18 +6,21 @@
 import type { z } from '@gatepost/runtime/env';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Router } from 'express';
+import { ApiError } from '../http/api-error.ts';
+import { allowOrigin, makePreflight } from '../http/cors.ts';
 import { setRoute } from '../http/route.ts';
 import { isStoreAway } from '../stores-away.ts';
 import type { Authenticate, Caller } from './authenticate.ts';
 import { badBody, badQuery, ManagementProblem } from './problem.ts';
 import type { Route } from './route.ts';
 
-/** A write that succeeded. `operation` is its method and route template, which holds no id. */
+/** A write that succeeded. `operation` is its method and route template, `target` the id of what was written, if it has one. */
 export type NoteOperation = (noted: {
   clientId: string;
   ip: string | undefined;
   operation: string;
   status: number;
+  target?: string;
 }) => void;
 
 export function makeManagementApi(parts: {
@@ -30,11 +33,14 @@ export function makeManagementApi(parts: {
   const { authenticate, noteOperation } = parts;
   const router = express.Router();
   const callers = new WeakMap<Request, Caller>();
+  router.use(makePreflight('GET,POST,PUT,PATCH,DELETE', 'authorization,content-type,auth0-client'));
   router.use(async (request, response, next) => {
     setRoute(response, 'api/v2');
     response.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     // Before the body is read: whoever may not write costs no parsing.
-    callers.set(request, await authenticate(request.get('authorization')));
+    const caller = await authenticate(request.get('authorization'));
+    callers.set(request, caller);
+    allowOrigin(request, response, caller);
     next();
   });
   router.use(express.json({ limit: '512kb', strict: false }), express.text({ limit: '512kb', type: 'text/html' }));
@@ -43,7 +49,7 @@ export function makeManagementApi(parts: {
     throw new ManagementProblem(404, undefined, `Not Found: ${request.method}`);
   });
   // Outside the router, which leaves a path that cannot be decoded to whoever uses it.
-  return express.Router().use('/api/v2', router, makeErrorHandler(parts.log));
+  return express.Router().use('/api/v2', router, makeProblemHandler(parts.log));
 
   function answer(route: Route): RequestHandler {
     return async (request, response) => {
@@ -62,12 +68,20 @@ export function makeManagementApi(parts: {
         clientId: caller.clientId,
       });
       const operation = `${route.method.toUpperCase()} api/v2${route.path}`;
-      if (route.method !== 'get') noteOperation({ clientId: caller.clientId, ip: request.ip, operation, status });
+      if (route.method !== 'get')
+        noteOperation({ clientId: caller.clientId, ip: request.ip, operation, status, ...targetOf(request, body) });
       response.status(status);
       if (body === undefined) response.end();
       else response.json(body);
     };
   }
+}
+
+/** What the path names, or what was created. */
+function targetOf(request: Request, body: unknown): { target?: string } {
+  const made = (body ?? {}) as Record<'id' | 'client_id' | 'user_id', unknown>;
+  const target = request.params.id ?? request.params.kid ?? made.id ?? made.user_id ?? made.client_id;
+  return typeof target === 'string' ? { target } : {};
 }
 
 function parse(
@@ -109,7 +123,8 @@ function findFlaw(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-function makeErrorHandler(log: Log): ErrorRequestHandler {
+/** Answers what fails below `api/v2`, also before the request got here. */
+export function makeProblemHandler(log: Log): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);
     const problem = toProblem(error);
@@ -123,6 +138,7 @@ function toProblem(error: unknown): ManagementProblem {
   if (error instanceof ManagementProblem) return error;
   if (isStoreAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
   // What Express and its body parsers refuse: malformed JSON, a broken escape in the path, too large a body.
+  if (error instanceof ApiError) return new ManagementProblem(error.status, 'invalid_uri', error.message);
   const { status } = error as { status?: unknown };
   if (typeof status === 'number' && status >= 400 && status < 500)
     return new ManagementProblem(

@@ -6,7 +6,13 @@ import type { ClientStore } from '../clients/store.ts';
 import type { Database } from '../database.ts';
 import { ManagementProblem } from './problem.ts';
 
-export type Caller = { clientId: string; scopes: Set<string> };
+export type Caller = {
+  clientId: string;
+  scopes: Set<string>;
+  /** Whose pages may read the answer. */
+  web_origins: string[];
+  allowed_origins: string[];
+};
 /** @throws ManagementProblem 401 */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
@@ -43,8 +49,14 @@ export function makeAuthenticate(parts: {
     });
     const clientId = String(payload.client_id);
     // A token bound to a key (RFC 9449) is no bearer token; and a client that is gone takes its tokens along.
-    if (payload.cnf !== undefined || !(await clients.find(clientId))) throw refused('Invalid token');
-    return { clientId, scopes: new Set(String(payload.scope ?? '').split(' ')) };
+    const client = payload.cnf === undefined ? await clients.find(clientId) : undefined;
+    if (!client) throw refused('Invalid token');
+    return {
+      clientId,
+      scopes: new Set(String(payload.scope ?? '').split(' ')),
+      web_origins: client.webOrigins,
+      allowed_origins: client.allowedOrigins,
+    };
   };
 }
 

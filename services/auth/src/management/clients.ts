@@ -12,7 +12,7 @@ import { badBody, missing } from './problem.ts';
 import { created, gone, ok, type Route, route } from './route.ts';
 import { allowedUri, httpUri, origin, seconds, shortText } from './shapes.ts';
 
-/** Whom to tell of changed clients (contract section 6); `by` is the client that asked for the change. */
+/** Whom to tell of changed clients (contract section 6). */
 export type ClientEvents = Pick<GateEvents, 'clientCreated' | 'clientUpdated'>;
 
 export type ClientParts = {
@@ -89,7 +89,7 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
       path: '/clients',
       scopes: ['create:clients'],
       body: createBody,
-      async handle({ body, clientId: by }) {
+      async handle({ body }) {
         const appType = body.app_type ?? 'regular_web';
         const method = body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body);
         const { secretHashes, secret } = secretFor(method, body.client_secret, []);
@@ -106,7 +106,7 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
         };
         check(data);
         const client = await clients.create(data as Prisma.ClientCreateInput);
-        events.clientCreated(client.clientId, by);
+        events.clientCreated(client.clientId);
         return created({ ...presentClient(client), ...(secret !== undefined && { client_secret: secret }) });
       },
     }),
@@ -122,7 +122,7 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
       path: '/clients/:id',
       scopes: ['update:clients'],
       body: updateBody,
-      async handle({ params, body, clientId: by }) {
+      async handle({ params, body }) {
         const client = await load(params.id);
         const method = body.token_endpoint_auth_method ?? client.tokenEndpointAuthMethod;
         const { secretHashes, secret } = secretFor(method, body.client_secret, client.secretHashes);
@@ -133,7 +133,7 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
         };
         check({ ...client, ...data });
         const updated = await clients.update(client.clientId, data as Prisma.ClientUpdateInput);
-        events.clientUpdated(client.clientId, by);
+        events.clientUpdated(client.clientId);
         return ok({ ...presentClient(updated), ...(secret !== undefined && { client_secret: secret }) });
       },
     }),
@@ -156,13 +156,13 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
       path: '/clients/:id/rotate-secret',
       scopes: ['update:client_keys'],
       body: z.strictObject({ revoke_previous: z.boolean().default(false) }),
-      async handle({ params, body, clientId: by }) {
+      async handle({ params, body }) {
         const client = await load(params.id);
         if (client.secretHashes.length === 0) throw badBody('the client has no secret');
         const secret = makeSecret();
         const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
         const updated = await clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
-        events.clientUpdated(client.clientId, by);
+        events.clientUpdated(client.clientId);
         return ok({ ...presentClient(updated), client_secret: secret });
       },
     }),

@@ -75,8 +75,7 @@ export function makeManagement(parts: ManagementParts): Router {
   return makeManagementApi({
     routes,
     authenticate: makeAuthenticate(parts),
-    noteOperation: ({ clientId, ip, operation, status }) =>
-      parts.audit.add({ type: 'sapi', clientId, ip, details: { operation, status } }),
+    noteOperation: ({ clientId, ip, ...details }) => parts.audit.add({ type: 'sapi', clientId, ip, details }),
     log: parts.log,
   });
 }
