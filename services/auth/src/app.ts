@@ -46,20 +46,27 @@ export function makeApp(parts: AppParts): Express {
  */
 export function makeServer(
   app: Express,
-  parts: { head: HeadRules; observe: ReturnType<typeof makeRequestObserver>; machineLane: MachineLane },
+  parts: {
+    head: HeadRules;
+    observe: ReturnType<typeof makeRequestObserver>;
+    machineLane: MachineLane;
+    limits: { headMs: number; requestMs: number };
+  },
 ): Server {
-  const { observe, machineLane } = parts;
+  const { observe, machineLane, limits } = parts;
   const normalize = makeHeadNormalizer(parts.head);
-  const server = createServer((request, response) => {
+  // A request's head and body must arrive in time (slowloris), and idle connections go. Node looks only every half minute by default.
+  const options = {
+    headersTimeout: limits.headMs,
+    requestTimeout: Math.max(limits.headMs, limits.requestMs),
+    connectionsCheckingInterval: Math.min(1_000, limits.headMs),
+    keepAliveTimeout: 65_000,
+  };
+  return createServer(options, (request, response) => {
     observe(request, response);
     normalize(request);
     machineLane(request, response, () => app(request, response));
   });
-  // A request's head and body must arrive in time (slowloris), and idle connections go.
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 30_000;
-  server.keepAliveTimeout = 65_000;
-  return server;
 }
 
 /** A device code posted without the session its form was shown in: the form is shown again (the library would fail). */

@@ -63,6 +63,12 @@ export const variables = z.object({
   KEY_ROTATION_DAYS: integer(1, 3_650)
     .default(90)
     .meta({ description: 'age at which signing keys are replaced', unit: 'days' }),
+  REQUEST_HEAD_TIMEOUT_MS: integer(100, 600_000)
+    .default(10_000)
+    .meta({ description: 'time for the head of a request to arrive; then 408', unit: 'ms' }),
+  REQUEST_TIMEOUT_MS: integer(100, 600_000)
+    .default(30_000)
+    .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
   TRUSTED_PROXIES: cidrList.default([]).meta({
     description: 'CIDRs of reverse proxies whose `X-Forwarded-For` names the client; nobody else is believed',
   }),

@@ -215,6 +215,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const server = makeServer(makeApp({ provider, place, routers, log }), {
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES },
     observe: makeRequestObserver(log, registry),
+    limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
     machineLane: makeMachineLane({ provider, issuer, resources, clientThrottle, tokensIssued }),
   });
   server.listen(env.AUTH_PORT, env.HOST);

@@ -1,4 +1,4 @@
-// The one unexported module of oidc-provider that we need; only provider-seam.ts may import it.
+// The unexported modules of oidc-provider that we need; only provider-seam.ts may import them.
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
@@ -29,4 +29,9 @@ declare module 'oidc-provider/lib/helpers/lru.js' {
   export default class LRU {
     constructor(options: { maxSize: number });
   }
+}
+
+declare module 'oidc-provider/lib/shared/selective_body.js' {
+  /** Koa middleware; takes of the context what is named here. */
+  export function json(ctx: object, next: () => Promise<void>): Promise<void>;
 }

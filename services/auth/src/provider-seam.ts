@@ -5,6 +5,7 @@
 import Provider, { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import { secretMatches } from './clients/secret.ts';
 import { signerOf } from './keys/signer.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
@@ -25,8 +26,21 @@ type ClientPrototype = {
 export function applySeam(provider: Provider): void {
   // Compiled clients are kept by the hash of their metadata; a hundred is too few for a busy gate.
   instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
+  expectParsedBodies();
   hashClientSecrets(provider);
   refuseGrantsAsUnauthorized(provider);
+}
+
+/**
+ * Bodies are read and checked before the library sees them (http/well-formed.ts). It takes them so, but says once in each process,
+ * past every log, that this is not recommended: it says so here, to nobody.
+ */
+function expectParsedBodies(): void {
+  const { warn } = console;
+  console.warn = () => {};
+  const parsed = { is: () => true, req: { readable: false, body: {} }, request: {}, oidc: {} };
+  readBody(parsed, async () => {}).catch(() => {}); // it warns before it first waits
+  console.warn = warn;
 }
 
 /** Secrets are stored as SHA-256, several may be live; the library compares one in the clear. */

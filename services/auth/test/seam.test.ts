@@ -1,10 +1,11 @@
 /// <reference path="../src/oidc-internals.d.ts" />
 /** The parts of oidc-provider that provider-seam.ts reaches for: an upgrade that moves one fails here, by name. */
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import * as kit from 'oidc-provider/lib/helpers/grants.js';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import packageJson from 'oidc-provider/package.json' with { type: 'json' };
 
 const provider = new Provider('http://localhost/', {
@@ -49,6 +50,18 @@ test('the prototypes have the methods that we replace', () => {
   expect(schema.prototype.invalidate).toBeInstanceOf(Function);
   for (const model of [provider.AccessToken, provider.ClientCredentials, provider.RefreshToken])
     expect(model.find).toBeInstanceOf(Function);
+});
+
+test('a parsed body is warned of once, at once', async () => {
+  const warn = jest.spyOn(console, 'warn').mockImplementation(() => {});
+  const parsed = { is: () => true, req: { readable: false, body: { a: 'b' } }, request: {}, oidc: {} };
+  const reading = readBody(parsed, async () => {});
+  expect(warn).toHaveBeenCalledTimes(1);
+  await reading;
+  await readBody(parsed, async () => {});
+  expect(warn).toHaveBeenCalledTimes(1);
+  expect(parsed.oidc).toEqual({ body: { a: 'b' } });
+  warn.mockRestore();
 });
 
 test('the kit for grants has what ours use', () => {

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
@@ -9,8 +10,8 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import pg from 'pg';
-import { freePort } from '../gate.ts';
-import { api } from '../seeds.ts';
+import { freePort, openGate } from '../gate.ts';
+import { api, fullSeed } from '../seeds.ts';
 import { callback, clientKey, openTarget, password, type Tokens } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -113,6 +114,8 @@ test('sec-102-canary: no sink of a process holds a code, token, secret, password
       ),
     };
     expect(output).toContain('"service":"auth"');
+    // Nothing gets past the log: each line is one of its own, a library's remarks included.
+    expect(output.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
     expect(rows.length).toBeGreaterThan(0);
     delete secrets.scope;
     delete secrets.token_type;
@@ -208,6 +211,38 @@ test('sec-105-management: not without a token, nor with one for another audience
     body: JSON.stringify({ user_id: 'auth0|bob', password_hash: 'x', passwordHash: 'x' }),
   });
   expect(patch.status).toBe(400);
+});
+
+test('sec-107-slow: a head or a body that comes byte by byte is cut off in time, and others are served meanwhile', async () => {
+  const env = { REQUEST_HEAD_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '600' };
+  const slow = stack.use(await openGate(fullSeed, env));
+  const drip = (start: string) =>
+    new Promise<{ answer: string; ms: number }>((resolve, reject) => {
+      const startedAt = performance.now();
+      let answer = '';
+      const socket = connect(Number(slow.env.AUTH_PORT), '127.0.0.1', () => socket.write(start));
+      const dripping = setInterval(() => socket.write('x'), 50);
+      socket.on('data', (chunk) => (answer += String(chunk)));
+      socket.on('close', () => {
+        clearInterval(dripping);
+        resolve({ answer, ms: performance.now() - startedAt });
+      });
+      socket.on(
+        'error',
+        (error: NodeJS.ErrnoException) => error.code !== 'EPIPE' && error.code !== 'ECONNRESET' && reject(error),
+      );
+    });
+  const form = 'content-type: application/x-www-form-urlencoded\r\ncontent-length: 4000\r\n\r\ngrant_type=';
+  const cut = Promise.all([
+    drip('POST /oauth/token HTTP/1.1\r\nhost: gate\r\nx-slow: '),
+    drip(`POST /oauth/token HTTP/1.1\r\nhost: gate\r\n${form}`),
+    drip(`POST /oauth/revoke HTTP/1.1\r\nhost: gate\r\n${form}`),
+  ]);
+  expect((await slow.get('.well-known/jwks.json')).status).toBe(200);
+  for (const { answer, ms } of await cut) {
+    expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(ms).toBeLessThan(2_000);
+  }
 });
 
 test('sec-107-flood: many open sign-ins at once are answered, and the gate is well afterwards', async () => {
