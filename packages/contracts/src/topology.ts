@@ -7,8 +7,6 @@
 export const eventsExchange = 'gatepost.events';
 /** Every event that waits to be routed. */
 export const eventsQueue = 'gatepost.events';
-/** Events of accounts that send far more than others, put aside so that nobody waits behind them. */
-export const surgeQueue = 'gatepost.events.surge';
 /** Every delivery that waits to be made, one message a hook. */
 export const deliveriesQueue = 'gatepost.deliveries';
 /** What could not be taken as an event, with `x-reason` and `x-detail`. */
@@ -27,7 +25,6 @@ export const topology: Topology = {
   exchanges: [{ name: eventsExchange, type: 'topic', durable: true }],
   queues: [
     { name: eventsQueue, durable: true, arguments: quorum },
-    { name: surgeQueue, durable: true, arguments: quorum },
     { name: deliveriesQueue, durable: true, arguments: quorum },
     { name: deadEventsQueue, durable: true, arguments: { 'x-queue-type': 'quorum' } },
   ],

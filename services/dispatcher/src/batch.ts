@@ -7,6 +7,8 @@ export type Batches<T> = {
   add(item: T): void;
   /** How many wait for their batch. */
   waiting(): number;
+  /** Nothing waits, and nothing is being worked on. */
+  isIdle(): boolean;
   /** Resolves when all that was added has been worked on. */
   idle(): Promise<void>;
 };
@@ -46,6 +48,7 @@ export function makeBatches<T>(options: {
       running ??= workThrough();
     },
     waiting: () => waiting.length,
+    isIdle: () => running === undefined,
     async idle() {
       while (running) await running;
     },

@@ -1,34 +1,34 @@
 /** The entry: takes messages from both queues, and on stopping lets what is in hand finish. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
-import { deliveriesQueue, eventsQueue, surgeQueue } from '@gatepost/contracts/topology';
+import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
+import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
 import type { Deliver } from './deliver.ts';
-import type { Surge } from './surge.ts';
+import { type Calm, openSkim } from './skim.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
-// One batch being written, one waiting, and some being put aside.
+// One batch being written, some waiting.
 const eventsPrefetch = 1_000;
-// A batch at a time: what was put aside must not crowd out what was not.
-const surgePrefetch = 100;
 
 /**
  * Consumes events and delivery jobs. Disposing takes no further messages, waits for those in hand until `stopDeadlineMs`, then
  * gives up: what is not acked by then comes back to another dispatcher.
  */
 export async function openConsumers(options: {
-  broker: Omit<ConnectionOptions, 'name'>;
+  broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
   route: Batches<Incoming>;
-  /** Routes what was put aside. */
-  routeSurge: Batches<Incoming>;
-  surge: Surge;
+  /** Routes what need not wait behind a flood. */
+  routeAhead: Batches<Incoming>;
+  calm: Calm;
   deliver: Deliver;
   env: { DELIVERY_CONCURRENCY: number };
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, route, routeSurge, surge, deliver, giveUp } = options;
+  const { broker, route, routeAhead, calm, deliver, giveUp } = options;
+  const skim = await openSkim({ broker, route, ahead: routeAhead, calm, registry: broker.registry, log: broker.log });
   const deliveries = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher deliveries',
@@ -42,27 +42,18 @@ export async function openConsumers(options: {
     name: 'gatepost dispatcher events',
     queue: eventsQueue,
     prefetch: eventsPrefetch,
-    onMessage: (message) => {
-      if (!surge.divert(message, route.waiting())) route.add(message);
-    },
-  });
-  const surging = await openConsumer({
-    ...broker,
-    name: 'gatepost dispatcher surge',
-    queue: surgeQueue,
-    prefetch: surgePrefetch,
-    onMessage: (message) => routeSurge.add(message),
+    onMessage: (message) => skim.take(message),
   });
   return {
-    areConnected: () => [events, surging, deliveries].every((consumer) => consumer.isConnected()),
+    areConnected: () => events.isConnected() && deliveries.isConnected(),
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => giveUp.abort(), options.stopDeadlineMs);
-      await Promise.all([events.pause(), surging.pause(), deliveries.pause()]);
-      await Promise.all([route.idle(), routeSurge.idle(), surge.idle()]);
+      await Promise.all([events.pause(), skim.pause(), deliveries.pause()]);
+      await Promise.all([route.idle(), routeAhead.idle()]);
       await deliver.finish();
       clearTimeout(timer);
       giveUp.abort();
-      await Promise.all([events, surging, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));
+      await Promise.all([events, skim, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));
     },
   };
 }

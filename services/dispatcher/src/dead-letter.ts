@@ -22,7 +22,7 @@ export function publishDeadLetter(
 }
 
 /** Without the broker's own: a message republished with its death history can vanish in RabbitMQ's cycle check. */
-export function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
+function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !/^x-(death|first-death-|last-death-|delivery-count)/.test(name)),
   );

@@ -43,6 +43,8 @@ export type Deliver = {
   take(message: Incoming): void;
   /** Messages in hand that have not begun. */
   waiting(): number;
+  /** Those of them that would begin if they were let. */
+  heldUp(): number;
   /** Gives back what has not begun; resolves when the rest is settled. */
   finish(): Promise<void>;
 };
@@ -113,6 +115,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
       if (job.admitted) holdOrStart(inHand);
       else track(guarded(parts, message, () => askLimit(inHand)));
     },
+    heldUp: () => lanes.waiting(),
     waiting: () => lanes.waiting() + held.size + asking.size,
     async finish() {
       await Promise.all(asking);

@@ -24,7 +24,7 @@ import { makePost } from './post.ts';
 import { openPump } from './pump.ts';
 import { makeRepace } from './repace.ts';
 import { makeRoute } from './route.ts';
-import { makeSurge } from './surge.ts';
+import { makeCalm } from './skim.ts';
 import { openSweeper } from './sweep.ts';
 import { openThrottle } from './throttle.ts';
 
@@ -75,9 +75,9 @@ await run(name, variables, async ({ env, log, stack }) => {
   const enqueue = makeEnqueue(publisher, persist);
   const admit = makeAdmit(throttle, limitOf, events);
   const routeParts = { pool, hooks, publisher, enqueue: enqueue.always, admit, persist, events, log };
-  const route = makeRoute(routeParts);
-  const surge = makeSurge({ publisher, persist, registry, log });
-  const routeSurge = makeRoute(routeParts, surge.calm);
+  const calm = makeCalm();
+  const route = makeRoute(routeParts, calm.calm);
+  const routeAhead = makeRoute(routeParts);
   const deliver = makeDeliver({
     pool,
     hooks,
@@ -93,12 +93,13 @@ await run(name, variables, async ({ env, log, stack }) => {
   });
   const stopDeadlineMs = env.DELIVERY_TIMEOUT_MS + 2_000;
   const consumers = stack.use(
-    await openConsumers({ broker, route, routeSurge, surge, deliver, env, giveUp, stopDeadlineMs }),
+    await openConsumers({ broker, route, routeAhead, calm, deliver, env, giveUp, stopDeadlineMs }),
   );
   // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
+  const isBehind = () => deliver.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => deliver.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
-  stack.use(openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, hasRoom, log }));
+  stack.use(openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, log }));
   stack.use(openSweeper({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
 
   const ops = stack.use(

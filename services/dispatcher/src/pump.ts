@@ -10,9 +10,9 @@ import type { Enqueue } from './enqueue.ts';
 export const aheadMs = 400;
 const idleMs = 100;
 const failedMs = 500;
-const batchMax = 500;
+const batchMax = 250;
 /** With so many jobs in the queue nothing is added: a limit that was lifted must not put a million jobs before everybody else's. */
-const jobsWaitingMax = 500;
+const jobsWaitingMax = 200;
 const fullMs = 25;
 
 type Row = { delivery_id: string; due_at: Date; job: string; payload: Buffer | null };
@@ -30,13 +30,14 @@ const claim = `
 
 /**
  * Runs until disposed. A batch is claimed, published and committed in one transaction: if we die in between, the rows are due
- * again, and a job may be published twice, with one delivery id. `jobsWaiting` tells how many jobs RabbitMQ has ready, `hasRoom`
- * whether less urgent rows may be taken.
+ * again, and a job may be published twice, with one delivery id. `jobsWaiting` tells how many jobs RabbitMQ has ready, `isBehind`
+ * whether those that we took cannot begin, `hasRoom` whether less urgent rows may be taken.
  */
 export function openPump(options: {
   pool: Pool;
   enqueueOnce: Enqueue;
   jobsWaiting: () => Promise<number>;
+  isBehind: () => boolean;
   hasRoom: () => boolean;
   log: Log;
 }): AsyncDisposable {
@@ -45,7 +46,7 @@ export function openPump(options: {
     while (!stop.signal.aborted) {
       let pauseMs = idleMs;
       try {
-        if ((await options.jobsWaiting()) > jobsWaitingMax) pauseMs = fullMs;
+        if (options.isBehind() || (await options.jobsWaiting()) > jobsWaitingMax) pauseMs = fullMs;
         else if ((await pumpOnce(options)) === batchMax) pauseMs = 0;
       } catch (error) {
         options.log.warn({ error }, 'could not bring parked deliveries back, trying again');

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { makeFlooders, ownerOf } from './flooders.ts';
+
+function open() {
+  let nowMs = 0;
+  const flooders = makeFlooders(() => nowMs);
+  const flooding = (owner: string | undefined, count: number) =>
+    Array.from({ length: count }, () => flooders.count(owner)).filter(Boolean).length;
+  return { flooders, flooding, passMs: (ms: number) => (nowMs += ms) };
+}
+
+test('an account floods beyond its share of a second, whatever others do', () => {
+  const { flooding } = open();
+  expect(flooding('calm', 5)).toBe(0);
+  expect(flooding('flood', 300)).toBe(100);
+  expect(flooding('calm', 100)).toBe(0);
+  expect(flooding(undefined, 500)).toBe(0);
+});
+
+test('it does until a calm second has passed', () => {
+  const { flooding, passMs } = open();
+  flooding('flood', 300);
+  passMs(1_000);
+  expect(flooding('flood', 50)).toBe(50);
+  passMs(1_000);
+  expect(flooding('flood', 50)).toBe(0);
+});
+
+test('others are those who sent something in the last minute', () => {
+  const { flooders, flooding, passMs } = open();
+  flooding('flood', 10);
+  expect(flooders.hasOthers('flood')).toBe(false);
+  flooding('calm', 1);
+  expect(flooders.hasOthers('flood')).toBe(true);
+  flooding('flood', 10);
+  expect([flooders.hasOthers('flood'), flooders.hasOthers('calm')]).toEqual([true, true]);
+  passMs(60_000);
+  flooding('flood', 1);
+  expect(flooders.hasOthers('flood')).toBe(false);
+});
+
+test('the owner is read from the subject, by either prefix of its header, in any case', () => {
+  expect(ownerOf({ headers: { 'cloudEvents:subject': 'Acme/widgets' } })).toBe('acme');
+  expect(ownerOf({ headers: { cloudEvents_subject: 'acme' } })).toBe('acme');
+  expect(ownerOf({ headers: {} })).toBeUndefined();
+});

@@ -1,0 +1,183 @@
+/**
+ * Fairness before routing: all accounts' events stand in one queue. While one account floods and others send too, further
+ * consumers read on beyond what is being routed: events of the others go ahead, and of the rest nothing is kept but the delivery tag.
+ * Those stay RabbitMQ's, unacked, and are given back to be routed when routing has nothing more urgent to do.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ConnectionOptions } from '@gatepost/amqp/connection';
+import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import { eventsQueue } from '@gatepost/contracts/topology';
+import type { Log } from '@gatepost/runtime/log';
+import { Gauge, type Registry } from '@gatepost/runtime/metrics';
+import type { Batches } from './batch.ts';
+import { makeFlooders, ownerOf } from './flooders.ts';
+
+export type Skim = AsyncDisposable & {
+  /** Takes a message of the events queue that came the usual way. */
+  take(message: Incoming): void;
+  /** Takes no further messages. */
+  pause(): Promise<void>;
+};
+
+/** Says when the flood lets up. */
+export type Calm = {
+  /** Resolves when nothing of a flood has come in for a moment, or after a second: what floods is routed, but not first. */
+  calm(): Promise<void>;
+  flooded(): void;
+};
+
+const calmMs = 100;
+const calmWaitMaxMs = 1_000;
+
+export function makeCalm(now: () => number = Date.now): Calm {
+  let floodedAt = Number.NEGATIVE_INFINITY;
+  return {
+    flooded() {
+      floodedAt = now();
+    },
+    async calm() {
+      for (const until = now() + calmWaitMaxMs; now() < until && now() - floodedAt < calmMs; ) await wait(calmMs / 4);
+    },
+  };
+}
+
+/** With less than this waiting, nobody waits long. */
+const backlogMin = 400;
+/** As many may wait to be routed; beyond that even what does not flood is left with RabbitMQ. */
+const laneMax = 1_000;
+/** So many are given back at once. RabbitMQ reads each from disk again, and nothing else meanwhile. */
+const giveBackMax = 50;
+/** What was given back and has not come may have gone to another dispatcher. */
+const giveBackWaitMs = 1_000;
+const everyMs = 20;
+/** Read ahead until so long after the last event of a flood. */
+const overMs = 10_000;
+/** What RabbitMQ may have under way to one skimmer. */
+const underWayBytes = 64 * 1024 * 1024;
+const prefetchMin = 100;
+const prefetchMax = 60_000;
+const skimmersMax = 8;
+
+export async function openSkim(options: {
+  broker: Omit<ConnectionOptions, 'name'>;
+  /** Routes in the order of the queue. */
+  route: Batches<Incoming>;
+  /** Routes those of accounts that do not flood. */
+  ahead: Batches<Incoming>;
+  calm: Calm;
+  registry: Registry;
+  log: Log;
+}): Promise<Skim> {
+  const { route, ahead, log } = options;
+  const flooders = makeFlooders();
+  const held: (() => void)[] = [];
+  let skimming: Consumer[] = [];
+  let capacity = 0;
+  let floodedAt = 0;
+  let meanBytes = 2_000;
+  /** Given back and not seen again. */
+  let onTheWay = 0;
+  let givenBackAt = 0;
+  let busy: Promise<void> | undefined;
+  let paused = false;
+  new Gauge({
+    name: 'dispatcher_events_held',
+    help: 'Events of accounts that flood, left with RabbitMQ until those of others are routed',
+    registers: [options.registry],
+    collect() {
+      this.set(held.length);
+    },
+  });
+
+  const count = (message: Incoming) => {
+    meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
+    if (message.redelivered && onTheWay > 0) onTheWay -= 1;
+    const owner = ownerOf(message);
+    const floods = flooders.count(owner);
+    if (floods) floodedAt = Date.now();
+    return { owner, floods };
+  };
+  const skim = (message: Incoming) => {
+    const { floods } = count(message);
+    if (floods && !message.redelivered) options.calm.flooded();
+    // What was given back is to be routed now; it came here because we have room as well.
+    const lane = floods || message.redelivered ? route : ahead;
+    const isTurn = !floods || message.redelivered;
+    if (isTurn && lane.waiting() < laneMax) lane.add(message);
+    else held.push(message.giveBack);
+  };
+  const openSkimmer = (standby: boolean, number: number, prefetch: number) =>
+    openConsumer({
+      ...options.broker,
+      name: `gatepost dispatcher skimming ${number}`,
+      queue: eventsQueue,
+      prefetch,
+      standby,
+      onMessage: skim,
+    });
+  let standby = await openSkimmer(true, 1, prefetchMin);
+
+  const extend = async () => {
+    const prefetch = Math.round(Math.min(prefetchMax, Math.max(prefetchMin, underWayBytes / meanBytes)));
+    capacity += prefetch;
+    if (skimming.length === 0) {
+      skimming.push(standby);
+      await standby.begin(prefetch);
+    } else {
+      skimming.push(await openSkimmer(false, skimming.length + 1, prefetch));
+    }
+    log.info({ 'amqp.prefetch': prefetch, held: held.length }, 'an account floods: reading ahead for the others');
+  };
+  const end = async () => {
+    const ended = skimming;
+    skimming = [];
+    capacity = 0;
+    await Promise.all(ended.map((skimmer) => skimmer.pause()));
+    await Promise.all(ended.map((skimmer) => skimmer[Symbol.asyncDispose]()));
+    log.info('the flood is over');
+    standby = await openSkimmer(true, 1, prefetchMin);
+  };
+  const change = (work: () => Promise<void>) => {
+    busy ??= work()
+      .catch((error) => log.warn({ error }, 'could not read ahead'))
+      .finally(() => {
+        busy = undefined;
+      });
+  };
+  const giveBack = () => {
+    if (Date.now() - givenBackAt > giveBackWaitMs) onTheWay = 0;
+    if (held.length === 0 || route.waiting() + onTheWay >= giveBackMax) return;
+    const some = held.splice(0, giveBackMax);
+    onTheWay += some.length;
+    givenBackAt = Date.now();
+    for (const back of some) back();
+  };
+  const timer = setInterval(() => {
+    if (skimming.length === 0 || paused) return;
+    giveBack();
+    if (held.length > capacity * 0.8 && skimming.length < skimmersMax) return change(extend);
+    // At a moment when all that came through them is settled, for a channel that closes gives back what is not.
+    const isOver = held.length === 0 && Date.now() - floodedAt > overMs;
+    if (isOver && route.isIdle() && ahead.isIdle()) change(end);
+  }, everyMs);
+  timer.unref();
+
+  return {
+    take(message) {
+      const { owner, floods } = count(message);
+      if (skimming.length > 0 && !floods && !message.redelivered) return ahead.add(message);
+      route.add(message);
+      const isBehind = floods && route.waiting() >= backlogMin && flooders.hasOthers(owner);
+      if (isBehind && skimming.length === 0 && !paused) change(extend);
+    },
+    async pause() {
+      paused = true;
+      clearInterval(timer);
+      await busy;
+      await Promise.all([standby, ...skimming].map((skimmer) => skimmer.pause()));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...new Set([standby, ...skimming])].map((skimmer) => skimmer[Symbol.asyncDispose]()));
+    },
+  };
+}
