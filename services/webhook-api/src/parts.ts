@@ -4,11 +4,14 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Database } from '@gatepost/webhook-db/client';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Reads } from '@gatepost/webhook-db/reads';
 import type { EventCatalog } from './hooks/catalog.ts';
 
 export type Parts = {
   log: Log;
-  /** Plain SQL: what is asked often, and what takes locks. */
+  /** Plain SQL: what is asked often. */
+  reads: Reads;
+  /** Plain SQL: what writes, takes locks, or carries much. */
   pool: Pool;
   /** Prisma: accounts and what belongs to them. */
   database: Database;

@@ -10,6 +10,7 @@ import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { openDatabase } from '@gatepost/webhook-db/client';
 import { openPool } from '@gatepost/webhook-db/pool';
+import { openReads } from '@gatepost/webhook-db/reads';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { openKeys } from './access/keys.ts';
 import { makeTokenCheck } from './access/token.ts';
@@ -31,18 +32,16 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
   const registry = openMetrics();
 
-  const pool = stack.adopt(
-    openPool({
-      databaseUrl,
-      name,
-      max: 16,
-      connectTimeoutMs: 2_000,
-      statementTimeoutMs: 4_000,
-      planOnce: true,
-      onError: (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'),
-    }),
-    (opened) => opened.end(),
-  );
+  const connecting = {
+    databaseUrl,
+    name,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 4_000,
+    planOnce: true,
+    onError: (error: Error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'),
+  };
+  const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
+  const reads = stack.use(openReads({ ...connecting, max: 2 }));
   const seal = makeSeal(env.SECRETS_KEY);
   await checkSecretsKey(pool, seal);
   const database = stack.adopt(openDatabase({ databaseUrl, name, max: 4 }), (opened) => opened.$disconnect());
@@ -55,6 +54,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
 
   const parts: Parts = {
     log,
+    reads,
     pool,
     database,
     publisher,

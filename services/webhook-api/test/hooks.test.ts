@@ -28,6 +28,29 @@ const storedSecrets = async (id: number) => {
   };
 };
 
+test('sixty creations in one repository at once keep to the limit, and reads elsewhere do not wait for them', async () => {
+  // Each used to hold a connection while it waited for its turn, until there was none left: 503, for reads as well.
+  let done = false;
+  const creating = Promise.all(
+    Array.from({ length: 60 }, (_, index) =>
+      create({ config: { url: `https://example.com/${index}` }, events: [index % 3 === 0 ? 'issues' : 'push'] }),
+    ),
+  ).finally(() => {
+    done = true;
+  });
+  const reads: { status: number; ms: number }[] = [];
+  while (!done) {
+    const startedAt = performance.now();
+    const { status } = await call(api, alice, 'GET', '/repos/acme/gadgets/hooks');
+    reads.push({ status, ms: performance.now() - startedAt });
+  }
+  const statuses = (await creating).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 201)).toHaveLength(40);
+  expect(statuses.filter((status) => status === 422)).toHaveLength(20);
+  expect(new Set(reads.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(Math.max(...reads.map(({ ms }) => ms))).toBeLessThan(1_000);
+});
+
 describe('a repository hook', () => {
   test('is created with defaults, read, listed and deleted', async () => {
     const created = await create({ config: { url: 'https://example.com/one', secret: 's3cret' } });

@@ -13,57 +13,72 @@ export type Place = {
   role: Role;
 };
 
+/** The place that a request names, and what its caller must be there (an admin is a member too). */
+export type Wanted = { owner: string; repository: string | undefined; role: Role };
+
 const namePattern = /^[A-Za-z0-9._-]{1,100}$/;
 
 /**
- * Finds the place and checks that the caller is of `role` there (an admin is a member too).
+ * Finds the place and checks that the caller may enter.
  * @throws ApiError 404 when there is no such place or the caller may not know of it (GH section A.10), 403 when the
  * organization restricts the caller's application (GH section C.4).
  */
-export async function loadPlace(
-  pool: Pool,
-  token: Token,
-  role: Role,
-  owner: string,
-  repository: string | undefined,
-): Promise<Place> {
-  if (!namePattern.test(owner) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
-  const { rows } = await pool.query<Row>({
+export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted: Wanted): Promise<Place> {
+  const { rows } = await pool.query<PlaceRow>({
     name: 'place',
     text: placeSql,
-    values: [owner, repository ?? null, token.subject, token.app],
+    values: placeValues(token, wanted),
   });
-  const row = rows[0];
-  if (!row || (repository !== undefined && row.repository_id === null)) throw notFound();
-  if (role === 'admin' && row.role !== 'admin') throw notFound();
-  if (row.restricted) throw restricted(row.login);
+  return readPlace(rows[0], wanted);
+}
+
+/** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for what is no name. */
+export function placeValues(token: Token, { owner, repository }: Wanted): unknown[] {
+  if (!namePattern.test(owner) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
+  return [owner, repository ?? null, token.subject, token.app];
+}
+
+/** The place that `placeSql` found. @throws ApiError as `loadPlace`. */
+export function readPlace(row: PlaceRow | undefined, wanted: Wanted): Place {
+  checkEntry(row, wanted);
   return {
-    account: { id: row.id, login: row.login, createdAt: row.created_at },
+    account: { id: row.account_id, login: row.login, createdAt: row.account_created_at },
     repository:
-      repository === undefined
+      wanted.repository === undefined
         ? null
         : { id: row.repository_id!, name: row.repository_name!, createdAt: row.repository_created_at! },
     role: row.role,
   };
 }
 
-type Row = {
-  id: number;
-  login: string;
-  created_at: Date;
-  role: Role;
-  restricted: boolean;
+/** Checks that what `placeSql` found may be entered. @throws ApiError as `loadPlace`. */
+export function checkEntry<R extends EntryRow>(row: R | undefined, wanted: Wanted): asserts row is R {
+  if (!row || (wanted.repository !== undefined && row.repository_id === null)) throw notFound();
+  if (wanted.role === 'admin' && row.role !== 'admin') throw notFound();
+  if (row.app_restricted) throw restricted(row.login);
+}
+
+/** What decides on entry. */
+export type EntryRow = { login: string; role: Role; app_restricted: boolean; repository_id: unknown };
+
+export type PlaceRow = EntryRow & {
+  account_id: number;
+  account_created_at: Date;
+  oauth_app_restrictions: boolean;
   repository_id: number | null;
   repository_name: string | null;
   repository_created_at: Date | null;
 };
 
-// Names are case-insensitive (GH section 1). No membership, no row.
-const placeSql = `
-  SELECT a.id, a.login, a.created_at, m.role,
+/**
+ * One row with the place, for a caller that is a member there; else none. Statements that read something in a place have it in a
+ * `WITH`, so that one round trip does both. Names are case-insensitive (GH section 1).
+ */
+export const placeSql = `
+  SELECT a.id AS account_id, a.login, a.created_at AS account_created_at, a.oauth_app_restrictions, m.role,
          r.id AS repository_id, r.name AS repository_name, r.created_at AS repository_created_at,
          a.oauth_app_restrictions AND $4::text IS NOT NULL AND NOT EXISTS (
-           SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = $4) AS restricted
+           SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = $4) AS app_restricted
     FROM accounts a
     JOIN memberships m ON m.account_id = a.id AND m.subject = $3
     LEFT JOIN repositories r ON r.account_id = a.id AND lower(r.name) = lower($2::text)

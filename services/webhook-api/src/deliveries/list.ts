@@ -2,12 +2,10 @@
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';
-import { isThere } from '../hooks/rows.ts';
-import { notFound } from '../http/errors.ts';
-import { placeOperation } from '../http/operation.ts';
+import { enteringOperation } from '../http/operation.ts';
 import { linkHeader, perPage } from '../http/page.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { deliverySchema, presentDelivery } from './present.ts';
+import { deliverySchema, writeDelivery } from './present.ts';
 import { findPreviousId, listRows } from './rows.ts';
 
 const query = z.object({
@@ -16,27 +14,23 @@ const query = z.object({
   status: z.enum(['success', 'failure']).optional().meta({ description: 'Status codes below 400, or from 400' }),
 });
 
-export const listDeliveries = placeOperation({
+export const listDeliveries = enteringOperation({
   id: 'list-webhook-deliveries',
   summary: 'List the deliveries of a webhook',
   docs: githubDocs('list-deliveries-for-a-repository-webhook', 'list-deliveries-for-an-organization-webhook'),
   query,
   answers: { 200: { description: 'Deliveries, newest first', schema: z.array(deliverySchema) } },
-  async run({ parts: { pool }, place, token, params, query, address }) {
+  async run({ parts: { reads }, wanted, token, params, query, address }) {
     const id = hookId(params);
     const fromId = readCursor(query.cursor);
-    const [isHook, rows] = await Promise.all([
-      isThere(pool, place, token, id),
-      listRows(pool, id, query.status, fromId, query.per_page + 1),
-    ]);
-    if (!isHook) throw notFound();
+    const rows = await listRows(reads, { token, wanted, hookId: id }, query.status, fromId, query.per_page + 1);
     const next = rows.length > query.per_page ? rows.pop()!.id : undefined;
-    const previous = query.cursor ? await findPreviousId(pool, id, query.status, fromId, query.per_page) : undefined;
+    const previous = query.cursor ? await findPreviousId(reads, id, query.status, fromId, query.per_page) : undefined;
     const pageAt = (cursor: string) =>
       `${address}?per_page=${query.per_page}${query.status ? `&status=${query.status}` : ''}&cursor=${writeCursor(cursor)}`;
     const links: [string, string][] = [];
     if (next !== undefined) links.push(['next', pageAt(next)]);
     if (previous !== undefined) links.push(['prev', pageAt(previous)]);
-    return { status: 200, body: rows.map(presentDelivery), headers: linkHeader(links) };
+    return { status: 200, json: `[${rows.map(writeDelivery).join()}]`, headers: linkHeader(links) };
   },
 });

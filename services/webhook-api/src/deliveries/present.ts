@@ -45,34 +45,32 @@ export const deliveryDetailSchema = deliverySchema
   })
   .meta({ id: 'DeliveryDetail' });
 
-export function presentDelivery(row: DeliveryRow): z.infer<typeof deliverySchema> {
-  return {
-    id: Number(row.id),
-    guid: row.guid,
-    delivered_at: row.delivered_at.toISOString(),
-    redelivery: row.redelivery,
-    duration: row.duration_ms / 1000,
-    status: row.status,
-    status_code: row.status_code,
-    event: row.event,
-    action: row.action,
-    installation_id: null,
-    repository_id: row.repository_id,
-    throttled_at: row.throttled_at?.toISOString() ?? null,
-    url: row.url,
-    attempt: row.attempt,
-    error: row.error,
-    timings: row.timings,
-  };
+/** One delivery as JSON text, put together from PostgreSQL's texts: no value is read that goes out as it came in. */
+export function writeDelivery(row: DeliveryRow): string {
+  return (
+    `{"id":${row.id},"guid":"${row.guid}","delivered_at":"${instant(row.delivered_at)}","redelivery":${row.redelivery === 't'},` +
+    `"duration":${Number(row.duration_ms) / 1000},"status":${quote(row.status)},"status_code":${row.status_code},` +
+    `"event":${quote(row.event)},"action":${quote(row.action)},"installation_id":null,"repository_id":${row.repository_id},` +
+    `"throttled_at":${row.throttled_at === null ? null : `"${instant(row.throttled_at)}"`},"url":${quote(row.url)},` +
+    `"attempt":${row.attempt},"error":${quote(row.error)},"timings":${row.timings}}`
+  );
 }
 
-/** One delivery as JSON text. The payload goes in as the producer wrote it: no number or key is changed, and no copy is parsed. */
-export function presentDetail(row: DeliveryDetailRow, payload: Buffer | null): Buffer {
-  const head = `${JSON.stringify(presentDelivery(row)).slice(0, -1)},"request":{"headers":${JSON.stringify(row.request_headers)},"payload":`;
-  const response = { headers: row.response_headers, payload: row.response_body?.toString('utf8') ?? '' };
+const quote = (text: string | null): string => JSON.stringify(text);
+
+/** `2026-11-21 00:03:54.4+00`, as PostgreSQL writes it in a session whose time zone is UTC, as RFC 3339 with milliseconds. */
+export function instant(text: string): string {
+  const fraction = text[19] === '.' ? text.slice(20, text.indexOf('+', 20)) : '';
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`;
+}
+
+/** One delivery in full as JSON text. The payload goes in as the producer wrote it: no number or key is changed, and no copy is parsed. */
+export function writeDetail(row: DeliveryDetailRow, payload: Buffer | null): Buffer {
+  const head = `${writeDelivery(row).slice(0, -1)},"request":{"headers":${row.request_headers},"payload":`;
+  const received = quote(row.response_body?.toString('utf8') ?? '');
   return Buffer.concat([
     Buffer.from(head),
     payload ?? Buffer.from('null'),
-    Buffer.from(`},"response":${JSON.stringify(response)}}`),
+    Buffer.from(`},"response":{"headers":${row.response_headers},"payload":${received}}}`),
   ]);
 }

@@ -5,43 +5,43 @@ import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
-import { checkConnected, publishDelivery } from '../publish.ts';
+import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
 import { deliveryId } from './delivery-id.ts';
-import { findPayload, findRow, nextId } from './rows.ts';
+import { instant } from './present.ts';
+import { findPayload, loadRow } from './rows.ts';
 
 export const redeliver = placeOperation({
   id: 'redeliver-webhook-delivery',
   summary: 'Deliver once more',
   docs: githubDocs('redeliver-a-delivery-for-a-repository-webhook', 'redeliver-a-delivery-for-an-organization-webhook'),
   answers: { 202: { description: 'It is on its way', schema: z.object({}) } },
-  async run({ parts: { pool, publisher }, place, token, params }) {
+  async run({ parts: { pool, publisher }, place, wanted, token, params }) {
     const id = hookId(params);
     const delivery = deliveryId(params);
     const hook = await findHook(pool, place, token, id);
-    const row = hook && (await findRow(pool, id, delivery));
-    if (!row) throw notFound();
+    if (!hook) throw notFound();
+    const row = await loadRow(pool, { token, wanted, hookId: id }, delivery);
     // Only an active hook produces deliveries; 202 would promise one.
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
     const payload = await findPayload(pool, row);
     if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is kept no longer');
     checkConnected(publisher);
-    const job = {
-      deliveryId: await nextId(pool),
+    const job = await parkDelivery(pool, {
       guid: row.guid,
       hookId: id,
       event: row.event,
       action: row.action,
       eventKey: row.event_key,
       eventOn: row.event_on,
-      accountId: row.account_id,
-      repositoryId: row.repository_id,
-      occurredAt: row.occurred_at.toISOString(),
+      accountId: Number(row.account_id),
+      repositoryId: row.repository_id === null ? null : Number(row.repository_id),
+      occurredAt: instant(row.occurred_at),
       attempt: 1,
       redelivery: true,
       throttledAt: null,
       retries: row.event !== 'ping',
-    };
-    await publishDelivery(publisher, job, payload);
+    });
+    await publishDelivery(pool, publisher, job, payload);
     return { status: 202, body: {} };
   },
 });

@@ -12,7 +12,7 @@ export const getHookConfig = placeOperation({
   docs: githubDocs('get-a-webhook-configuration-for-a-repository', 'get-a-webhook-configuration-for-an-organization'),
   answers: { 200: { description: 'The config', schema: configSchema } },
   async run({ parts, place, token, params }) {
-    const row = await findRow(parts.pool, place, token, hookId(params));
+    const row = await findRow(parts.reads, place, token, hookId(params));
     if (!row) throw notFound();
     return { status: 200, body: presentConfig(row, parts.seal) };
   },

@@ -12,7 +12,7 @@ export const getHook = placeOperation({
   docs: githubDocs('get-a-repository-webhook', 'get-an-organization-webhook'),
   answers: { 200: { description: 'The hook', schema: hookSchema } },
   async run({ parts, place, token, params, base }) {
-    const row = await findRow(parts.pool, place, token, hookId(params));
+    const row = await findRow(parts.reads, place, token, hookId(params));
     if (!row) throw notFound();
     return { status: 200, body: presentHook(row, place, base, parts.seal) };
   },

@@ -1,19 +1,19 @@
 /** `GET …/hooks`. */
 import { z } from 'zod';
-import { placeOperation } from '../http/operation.ts';
+import { enteringOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { githubDocs } from './documentation.ts';
 import { hookSchema, presentHook } from './present.ts';
 import { listRows } from './rows.ts';
 
-export const listHooks = placeOperation({
+export const listHooks = enteringOperation({
   id: 'list-webhooks',
   summary: 'List webhooks',
   docs: githubDocs('list-repository-webhooks', 'list-organization-webhooks'),
   query: pageQuery,
   answers: { 200: { description: 'Hooks, oldest first', schema: (family) => z.array(hookSchema(family)) } },
-  async run({ parts, place, token, query, base, address }) {
-    const { rows, total } = await listRows(parts.pool, place, token, {
+  async run({ parts, wanted, token, query, base, address }) {
+    const { place, rows, total } = await listRows(parts.reads, token, wanted, {
       limit: query.per_page,
       offset: offsetOf(query),
     });

@@ -1,18 +1,44 @@
 /** Changing the hooks of one place, one change at a time: so that two at once cannot exceed the limit or make a duplicate. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
-import { notFound } from '../http/errors.ts';
+import { notFound, unavailable } from '../http/errors.ts';
 import type { Queryable } from './rows.ts';
+
+const waitMaxMs = 3_000;
+
+// Who waits for a turn in this process waits here, without a connection: the others are for other places.
+const turns = new Map<string, Promise<unknown>>();
 
 /**
  * Runs `change` in a transaction that holds the place's row; its hooks do not change meanwhile but by us.
- * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone.
+ * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time.
  */
-export async function changeHooks<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
+export function changeHooks<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
+  return inTurn(`${place.account.id}/${place.repository?.id ?? ''}`, () => changeNow(pool, place, change));
+}
+
+async function inTurn<T>(place: string, work: () => Promise<T>): Promise<T> {
+  const askedAt = performance.now();
+  const before = turns.get(place);
+  const mine = (async () => {
+    await before?.catch(() => {}); // its own caller hears of it
+    // Nobody waits for the answer any more.
+    if (performance.now() - askedAt > waitMaxMs) throw unavailable(new Error(`${place} was busy for ${waitMaxMs} ms`));
+    return work();
+  })();
+  turns.set(place, mine);
+  try {
+    return await mine;
+  } finally {
+    if (turns.get(place) === mine) turns.delete(place);
+  }
+}
+
+async function changeNow<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query("BEGIN; SET LOCAL lock_timeout = '3s'");
+    await client.query(`BEGIN; SET LOCAL lock_timeout = ${waitMaxMs}`);
     const { rowCount } = place.repository
       ? await client.query('SELECT FROM repositories WHERE id = $1 FOR NO KEY UPDATE', [place.repository.id])
       : await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);

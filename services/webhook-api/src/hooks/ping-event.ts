@@ -5,13 +5,14 @@ import { eventKey } from '@gatepost/contracts/event';
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { presentOrganization, presentRepository } from '../accounts/present.ts';
+import { parkDelivery } from '../publish.ts';
 import type { Queryable } from './rows.ts';
 
 const source = 'urn:gatepost:webhook-api';
 
 export type StoredPing = { job: DeliveryJob; payload: Buffer };
 
-/** Stores a ping for the hook whose JSON is `hook`. @returns the delivery to publish once the transaction is committed. */
+/** Stores a ping for the hook whose JSON is `hook`, and parks its delivery. @returns what to publish once that is committed. */
 export async function storePing(
   db: Queryable,
   place: Place,
@@ -34,25 +35,23 @@ export async function storePing(
     [key, guid, source, guid, accountId, repositoryId, payload, hookId],
   );
   const { received_on, delivery_id, occurred_at } = rows[0]!;
-  return {
-    payload,
-    job: {
-      deliveryId: Number(delivery_id),
-      guid,
-      hookId,
-      event: 'ping',
-      action: null,
-      eventKey: key,
-      eventOn: received_on,
-      accountId,
-      repositoryId,
-      occurredAt: occurred_at.toISOString(),
-      attempt: 1,
-      redelivery: false,
-      throttledAt: null,
-      retries: false,
-    },
-  };
+  const job = await parkDelivery(db, {
+    deliveryId: Number(delivery_id),
+    guid,
+    hookId,
+    event: 'ping',
+    action: null,
+    eventKey: key,
+    eventOn: received_on,
+    accountId,
+    repositoryId,
+    occurredAt: occurred_at.toISOString(),
+    attempt: 1,
+    redelivery: false,
+    throttledAt: null,
+    retries: false,
+  });
+  return { payload, job };
 }
 
 function pingPayload(place: Place, token: Token, hook: Record<string, unknown>, base: string): Record<string, unknown> {

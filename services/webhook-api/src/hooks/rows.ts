@@ -1,6 +1,6 @@
 /** Hooks in PostgreSQL: rows in, rows out. */
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Place } from '../access/place.ts';
+import { type Place, type PlaceRow, placeSql, placeValues, readPlace, type Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 
 /** A connection in a transaction, or the pool. */
@@ -26,11 +26,12 @@ export type HookRow = {
   last_status_code: number | null;
 };
 
-const columns = `
+/** `place` is the alias of what has the account's `oauth_app_restrictions`. */
+const columnsFrom = (place: string) => `
   h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, h.headers, h.created_by_app,
   h.created_at, h.updated_at,
-  h.created_by_app IS NOT NULL AND a.oauth_app_restrictions AND NOT EXISTS (
-    SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = h.created_by_app) AS restricted`;
+  h.created_by_app IS NOT NULL AND ${place}.oauth_app_restrictions AND NOT EXISTS (
+    SELECT FROM oauth_app_approvals o WHERE o.account_id = h.account_id AND o.client_id = h.created_by_app) AS restricted`;
 
 /**
  * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's are seen by
@@ -52,32 +53,49 @@ function visibleTo(token: Token, place: Place): { kind: string; condition: strin
   };
 }
 
+/** The same, where the place is looked up in the same statement: `p` is `placeSql`'s row, and $4 the caller's application. */
+export const visibleIn = ({ repository }: Wanted): { kind: string; condition: string } =>
+  repository === undefined
+    ? {
+        kind: 'of an organization',
+        condition:
+          'h.account_id = p.account_id AND h.repository_id IS NULL AND h.created_by_app IS NOT DISTINCT FROM $4::text',
+      }
+    : { kind: 'of a repository', condition: 'h.account_id = p.account_id AND h.repository_id = p.repository_id' };
+
 // Organization hooks do not show it (GH section A.2).
 const lastDelivery = `
   LEFT JOIN LATERAL (
     SELECT status AS last_status, status_code AS last_status_code FROM deliveries d
      WHERE d.hook_id = h.id AND h.repository_id IS NOT NULL ORDER BY d.id DESC LIMIT 1) d ON true`;
 
-/** The hooks of a place that the caller may see, oldest first, and how many there are in all. */
+/**
+ * The hooks of a place that the caller may see, oldest first, and how many there are in all.
+ * @throws ApiError 404 or 403 when the caller may not enter.
+ */
 export async function listRows(
   pool: Queryable,
-  place: Place,
   token: Token,
+  wanted: Wanted,
   page: { limit: number; offset: number },
-): Promise<{ rows: HookRow[]; total: number }> {
-  const { kind, condition, values } = visibleTo(token, place);
-  const { rows } = await pool.query<HookRow & { total: number }>({
+): Promise<{ place: Place; rows: HookRow[]; total: number }> {
+  const { kind, condition } = visibleIn(wanted);
+  const { rows } = await pool.query<PlaceRow & (HookRow | { id: null }) & { total: number | null }>({
     name: `hooks ${kind}`,
-    text: `SELECT ${columns}, last_status, last_status_code, total
-             FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
-                    ORDER BY id LIMIT $3 OFFSET $4) h
-             JOIN accounts a ON a.id = h.account_id ${lastDelivery} ORDER BY h.id`,
-    values: [...values, page.limit, page.offset],
+    text: `WITH p AS (${placeSql})
+           SELECT p.*, h.* FROM p LEFT JOIN LATERAL (
+             SELECT ${columnsFrom('p')}, total, last_status, last_status_code
+               FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
+                      ORDER BY id LIMIT $5 OFFSET $6) h ${lastDelivery}) h ON true
+            ORDER BY h.id`,
+    values: [...placeValues(token, wanted), page.limit, page.offset],
   });
-  if (rows.length > 0 || page.offset === 0) return { rows, total: rows[0]?.total ?? 0 };
+  const place = readPlace(rows[0], wanted);
+  const found = rows.filter((row) => row.id !== null);
+  if (found.length > 0 || page.offset === 0) return { place, rows: found, total: rows[0]?.total ?? 0 };
   // A page beyond the last has no row to carry the count.
-  const { total } = await listRows(pool, place, token, { limit: 1, offset: 0 });
-  return { rows, total };
+  const { total } = await listRows(pool, token, wanted, { limit: 1, offset: 0 });
+  return { place, rows: [], total };
 }
 
 /** One hook of a place, if it is there and the caller may see it. */
@@ -85,23 +103,12 @@ export async function findRow(db: Queryable, place: Place, token: Token, id: num
   const { kind, condition, values } = visibleTo(token, place);
   const { rows } = await db.query<HookRow>({
     name: `hook ${kind}`,
-    text: `SELECT ${columns}, last_status, last_status_code
+    text: `SELECT ${columnsFrom('a')}, last_status, last_status_code
              FROM hooks h JOIN accounts a ON a.id = h.account_id ${lastDelivery}
             WHERE ${condition} AND h.id = $3`,
     values: [...values, id],
   });
   return rows[0];
-}
-
-/** Whether that hook is there and may be seen. */
-export async function isThere(db: Queryable, place: Place, token: Token, id: number): Promise<boolean> {
-  const { kind, condition, values } = visibleTo(token, place);
-  const { rowCount } = await db.query({
-    name: `is hook ${kind}`,
-    text: `SELECT FROM hooks h WHERE ${condition} AND h.id = $3`,
-    values: [...values, id],
-  });
-  return rowCount === 1;
 }
 
 /** What the limit and the duplicate rule look at: every hook of the place, whoever may see it. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
-import { checkConnected, publishDelivery } from '../publish.ts';
+import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
 import { githubDocs } from './documentation.ts';
 import { hookId } from './hook-id.ts';
 import { findRow } from './rows.ts';
@@ -21,8 +21,7 @@ export const testHook = placeOperation({
     checkConnected(parts.publisher);
     const push = await findLatestPush(parts.pool, place.repository.id);
     if (!push) return { status: 204 };
-    const job = {
-      deliveryId: Number(push.delivery_id),
+    const job = await parkDelivery(parts.pool, {
       // A new guid: a receiver that knows the push already would otherwise drop the test as a repetition.
       guid: randomUUID(),
       hookId: row.id,
@@ -37,19 +36,18 @@ export const testHook = placeOperation({
       redelivery: false,
       throttledAt: null,
       retries: false,
-    };
-    await publishDelivery(parts.publisher, job, push.payload);
+    });
+    await publishDelivery(parts.pool, parts.publisher, job, push.payload);
     return { status: 204 };
   },
 });
 
-type Push = { key: string; received_on: string; occurred_at: Date; payload: Buffer; delivery_id: string };
+type Push = { key: string; received_on: string; occurred_at: Date; payload: Buffer };
 
 async function findLatestPush(pool: Pool, repositoryId: number): Promise<Push | undefined> {
   const { rows } = await pool.query<Push>(
-    `SELECT key, received_on::text, occurred_at, payload, nextval('delivery_ids') AS delivery_id FROM (
-       SELECT * FROM events WHERE repository_id = $1 AND type = 'push' AND payload IS NOT NULL
-        ORDER BY received_at DESC LIMIT 1) latest`,
+    `SELECT key, received_on::text, occurred_at, payload FROM events
+      WHERE repository_id = $1 AND type = 'push' AND payload IS NOT NULL ORDER BY received_at DESC LIMIT 1`,
     [repositoryId],
   );
   return rows[0];

@@ -1,5 +1,5 @@
 /** Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already (GH section A.11). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { Answer } from './operation.ts';
 
@@ -17,7 +17,7 @@ export function writeAnswer(
     return void response.end();
   }
   if (!response.hasHeader('Content-Type')) response.set('Content-Type', 'application/json; charset=utf-8');
-  const etag = `"${createHash('sha1').update(json).digest('hex')}"`;
+  const etag = `"${hash('sha1', json)}"`;
   response.set('ETag', `W/${etag}`);
   if (isKnown(request, answer.status, etag)) {
     response.status(304);

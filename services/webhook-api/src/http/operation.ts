@@ -1,6 +1,6 @@
 /** What a route does, and what it says of itself: one object validates, answers and documents. */
 import type { z } from 'zod';
-import type { Place } from '../access/place.ts';
+import type { Place, Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
 import type { AnyRoute } from '../routes.ts';
@@ -35,8 +35,10 @@ type Asked<Body, Query> = {
 export type OpenCall<Body = unknown, Query = unknown> = Asked<Body, Query>;
 /** A call with a good token. */
 export type TokenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token };
+/** A call at an account or repository; nobody has looked yet whether the token may enter. */
+export type WantedCall<Body = unknown, Query = unknown> = TokenCall<Body, Query> & { wanted: Wanted };
 /** A call at an account or repository that the token may enter. */
-export type PlaceCall<Body = unknown, Query = unknown> = TokenCall<Body, Query> & { place: Place };
+export type PlaceCall<Body = unknown, Query = unknown> = WantedCall<Body, Query> & { place: Place };
 
 export type AnswerSchema = {
   description: string;
@@ -54,10 +56,12 @@ export type Operation<Call> = {
   query?: z.ZodObject;
   body?: z.ZodType;
   answers: Record<number, AnswerSchema>;
+  /** It looks its place up itself, in the statement that reads there. */
+  entersItself?: true;
   run(call: Call): Promise<Answer> | Answer;
 };
 
-type Definition<Call> = Omit<Operation<Call>, 'id' | 'docs' | 'query' | 'body' | 'run'> & {
+type Definition<Call> = Omit<Operation<Call>, 'id' | 'docs' | 'query' | 'body' | 'entersItself' | 'run'> & {
   id: string | ((family: Family) => string);
   docs?: string | ((family: Family) => string);
 };
@@ -76,6 +80,14 @@ export function placeOperation<
     Shapes<B, Q> & { run(call: PlaceCall<Parsed<B>, Parsed<Q>>): Promise<Answer> | Answer },
 ): Operation<PlaceCall> {
   return complete(definition) as Operation<PlaceCall>;
+}
+
+/** Declares an operation at a place that it looks up itself, and where it checks that the caller may enter. */
+export function enteringOperation<Q extends z.ZodObject | undefined = undefined>(
+  definition: Definition<WantedCall> &
+    Shapes<undefined, Q> & { run(call: WantedCall<undefined, Parsed<Q>>): Promise<Answer> | Answer },
+): Operation<WantedCall> {
+  return { ...(complete(definition) as Operation<WantedCall>), entersItself: true };
 }
 
 /** Declares an operation for any good token. */

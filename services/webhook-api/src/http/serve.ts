@@ -1,7 +1,7 @@
 /** One request to one route, from its token to its answer: the spine of this service. */
 import type { Request, RequestHandler, Response } from 'express';
 import { requiresAuthentication } from '../access/authenticate.ts';
-import { loadPlace, type Place } from '../access/place.ts';
+import { loadPlace, type Place, type Wanted } from '../access/place.ts';
 import { sufficient } from '../access/scopes.ts';
 import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
@@ -27,12 +27,13 @@ export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts
     const admitted = await limits.admit(token, response);
     try {
       const answer = await withDeadline(async (): Promise<Answer> => {
-        const place = await enter(request, token);
+        const wanted = token && want(request, token);
         const call = {
           parts,
           routes,
           token,
-          place,
+          wanted,
+          place: await enter(token, wanted),
           params: request.params as Record<string, string>, // no route has a wildcard
           query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
           body: await bodyOf(request, response),
@@ -47,13 +48,17 @@ export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts
     }
   };
 
-  async function enter(request: Request, token: Token | undefined): Promise<Place | undefined> {
-    if (access.kind === 'open' || !token) return undefined;
+  function want(request: Request, token: Token): Wanted | undefined {
+    if (access.kind === 'open') return undefined;
     // Whoever lacks the scope does not hear whether the thing is there (GH section A.10).
     if (!sufficient(token.scopes, access.scopes)) throw notFound();
     if (access.kind === 'token') return undefined;
     const { owner, org, repo } = request.params as Record<string, string>;
-    return loadPlace(parts.pool, token, access.role, owner ?? org ?? '', repo);
+    return { owner: owner ?? org ?? '', repository: repo, role: access.role };
+  }
+
+  async function enter(token: Token | undefined, wanted: Wanted | undefined): Promise<Place | undefined> {
+    return token && wanted && !operation.entersItself ? loadPlace(parts.reads, token, wanted) : undefined;
   }
 
   async function bodyOf(request: Request, response: Response): Promise<unknown> {

@@ -1,0 +1,79 @@
+/**
+ * Short reads, many at once, over few connections: a statement is sent without waiting for the answers to those before it, and what is
+ * asked in one turn of the event loop leaves in one write. With a connection each, PostgreSQL and we spend more on waking each other up
+ * than on the reads.
+ */
+import type { PoolClient, QueryConfig, QueryResult } from 'pg';
+import { openPool, type Pool, type PoolOptions } from './pool.ts';
+
+export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
+
+/**
+ * Opens up to `max` connections when they are needed, and again after they broke; statements under way on one that breaks reject.
+ * A statement waits for those before it on its connection: nothing that takes long or answers much belongs here, and no transaction.
+ */
+export function openReads(options: PoolOptions): Reads {
+  const pool = openPool({ ...options, pipeline: true });
+  const lanes = Array.from({ length: options.max }, () => makeLane(pool));
+  const query = (statement: QueryConfig) =>
+    lanes.reduce((best, lane) => (lane.underWay() < best.underWay() ? lane : best)).query(statement);
+  return {
+    query: query as Pool['query'], // of its overloads, the one that is called here
+    async [Symbol.asyncDispose]() {
+      for (const lane of lanes) await lane.close();
+      await pool.end();
+    },
+  };
+}
+
+type Lane = { underWay(): number; query(statement: QueryConfig): Promise<QueryResult>; close(): Promise<void> };
+
+function makeLane(pool: Pool): Lane {
+  let opening: Promise<PoolClient> | undefined;
+  let underWay = 0;
+  let corked = false;
+
+  function open(): Promise<PoolClient> {
+    const opened = pool.connect().then((client) => {
+      client.once('error', (error) => {
+        if (opening === opened) opening = undefined;
+        client.release(error);
+      });
+      return client;
+    });
+    opened.catch(() => {
+      if (opening === opened) opening = undefined;
+    });
+    return opened;
+  }
+
+  /** Holds back what is written until the end of this turn. */
+  function cork({ connection: { stream } }: PoolClient): void {
+    if (corked) return;
+    corked = true;
+    stream.cork();
+    setImmediate(() => {
+      corked = false;
+      stream.uncork();
+    });
+  }
+
+  return {
+    underWay: () => underWay,
+    async query(statement) {
+      underWay += 1;
+      try {
+        opening ??= open();
+        const client = await opening;
+        cork(client);
+        return await client.query(statement);
+      } finally {
+        underWay -= 1;
+      }
+    },
+    async close() {
+      const client = await opening?.catch(() => undefined); // there is nothing to close, then
+      client?.release();
+    },
+  };
+}
