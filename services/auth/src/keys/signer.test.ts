@@ -16,13 +16,14 @@ async function privateJwk(alg: string, crv?: string): Promise<PrivateJwk> {
 test.each([
   ['ES256', undefined],
   ['EdDSA', 'Ed25519'],
+  ['RS256', undefined],
 ])('what is signed with %s is verified by others', async (alg, crv) => {
   const jwk = await privateJwk(alg, crv);
   const signer = signerOf(jwk) as ExternalSigningKey;
   const { d: _, ...publicJwk } = jwk;
   const key = await importJWK(publicJwk, alg);
   // One signature in 128 has a number with a leading zero byte: enough of them to meet some.
-  for (let index = 0; index < 1_000; index += 1) {
+  for (let index = 0; index < 500; index += 1) {
     const input = `${base64url(JSON.stringify({ alg }))}.${base64url(`payload ${index}`)}`;
     const signature = Buffer.from(await signer.sign(Buffer.from(input)));
     await compactVerify(`${input}.${signature.toString('base64url')}`, key);
@@ -36,8 +37,8 @@ test('the library reads the public part of the key from it, and no more', async 
   expect(signer.keyObject()).toMatchObject({ type: 'public' });
 });
 
-test('an RSA key is left to the library', async () => {
-  const jwk = await privateJwk('RS256');
+test('a key for PS256 is left to the library', async () => {
+  const jwk = await privateJwk('PS256');
   expect(signerOf(jwk)).toBe(jwk);
 });
 

@@ -1,10 +1,14 @@
 /**
  * Signs with ES256 and EdDSA keys right here and now. The library's own way (WebCrypto) costs three times the CPU for these
- * short signatures and waits in line with password hashes for a thread; RSA, which takes a millisecond, stays with it.
+ * short signatures and waits in line with password hashes for a thread; RSA, which takes a millisecond, is worth a thread.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { promisify } from 'node:util';
 import { ExternalSigningKey } from 'oidc-provider';
 import type { PrivateJwk } from './signing-keys.ts';
+
+const signLater = promisify(sign) as (algorithm: string, data: Uint8Array, key: KeyObject) => Promise<Buffer>;
+type Signature = (data: Uint8Array, key: KeyObject) => Buffer | Promise<Buffer>;
 
 /** The key as the library's keystore takes it: one that signs by itself, or the JWK where that gains nothing. */
 export function signerOf(jwk: PrivateJwk): PrivateJwk | ExternalSigningKey {
@@ -14,6 +18,8 @@ export function signerOf(jwk: PrivateJwk): PrivateJwk | ExternalSigningKey {
       return new Signer(jwk, (data, key) => concatenated(sign('sha256', data, key)));
     case 'EdDSA':
       return new Signer(jwk, (data, key) => sign(null, data, key));
+    case 'RS256':
+      return new Signer(jwk, (data, key) => signLater('sha256', data, key));
     default:
       return jwk;
   }
@@ -23,9 +29,9 @@ class Signer extends ExternalSigningKey {
   readonly #jwk: PrivateJwk;
   readonly #public: KeyObject;
   readonly #private: KeyObject;
-  readonly #signature: (data: Uint8Array, key: KeyObject) => Buffer;
+  readonly #signature: Signature;
 
-  constructor(jwk: PrivateJwk, signature: (data: Uint8Array, key: KeyObject) => Buffer) {
+  constructor(jwk: PrivateJwk, signature: Signature) {
     super();
     this.#jwk = jwk;
     this.#private = createPrivateKey({ key: jwk as never, format: 'jwk' });
@@ -45,7 +51,7 @@ class Signer extends ExternalSigningKey {
     return this.#public;
   }
 
-  override sign(data: Uint8Array): Buffer {
+  override sign(data: Uint8Array): Buffer | Promise<Buffer> {
     return this.#signature(data, this.#private);
   }
 }
