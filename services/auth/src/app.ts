@@ -1,5 +1,5 @@
 /** The gate's HTTP entry: what of a request happens in which order. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
@@ -13,7 +13,7 @@ import { sendPage } from './http/page.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
 import { aliasStructuredTokens } from './http/structured-token.ts';
-import { wellFormed } from './http/well-formed.ts';
+import { checkText, parseForm, wellFormed } from './http/well-formed.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
@@ -22,7 +22,40 @@ import { isStoreAway, TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; place: MakePlace; routers: Router[]; log: Log };
 
-export function makeApp(parts: AppParts): Express {
+/** Answers requests: by the library alone what it alone is asked for most, all else by way of the app. */
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+export function makeAnswer(parts: AppParts): Answer {
+  const app = makeApp(parts);
+  const library = parts.provider.callback();
+  return (request, response) => {
+    if (isForLibrary(request)) library(request, response);
+    else app(request, response);
+  };
+}
+
+/**
+ * Whether the app would do nothing but hand the request over: sign-ins, and token requests whose form was read before. What is
+ * malformed is the app's to refuse. Leaves the form parsed.
+ */
+function isForLibrary(request: IncomingMessage & { body?: unknown }): boolean {
+  const { method, url = '', headers, body } = request;
+  try {
+    if (method === 'GET' && url.startsWith('/authorize?') && headers['content-type'] === undefined) {
+      checkText(url.slice('/authorize?'.length));
+      return true;
+    }
+    if (method === 'POST' && url === '/oauth/token' && typeof body === 'string') {
+      request.body = parseForm(body);
+      return true;
+    }
+  } catch {
+    // it is refused there
+  }
+  return false;
+}
+
+function makeApp(parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', true); // the head is normalized: there is exactly one address in it
@@ -41,11 +74,11 @@ export function makeApp(parts: AppParts): Express {
 }
 
 /**
- * The http server around the app; the head is normalized and the clock started before anything else looks at the request.
+ * The http server; the head is normalized and the clock started before anything else looks at the request.
  * What machines ask for most is answered before the app, if it can be.
  */
 export function makeServer(
-  app: Express,
+  answer: Answer,
   parts: {
     head: HeadRules;
     observe: ReturnType<typeof makeRequestObserver>;
@@ -65,7 +98,7 @@ export function makeServer(
   return createServer(options, (request, response) => {
     observe(request, response);
     normalize(request);
-    machineLane(request, response, () => app(request, response));
+    machineLane(request, response, () => answer(request, response));
   });
 }
 

@@ -20,7 +20,7 @@ import { makeRate } from './accounts/rate.ts';
 import { makeSignUp } from './accounts/signup.ts';
 import { makeAccountStore } from './accounts/store.ts';
 import { makeAdapterFactory } from './adapter/adapter.ts';
-import { makeApp, makeServer } from './app.ts';
+import { makeAnswer, makeServer } from './app.ts';
 import { openAudit } from './audit.ts';
 import { makeConsentStore } from './authorization/consents.ts';
 import { makeTicketStore } from './authorization/login-ticket.ts';
@@ -212,7 +212,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   stack.use(keepKeysCurrent({ provider, pool, db, seal, changes, rotateAfterDays: env.KEY_ROTATION_DAYS, log }));
   stack.use(startPurge(pool, log, registry));
 
-  const server = makeServer(makeApp({ provider, place, routers, log }), {
+  const server = makeServer(makeAnswer({ provider, place, routers, log }), {
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES },
     observe: makeRequestObserver(log, registry),
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },

@@ -26,14 +26,12 @@ export function wellFormed(request: Request, response: Response, next: NextFunct
       next(error);
       return;
     }
-    const form = typeof request.body === 'string' ? request.body : '';
     try {
-      checkText(form);
+      request.body = parseForm(typeof request.body === 'string' ? request.body : '');
     } catch (problem) {
       next(problem); // thrown from in here, nobody would hear of it
       return;
     }
-    request.body = querystring.parse(form, '&', '=', { maxKeys: 0 });
     next();
   });
 }
@@ -49,7 +47,14 @@ export function checkJson(value: unknown, depthLeft = depthMax): void {
   }
 }
 
-function checkText(escaped: string): void {
+/** A field given twice is an array. @throws ApiError 400 when it is malformed */
+export function parseForm(form: string): querystring.ParsedUrlQuery {
+  checkText(form);
+  return querystring.parse(form, '&', '=', { maxKeys: 0 });
+}
+
+/** @throws ApiError 400 when a query or form, still escaped, is malformed */
+export function checkText(escaped: string): void {
   if (escaped.split('&', parametersMax + 1).length > parametersMax) throw malformed();
   let decoded: string;
   try {
