@@ -5,29 +5,53 @@ import type { Account } from './hooks.ts';
 import type { Parking } from './park.ts';
 import { aheadMs } from './pump.ts';
 import type { Limit } from './slots.ts';
-import type { Throttle } from './throttle.ts';
+import type { Slot, Throttle } from './throttle.ts';
 
-/** Milliseconds that each of `count` deliveries of the account has to wait, in order. */
-export type Admit = (account: Account, count: number) => Promise<number[]>;
+export type Admit = {
+  /** Slots of `count` deliveries of the account, in order, for `admitted`. */
+  plan(account: Account, count: number): Promise<(Slot & Limit)[]>;
+  /**
+   * Asks again for a job that is about to be sent and whose account is near its limit. Deliveries that we were late with would
+   * otherwise go out beside those that are in time.
+   */
+  pace(account: Account, job: DeliveryJob): Promise<Admitted>;
+};
+
+export type Admitted = { kind: 'now'; job: DeliveryJob } | { kind: 'later'; parking: Parking };
 
 export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Limit, events: Events): Admit {
-  return async (account, count) => {
-    const waits = await throttle.reserve(account.id, limitOf(account), count);
-    const slowed = waits.filter((ms) => ms > 0).length;
-    if (slowed > 0) events.throttled(slowed);
-    return waits;
+  return {
+    async plan(account, count) {
+      const limit = limitOf(account);
+      const slots = await throttle.reserve(account.id, limit, count);
+      const slowed = slots.filter(({ waitMs }) => waitMs > 0).length;
+      if (slowed > 0) events.throttled(slowed);
+      return slots.map((slot) => ({ ...slot, ...limit }));
+    },
+    async pace(account, job) {
+      const { pace } = job;
+      if (!pace) return { kind: 'now', job };
+      const limit = limitOf(account);
+      const isSameLimit = pace.rate === limit.rate && pace.burst === limit.burst;
+      const waitMs = await throttle.pace(account.id, limit, isSameLimit ? pace.clock : 0);
+      if (waitMs <= 0) return { kind: 'now', job };
+      if (job.throttledAt === null) events.throttled(1);
+      return slowed({ ...job, pace: { ...pace, slotMs: Date.now() + waitMs } }, waitMs);
+    },
   };
 }
 
-/** A job with its slot: it is stamped once, and not asked for again. */
-export function admitted(
-  job: DeliveryJob,
-  waitMs: number,
-  nowMs: number = Date.now(),
-): { kind: 'now'; job: DeliveryJob } | { kind: 'later'; parking: Parking } {
-  if (waitMs <= 0) return { kind: 'now', job: { ...job, admitted: true } };
+/** A job with its slot: it is stamped once, and its place is not asked for again. */
+export function admitted(job: DeliveryJob, { waitMs, clock, rate, burst }: Slot & Limit): Admitted {
+  const placed: DeliveryJob = { ...job, admitted: true };
+  if (clock !== undefined) placed.pace = { clock, rate, burst };
+  return waitMs <= 0 ? { kind: 'now', job: placed } : slowed(placed, waitMs);
+}
+
+function slowed(job: DeliveryJob, waitMs: number): Admitted {
+  const nowMs = Date.now();
   const dueMs = nowMs + waitMs;
-  const stamped = { ...job, admitted: true, throttledAt: new Date(nowMs).toISOString() };
+  const stamped = { ...job, throttledAt: job.throttledAt ?? new Date(nowMs).toISOString() };
   if (waitMs <= aheadMs) return { kind: 'now', job: { ...stamped, notBeforeMs: dueMs } };
   return { kind: 'later', parking: { job: stamped, reason: 'throttle', dueMs } };
 }

@@ -79,27 +79,42 @@ export function makeDeliver(parts: DeliverParts): Deliver {
       const { attempt: made } = ended;
       return { durationMs: made.timings.total, timedOut: made.kind === 'timeout' };
     },
-    turnAway: ({ message, job }, dueMs) => parking.add({ message, parking: { job, reason: 'busy', dueMs } }),
+    turnAway: ({ message, job }, dueMs) =>
+      parking.add({ message, parking: { job: withoutSlot(job), reason: 'busy', dueMs } }),
   });
 
   // Jobs whose moment has not come, and those being asked about or buried.
   const held = new Map<NodeJS.Timeout, Incoming>();
   const asking = new Set<Promise<void>>();
-  const holdOrStart = (inHand: InHand) => {
+  const whenDue = (inHand: InHand, begin: (inHand: InHand) => void) => {
     const waitMs = Math.min(holdMaxMs, (inHand.job.notBeforeMs ?? 0) - Date.now());
-    if (waitMs <= 0) return lanes.add(inHand);
+    if (waitMs <= 0) return begin(inHand);
     const timer = setTimeout(() => {
       held.delete(timer);
-      lanes.add(inHand);
+      begin(inHand);
     }, waitMs);
     held.set(timer, inHand.message);
+  };
+  const begin = (inHand: InHand) => {
+    const { message, job } = inHand;
+    const isInTime = !job.pace || (job.pace.slotMs !== undefined && Date.now() - job.pace.slotMs < inTimeMs);
+    if (isInTime) lanes.add(inHand);
+    else track(guarded(parts, message, () => askPace(inHand)));
+  };
+  const askPace = async (inHand: InHand) => {
+    const { message, job } = inHand;
+    const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
+    if (!account) return lanes.add(inHand); // cancelled there
+    const decided = await parts.admit.pace(account, job);
+    if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, lanes.add);
+    else parking.add({ message, parking: decided.parking });
   };
   const askLimit = async (inHand: InHand) => {
     const { message, job } = inHand;
     const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
     if (!account) return lanes.add(inHand); // cancelled there
-    const decided = admitted(job, (await parts.admit(account, 1))[0]!);
-    if (decided.kind === 'now') holdOrStart({ ...inHand, job: decided.job });
+    const decided = admitted(job, (await parts.admit.plan(account, 1))[0]!);
+    if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, begin);
     else parking.add({ message, parking: decided.parking });
   };
   const track = (work: Promise<unknown>) => {
@@ -112,7 +127,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
       const job = readJob(message);
       if (job instanceof Error) return track(guarded(parts, message, () => bury(parts, message, job)));
       const inHand = { message, job, hookId: job.hookId, accountId: job.accountId };
-      if (job.admitted) holdOrStart(inHand);
+      if (job.admitted) whenDue(inHand, begin);
       else track(guarded(parts, message, () => askLimit(inHand)));
     },
     heldUp: () => lanes.waiting(),
@@ -134,6 +149,16 @@ export function makeDeliver(parts: DeliverParts): Deliver {
 
 /** Pumped jobs come at most so much ahead of their time; a clock that is wrong must not hold one longer. */
 const holdMaxMs = 1_000;
+
+/** A second slot that was kept this well is not asked for once more. */
+const inTimeMs = 100;
+
+/** A job that did not use its slot asks for another when it comes back. */
+function withoutSlot(job: DeliveryJob): DeliveryJob {
+  if (job.pace?.slotMs === undefined) return job;
+  const { slotMs: _slotMs, ...pace } = job.pace;
+  return { ...job, pace };
+}
 
 /** Runs `work` for a message; what fails for good gives the message back, and nothing is thrown. */
 async function guarded<T>(parts: DeliverParts, message: Incoming, work: () => Promise<T>): Promise<T | undefined> {

@@ -57,7 +57,7 @@ export async function insertDeliveries(pool: Pool, ended: Ended[]): Promise<void
 
 /** The next attempt; it stands under the id of this one, until the database gives it its own. */
 function toRetryRow({ job, retryDueMs }: Ended): Record<string, unknown> {
-  const { admitted: _admitted, mayRepeat: _mayRepeat, ...kept } = job;
+  const { admitted: _admitted, pace: _pace, mayRepeat: _mayRepeat, ...kept } = job;
   const next: DeliveryJob = { ...kept, attempt: job.attempt + 1, throttledAt: null };
   return toParkedRow({ job: next, reason: 'retry', dueMs: retryDueMs! });
 }

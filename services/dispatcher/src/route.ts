@@ -169,15 +169,15 @@ async function admitAll(
   jobs: { job: DeliveryJob; payload: Buffer; account: Account }[],
 ): Promise<{ now: { job: DeliveryJob; payload: Buffer }[]; later: Parking[] }> {
   const byAccount = Map.groupBy(jobs, ({ account }) => account);
-  const waits = new Map(
+  const slots = new Map(
     await Promise.all(
-      [...byAccount].map(async ([account, own]) => [account, await admit(account, own.length)] as const),
+      [...byAccount].map(async ([account, own]) => [account, await admit.plan(account, own.length)] as const),
     ),
   );
   const now: { job: DeliveryJob; payload: Buffer }[] = [];
   const later: Parking[] = [];
   for (const { job, payload, account } of jobs) {
-    const decided = admitted(job, waits.get(account)!.shift()!);
+    const decided = admitted(job, slots.get(account)!.shift()!);
     if (decided.kind === 'now') now.push({ job: decided.job, payload });
     else later.push(decided.parking);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { slots } from './slots.ts';
+import { isNearLimit, slots } from './slots.ts';
 
 const second = 1_000_000;
 
@@ -32,4 +32,12 @@ test('in any window of t seconds lie at most rate × t + burst, whoever asks whe
       expect(end - index).toBeLessThanOrEqual(Math.ceil(limit.rate * windowS) + limit.burst);
     }
   }
+});
+
+test('near its limit is who has less of the burst left than what two seconds of lateness may bring together', () => {
+  const limit = { rate: 100, burst: 1_000 };
+  expect(isNearLimit(limit, 0, 0)).toBe(false);
+  expect(isNearLimit(limit, 0, 7.9 * second)).toBe(false);
+  expect(isNearLimit(limit, 0, 8.1 * second)).toBe(true);
+  expect(isNearLimit({ rate: 50, burst: 10 }, 0, 0)).toBe(true);
 });

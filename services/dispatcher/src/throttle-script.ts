@@ -2,6 +2,7 @@
 export const reserveScript = `
 -- GCRA in reserve mode, with the clock of Redis: over the limit the account's clock advances all the same, and what is asked
 -- for gets slots in the future. Nobody asks twice, so order is kept and there is no herd.
+-- Asked a second time when a delivery is sent, with another key: that clock tells what was sent indeed.
 -- KEYS[1]  hash: tat (theoretical arrival time, µs since 1970), rate, burst
 -- ARGV     rate (1/s), burst, how many, lower bound of tat in µs (0: none)
 -- Answers  now (µs), tat before (µs), 1 if the key was not there

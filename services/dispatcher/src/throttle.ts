@@ -7,12 +7,25 @@ import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { Redis } from 'ioredis';
-import { type Limit, slots } from './slots.ts';
+import { isNearLimit, type Limit, slots } from './slots.ts';
 import { reserveScript } from './throttle-script.ts';
 
+/** A delivery's place in its account's plan. */
+export type Slot = {
+  /** How long it has to wait, in ms; 0: it may go at once. */
+  waitMs: number;
+  /** Where the account's clock stood, if that was near its limit: then `pace` is to be asked when it is sent. */
+  clock?: number;
+};
+
 export type Throttle = AsyncDisposable & {
-  /** How long each of `count` deliveries has to wait, in ms, in order; 0: it may go at once. Each is reserved: ask once. */
-  reserve(accountId: number, limit: Limit, count: number): Promise<number[]>;
+  /** Slots for `count` deliveries, in order. Each is reserved: ask once. */
+  reserve(accountId: number, limit: Limit, count: number): Promise<Slot[]>;
+  /**
+   * How long a delivery that is about to be sent still has to wait, in ms, seeing when others were sent indeed. What is asked for
+   * is reserved. `clock`: of its slot under this limit, else 0.
+   */
+  pace(accountId: number, limit: Limit, clock: number): Promise<number>;
   /** The limit that the account's reservations were last paced by; undefined if there are none. */
   paced(accountId: number): Promise<Limit | undefined>;
   /** Starts the account's clock anew under `limit`, with `waiting` deliveries already paced from now. */
@@ -84,9 +97,9 @@ export async function openThrottle(options: {
     const tat = Math.max(local.get(accountId) ?? now, now);
     local.set(accountId, tat + (count * 1_000_000) / mine.rate);
     if (local.size > 50_000) for (const [id, until] of local) if (until < now) local.delete(id);
-    return waits(slots(mine, now, tat, count), now);
+    return slots(mine, now, tat, count).map((time) => ({ waitMs: (time - now) / 1000 }));
   };
-  const reserve = async (accountId: number, limit: Limit, count: number): Promise<number[]> => {
+  const reserve = async (accountId: number, limit: Limit, count: number): Promise<Slot[]> => {
     const key = keyOf(accountId);
     try {
       let [now, tat, isNew] = await redis.reserve(key, limit.rate, limit.burst, count, 0);
@@ -95,7 +108,7 @@ export async function openThrottle(options: {
         const floor = await lastSlot(pool, accountId, limit);
         if (floor > Number(tat)) [now, tat] = await redis.reserve(key, limit.rate, limit.burst, count, floor);
       }
-      return waits(slots(limit, Number(now), Number(tat), count), Number(now));
+      return planned(limit, Number(now), Number(tat), count);
     } catch (error) {
       if (connected) log.debug({ error }, 'Redis did not answer in time');
       return reserveLocally(accountId, limit, count);
@@ -104,6 +117,15 @@ export async function openThrottle(options: {
 
   return {
     reserve,
+    async pace(accountId, limit, clock) {
+      try {
+        const key = `sent:{${accountId}}:${limit.rate}:${limit.burst}`;
+        const [now, tat] = await redis.reserve(key, limit.rate, limit.burst, 1, clock);
+        return (slots(limit, Number(now), Number(tat), 1)[0]! - Number(now)) / 1000;
+      } catch {
+        return 0; // Redis is away: the slot that was planned stands.
+      }
+    },
     isConnected: () => connected,
     async paced(accountId) {
       const [rate, burst] = await redis.hmget(keyOf(accountId), 'rate', 'burst');
@@ -127,7 +149,14 @@ export async function openThrottle(options: {
 /** All keys of one account share a hash tag, hence a node of a Redis Cluster. */
 const keyOf = (accountId: number): string => `throttle:{${accountId}}`;
 
-const waits = (times: number[], now: number): number[] => times.map((time) => (time - now) / 1000);
+function planned(limit: Limit, now: number, tat: number, count: number): Slot[] {
+  const interval = 1_000_000 / limit.rate;
+  return slots(limit, now, tat, count).map((time, index) => {
+    const waitMs = (time - now) / 1000;
+    const clock = tat + index * interval;
+    return isNearLimit(limit, now, clock) ? { waitMs, clock: Math.floor(clock) } : { waitMs };
+  });
+}
 
 /** The theoretical arrival time that the account's parked deliveries stand for, in µs; 0 if none waits. */
 async function lastSlot(pool: Pool, accountId: number, limit: Limit): Promise<number> {
