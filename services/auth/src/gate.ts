@@ -101,7 +101,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const settings = makeSettingsStore(db, changes);
   const connections = makeConnectionStore(db, changes);
   const templates = makeTemplateStore(db, changes);
-  const accounts = makeAccountStore(db);
+  const accounts = makeAccountStore(db, pool);
   const consents = makeConsentStore(pool);
   const tickets = makeTicketStore(redis, prefix);
   const rate = makeRate(redis, prefix);

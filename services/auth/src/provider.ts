@@ -136,8 +136,12 @@ function configurationOf(parts: ProviderParts): Configuration {
     interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     extraTokenClaims: async (_ctx, token) => actClaim(token),
     formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
-    findAccount: (ctx, sub, token) =>
-      parts.accounts.findForTokens(sub, token ? undefined : ctx.oidc?.session?.authTime()),
+    findAccount: (ctx, sub, token) => {
+      const session = token ? undefined : ctx.oidc?.session;
+      const { clientId } = ctx.oidc?.client ?? {};
+      const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
+      return parts.accounts.findForTokens(sub, session && { from: session.authTime(), grantId });
+    },
     loadExistingGrant: makeLoadExistingGrant(parts),
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),

@@ -1,17 +1,21 @@
 /** People. */
 import { randomBytes } from 'node:crypto';
 import type { Account } from 'oidc-provider';
-import { type Database, Prisma } from '../database.ts';
+import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { asking } from '../stores-away.ts';
+import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 
 export type AccountStore = {
   find(userId: string): Promise<AccountModel | undefined>;
   /**
    * As oidc-provider wants it; undefined also for a blocked account, whose tokens then stop working at once, and for a session
-   * that began (`sessionFrom`, epoch seconds) before the account ended its sessions.
+   * that began (`from`, epoch seconds) before the account ended its sessions. `grantId` is the grant that will be asked for next.
    */
-  findForTokens(userId: string, sessionFrom?: number): Promise<Account | undefined>;
+  findForTokens(
+    userId: string,
+    session?: { from: number | undefined; grantId: string | undefined },
+  ): Promise<Account | undefined>;
   /** By email or username within a connection; by phone number where there is neither. */
   findByLogin(connection: string, login: string): Promise<AccountModel | undefined>;
   /** Any account that has proven to own the email address or phone number; the oldest if several. */
@@ -21,15 +25,15 @@ export type AccountStore = {
   update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
 };
 
-export function makeAccountStore(db: Database): AccountStore {
+export function makeAccountStore(db: Database, pool: Pool): AccountStore {
   const find = async (userId: string) => (await asking(db.account.findUnique({ where: { userId } }))) ?? undefined;
   return {
     find,
-    async findForTokens(userId, sessionFrom) {
-      const account = await find(userId);
+    async findForTokens(userId, session) {
+      const account = await asking(findForTokens(pool, userId, session?.grantId));
       if (!account || account.blocked) return undefined;
       const endedAt = account.sessionsNotBefore?.getTime() ?? 0;
-      if (sessionFrom !== undefined && sessionFrom * 1000 < endedAt - 999) return undefined;
+      if (session?.from !== undefined && session.from * 1000 < endedAt - 999) return undefined;
       return { accountId: account.userId, claims: async () => accountClaims(account) };
     },
     async findByLogin(connection, login) {
@@ -70,7 +74,10 @@ function newUserId(connection: string): string {
 }
 
 /** Everything we know of a person by OpenID's names; oidc-provider picks what was granted. */
-export function accountClaims(account: AccountModel): { sub: string; [claim: string]: unknown } {
+export function accountClaims(account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore'>): {
+  sub: string;
+  [claim: string]: unknown;
+} {
   const known: Record<string, unknown> = {
     name: account.name ?? account.nickname ?? account.email ?? account.phoneNumber,
     given_name: account.givenName,

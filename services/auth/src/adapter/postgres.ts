@@ -1,9 +1,13 @@
 /** Durable artefacts in PostgreSQL, by plain SQL: one statement an operation. */
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts';
 import type { Pool } from '../database.ts';
 import { asking } from '../stores-away.ts';
+import { setAside, takeAside } from './side-by-side.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
+
+const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()';
 
 export function makePostgresAdapter(pool: Pool, model: string): Adapter {
   const query = (name: string, text: string, values: unknown[]) =>
@@ -20,12 +24,7 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
       );
     },
     async find(id) {
-      const { rows } = await query(
-        'find',
-        'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()',
-        [model, id],
-      );
-      const row = rows[0];
+      const row = model === 'Grant' ? await findGrant(pool, id) : (await query('find', find, [model, id])).rows[0];
       if (!row) return undefined;
       // A token consumed since it was written carries that in its own column, which the payload knows nothing of.
       const consumed = row.consumed_at ? { consumed: Math.floor(row.consumed_at.getTime() / 1000) } : {};
@@ -49,4 +48,22 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
+}
+
+/** A grant; its account, which is asked for next when codes and refresh tokens are exchanged, comes along. */
+async function findGrant(pool: Pool, id: string): Promise<Row | undefined> {
+  const known = takeAside<Row>('grant', id);
+  if (known) return known;
+  const { rows } = await asking(
+    pool.query<Row & AccountForTokens>({
+      name: 'grant and account',
+      text: `SELECT grant_.payload, grant_.consumed_at, ${accountColumns}
+             FROM artefacts grant_ LEFT JOIN accounts account ON account.user_id = grant_.account_id
+             WHERE model = 'Grant' AND id = $1 AND expires_at > now()`,
+      values: [id],
+    }),
+  );
+  const row = rows[0];
+  if (row?.userId) setAside({ kind: 'account', id: row.userId, row });
+  return row;
 }

@@ -1,0 +1,54 @@
+/** What of an account a token needs; by plain SQL, which costs a third of the CPU that the mapper takes. */
+import { setAside, takeAside } from '../adapter/side-by-side.ts';
+import type { Pool } from '../database.ts';
+import type { AccountModel } from '../generated/models.ts';
+
+export type AccountForTokens = Pick<
+  AccountModel,
+  | 'userId'
+  | 'email'
+  | 'emailVerified'
+  | 'username'
+  | 'phoneNumber'
+  | 'phoneVerified'
+  | 'name'
+  | 'givenName'
+  | 'familyName'
+  | 'nickname'
+  | 'picture'
+  | 'updatedAt'
+  | 'blocked'
+  | 'sessionsNotBefore'
+>;
+
+/** Of a table of accounts called `account`. */
+export const accountColumns = `account.user_id AS "userId", account.email, account.email_verified AS "emailVerified", account.username,
+  account.phone_number AS "phoneNumber", account.phone_verified AS "phoneVerified", account.name, account.given_name AS "givenName",
+  account.family_name AS "familyName", account.nickname, account.picture, account.updated_at AS "updatedAt", account.blocked,
+  account.sessions_not_before AS "sessionsNotBefore"`;
+
+/** @param grantId of a grant that will be asked for next */
+export async function findForTokens(
+  pool: Pool,
+  userId: string,
+  grantId: string | undefined,
+): Promise<AccountForTokens | undefined> {
+  const known = takeAside<AccountForTokens>('account', userId);
+  if (known) return known;
+  if (grantId === undefined) {
+    const text = `SELECT ${accountColumns} FROM accounts account WHERE user_id = $1`;
+    const { rows } = await pool.query<AccountForTokens>({ name: 'account', text, values: [userId] });
+    return rows[0];
+  }
+  const { rows } = await pool.query<AccountForTokens & { payload: object | null; consumed_at: Date | null }>({
+    name: 'account and grant',
+    text: `SELECT ${accountColumns}, grant_.payload, grant_.consumed_at
+           FROM accounts account
+           LEFT JOIN artefacts grant_ ON grant_.model = 'Grant' AND grant_.id = $2 AND grant_.expires_at > now()
+           WHERE user_id = $1`,
+    values: [userId, grantId],
+  });
+  const row = rows[0];
+  if (row?.payload) setAside({ kind: 'grant', id: grantId, row });
+  return row;
+}
