@@ -45,6 +45,8 @@ import { openPostBox } from './mail/post-box.ts';
 import { makeManagement } from './management/management.ts';
 import { migrateAuth } from './migrations.ts';
 import { makeOpenAccount } from './passwordless/account.ts';
+import { makeLinks } from './passwordless/link.ts';
+import { makeSendMessage } from './passwordless/message.ts';
 import { makePasswordlessRoutes } from './passwordless/routes.ts';
 import { makeSendCode } from './passwordless/send-code.ts';
 import { makeProvider } from './provider.ts';
@@ -139,7 +141,8 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     postBox,
     log,
   });
-  const sendCode = makeSendCode({ accounts, codes, rate, settings, postBox, log });
+  const sendMessage = makeSendMessage({ accounts, rate, settings, postBox, log });
+  const sendCode = makeSendCode({ codes, sendMessage });
   const openAccount = makeOpenAccount(accounts, settings);
   registerGrants({
     provider,
@@ -194,10 +197,32 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     log,
   });
 
+  const links = makeLinks({
+    issuer,
+    provider,
+    redis,
+    prefix,
+    sendMessage,
+    openAccount,
+    tickets,
+    csrf,
+    place,
+    events,
+  });
   const routers = [
     interactions,
     management,
-    makePasswordlessRoutes({ provider, connections, codes, sendCode, openAccount, tickets, events }),
+    makePasswordlessRoutes({
+      provider,
+      connections,
+      codes,
+      sendCode,
+      sendLink: links.sendLink,
+      openAccount,
+      tickets,
+      events,
+    }),
+    links.router,
     makeDatabaseConnectionRoutes({ provider, connections, signUp, sendPasswordMail, rate, events }),
     makeChangePasswordRoutes({
       accounts,

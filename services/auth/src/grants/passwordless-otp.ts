@@ -5,7 +5,7 @@ import type { OneTimeCodes } from '../accounts/one-time-code.ts';
 import type { GateEvents } from '../events.ts';
 import { addressOf } from '../http/head.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
-import type { Channel } from '../passwordless/send-code.ts';
+import type { Channel } from '../passwordless/message.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { asking } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';

@@ -6,7 +6,7 @@ import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
-import type { Channel } from '../passwordless/send-code.ts';
+import type { Channel } from '../passwordless/message.ts';
 import { asking } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
 

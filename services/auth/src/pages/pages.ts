@@ -71,6 +71,8 @@ export type Pages = {
     resent?: boolean;
     password?: string;
   };
+  /** The page behind a link that logs in; posts nothing beside `hidden`. */
+  'login-link': Form & { email: string };
   /** Posts `email`, `password`. */
   signup: Form & { email?: string; login?: string; passwordMinLength: number };
   /** `action=default` allows, `action=deny` refuses. `redirectHost` is where the answer goes (host and port, or a scheme). */

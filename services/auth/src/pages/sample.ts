@@ -66,6 +66,7 @@ export const samples: Sample[] = [
     password: '#p',
     problem: 'code_wrong',
   }),
+  sample('login-link', 'login-link', { ...place, email: 'alice@example.com' }),
   sample('signup', 'signup', { ...place, login: '#l', passwordMinLength: 12 }),
   sample('signup-problem', 'signup', {
     ...place,

@@ -33,6 +33,13 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     title: ({ channel }) => (channel === 'sms' ? 'titleSms' : 'title'),
     themed: true,
   },
+  'login-link': {
+    texts: 'loginLink',
+    prompt: 'login-passwordless',
+    screen: 'login-passwordless-email-link',
+    values: ({ email }) => ({ identifier: email }),
+    themed: true,
+  },
   signup: { texts: 'signup', prompt: 'signup', screen: 'signup', values: passwordLength, themed: true },
   consent: {
     texts: 'consent',

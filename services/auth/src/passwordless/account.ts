@@ -3,7 +3,7 @@ import type { AccountStore } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { asking } from '../stores-away.ts';
-import type { Channel } from './send-code.ts';
+import type { Channel } from './message.ts';
 
 export type OpenAccount = (channel: Channel, connection: string, address: string) => Promise<AccountModel | undefined>;
 

@@ -1,6 +1,9 @@
-/** Auth0's passwordless API: `passwordless/start` sends a code, `passwordless/verify` looks at it, `verify_redirect` logs in. */
+/**
+ * Auth0's passwordless API: `passwordless/start` sends a code or a link (link.ts), `passwordless/verify` looks at a code,
+ * `verify_redirect` logs in by one.
+ */
 import express, { type Router } from 'express';
-import type { Provider } from 'oidc-provider';
+import type { Client, Provider } from 'oidc-provider';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { OneTimeCodes } from '../accounts/one-time-code.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
@@ -12,13 +15,16 @@ import { setRoute } from '../http/route.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { asking } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
-import type { Channel, SendCode } from './send-code.ts';
+import { type Link, linkParams, type SendLink } from './link.ts';
+import type { Channel } from './message.ts';
+import type { SendCode } from './send-code.ts';
 
 export type PasswordlessParts = {
   provider: Provider;
   connections: ConnectionStore;
   codes: OneTimeCodes;
   sendCode: SendCode;
+  sendLink: SendLink;
   openAccount: OpenAccount;
   tickets: TicketStore;
   events: GateEvents;
@@ -63,7 +69,10 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
 function start(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields);
-    const sent = await parts.sendCode({ ...target, binding: client.clientId, ip: addressOf(request) });
+    const ip = addressOf(request);
+    const sent = wantsLink(fields, target.channel)
+      ? await parts.sendLink(linkOf(fields, client, target), ip)
+      : await parts.sendCode({ ...target, binding: client.clientId, ip });
     if (sent === 'too_many')
       throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');
     const { channel, address } = target;
@@ -73,6 +82,17 @@ function start(parts: PasswordlessParts): ApiHandler {
         : { phone_number: address, phone_verified: false },
     );
   };
+}
+
+/** Without `send` a code: it needs nothing else of the request, and works for programs as well. */
+function wantsLink({ send }: Record<string, unknown>, channel: Channel): boolean {
+  if (send === undefined || send === null || send === 'code') return false;
+  if (send === 'link' && channel === 'email') return true;
+  throw new ApiError(400, 'bad.send', 'send must be code, or link for an email connection', { code: 'bad.send' });
+}
+
+function linkOf(fields: Record<string, unknown>, client: Client, { connection, address }: Target): Link {
+  return { connection, email: address, clientId: client.clientId, params: linkParams(fields.authParams, client) };
 }
 
 /** Says whether the code is right, and leaves it for `verify_redirect` or the token endpoint; a wrong try counts. */

@@ -61,6 +61,11 @@ export const de: Strings = {
     edit: 'Konto wechseln',
     password: 'Stattdessen das Passwort verwenden',
   },
+  loginLink: {
+    title: 'Noch ein Schritt',
+    lead: 'Sie wollten sich bei {application} als {identifier} anmelden. Fahren Sie nur fort, wenn Sie das selbst waren, in diesem Browser.',
+    submit: 'Anmelden',
+  },
   signup: {
     title: 'Konto anlegen',
     lead: 'und weiter zu {application}',

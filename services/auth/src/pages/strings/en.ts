@@ -62,6 +62,11 @@ export const en = {
     edit: 'Change account',
     password: 'Use your password instead',
   },
+  loginLink: {
+    title: 'One step left',
+    lead: 'You asked to sign in to {application} as {identifier}. Go on only if that was you, in this browser.',
+    submit: 'Sign in',
+  },
   signup: {
     title: 'Create your account',
     lead: 'to continue to {application}',

@@ -1,0 +1,126 @@
+/**
+ * Auth0's magic link: a mail whose link leads to a page that logs in by its form, not by being opened, since scanners open links
+ * too. Whoever has the mail logs in where he opens it, and the application's own `state` ties that to the browser that asked: in
+ * any other one it is not known, and the application refuses the answer.
+ */
+import { randomBytes } from 'node:crypto';
+import express, { type Request, type Response, type Router } from 'express';
+import type { Redis } from 'ioredis';
+import type { Client, Provider } from 'oidc-provider';
+import { hashId } from '../adapter/hashed.ts';
+import type { TicketStore } from '../authorization/login-ticket.ts';
+import type { GateEvents } from '../events.ts';
+import { ApiError } from '../http/api-error.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { addressOf } from '../http/head.ts';
+import { sendPage } from '../http/page.ts';
+import { setRoute } from '../http/route.ts';
+import type { Csrf } from '../interaction/csrf.ts';
+import type { MakePlace } from '../interaction/place.ts';
+import { asking } from '../stores-away.ts';
+import type { OpenAccount } from './account.ts';
+import type { SendMessage } from './message.ts';
+
+/** What a link stands for: whose mailbox, and the authorization request that it goes on with. */
+export type Link = { connection: string; email: string; clientId: string; params: Record<string, string> };
+
+export type LinkParts = {
+  issuer: string;
+  provider: Provider;
+  redis: Redis;
+  prefix: string;
+  sendMessage: SendMessage;
+  openAccount: OpenAccount;
+  tickets: TicketStore;
+  csrf: Csrf;
+  place: MakePlace;
+  events: GateEvents;
+};
+
+export type SendLink = (link: Link, ip: string) => Promise<'sent' | 'too_many'>;
+
+const path = '/passwordless/link';
+const ttlSeconds = 600;
+
+export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Router } {
+  const { redis } = parts;
+  const key = (value: string) => `${parts.prefix}login-link:${hashId(value)}`;
+  const parse = (stored: string | null) => (stored ? (JSON.parse(stored) as Link) : undefined);
+  const find = async (value: string) => parse(await asking(redis.get(key(value))));
+  const redeem = async (value: string) => parse(await asking(redis.getdel(key(value))));
+
+  const sendLink: SendLink = (link, ip) =>
+    parts.sendMessage({
+      channel: 'email',
+      address: link.email,
+      ip,
+      async compose(name) {
+        const value = randomBytes(32).toString('base64url');
+        await asking(redis.set(key(value), JSON.stringify(link), 'EX', ttlSeconds));
+        const text = `To sign in to ${name}, open
+
+${parts.issuer}${path.slice(1)}?ticket=${value}
+
+within ten minutes, in the browser where you asked for it. If you did not ask for it, ignore this message.`;
+        return { subject: `Sign in to ${name}`, text };
+      },
+    });
+
+  const router = express.Router();
+  router.get(path, async (request, response) => {
+    setRoute(response, path);
+    const value = String((request.query as Record<string, unknown>).ticket ?? '');
+    const link = await find(value);
+    const client = link && (await parts.provider.Client.find(link.clientId));
+    if (!link || !client) return showExpired(parts, request, response);
+    const redirectUri = link.params.redirect_uri ?? client.redirectUris?.[0];
+    const params = redirectUri === undefined ? {} : { redirect_uri: redirectUri };
+    const place = await parts.place({ acceptLanguage: request.get('accept-language'), client, params });
+    const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(value) } };
+    sendPage(response, 'login-link', { ...place, ...form, email: link.email });
+  });
+  router.post(path, async (request, response) => {
+    setRoute(response, path);
+    const { ticket: value = '', csrf } = fieldsOf(request);
+    const link = parts.csrf.matches(value, csrf) ? await redeem(value) : undefined;
+    const account = link && (await parts.openAccount('email', link.connection, link.email));
+    if (!link || !account) return showExpired(parts, request, response);
+    parts.events.loggedIn(account, link.clientId, addressOf(request), ['otp']);
+    const ticket = { accountId: account.userId, clientId: link.clientId, amr: ['otp'] };
+    const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
+    response
+      .set('cache-control', 'no-store')
+      .set('referrer-policy', 'no-referrer')
+      .redirect(303, `/authorize?${new URLSearchParams(query)}`);
+  });
+  return { sendLink, router };
+}
+
+/** What the link itself decides is not the asker's to say. */
+const notTheirs = new Set(['client_id', 'connection', 'login_ticket', 'request', 'request_uri', 'email']);
+const paramsMax = 30;
+const paramMaxLength = 2_000;
+
+/**
+ * The authorization request of `authParams`. @throws ApiError 400 for a redirect URI that the client has not, before anybody
+ * is sent a mail
+ */
+export function linkParams(given: unknown, client: Client): Record<string, string> {
+  const entries = Object.entries(typeof given === 'object' && given !== null ? given : {});
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const params = Object.fromEntries(texts.filter(([name]) => !notTheirs.has(name)));
+  if (texts.length > paramsMax || texts.some(([, value]) => value.length > paramMaxLength))
+    throw new ApiError(400, 'bad.authParams', 'too many or too long authParams', { code: 'bad.authParams' });
+  const { redirect_uri } = params;
+  if (redirect_uri !== undefined && !client.redirectUris?.includes(redirect_uri))
+    throw new ApiError(400, 'bad.redirect_uri', 'redirect_uri is not among the callbacks of the application', {
+      code: 'bad.redirect_uri',
+    });
+  return { response_type: 'code', ...params };
+}
+
+async function showExpired(parts: LinkParts, request: Request, response: Response): Promise<void> {
+  const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+  const page = { error: 'invalid_request', description: 'This link no longer works. Ask for a new one.' };
+  sendPage(response, 'error', { ...place, ...page }, 400);
+}

@@ -1,0 +1,123 @@
+/** Logging in by what a mail brings: the link of `passwordless/start`, and the code that `verify_redirect` takes. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { openGate } from './gate.ts';
+import { seed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const gate = stack.use(await openGate(seed));
+const redirect_uri = 'https://app.example/cb';
+const authParams = { response_type: 'code', redirect_uri, scope: 'openid email', state: 'the state' };
+
+const start = async (body: object) => {
+  const response = await fetch(`${gate.issuer}passwordless/start`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_id: 'web', connection: 'email', ...body }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+};
+/** The mail that the request brings. */
+const mailOf = async (email: string, send: 'code' | 'link', params?: object) => {
+  const word = send === 'code' ? 'code is' : 'passwordless/link';
+  const mails = async () => (await gate.outbox()).filter((text) => text.includes(email) && text.includes(word));
+  const before = (await mails()).length;
+  expect((await start({ email, send, authParams: params })).status).toBe(200);
+  return until('the mail', async () => (await mails())[before]);
+};
+const linkTo = async (email: string, params: object = authParams) => {
+  const mail = await mailOf(email, 'link', params);
+  // Quoted-printable: a long line is folded, and `=` is escaped.
+  const text = mail.replace(/=\r?\n/g, '').replaceAll('=3D', '=');
+  return /http:\S+passwordless\/link\?ticket=[\w-]+/.exec(text)![0];
+};
+const subjectOf = async (code: string) => {
+  const form = { grant_type: 'authorization_code', client_id: 'web', client_secret: 'web-secret', code, redirect_uri };
+  const { json } = await gate.post('oauth/token', form);
+  const userinfo = await gate.get('userinfo', { authorization: `Bearer ${json.access_token}` });
+  return userinfo.json.sub;
+};
+
+test('send link: the mail’s link leads to a form, and the form to the application, with its state', async () => {
+  const browser = new Browser(gate);
+  const link = await linkTo('alice@example.com');
+  const page = await browser.get(link);
+  expect(page.status).toBe(200);
+  expect(page.html).toContain('alice@example.com');
+  expect(page.html).toContain('Web App');
+  expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+  const done = await browser.submit(page);
+  expect(done.location?.href).toMatch(/^https:\/\/app\.example\/cb\?/);
+  expect(done.location?.searchParams.get('state')).toBe('the state');
+  expect(await subjectOf(done.location!.searchParams.get('code')!)).toBe('auth0|alice');
+
+  const again = await new Browser(gate).get(link);
+  expect([again.status, again.forms]).toEqual([400, []]);
+});
+
+test('sec-068-scanner: opening a link, however often, spends nothing and logs nobody in', async () => {
+  const link = await linkTo('alice@example.com');
+  const scanner = new Browser(gate);
+  for (const method of ['HEAD', 'GET', 'GET']) expect((await fetch(link, { method })).status).toBe(200);
+  const asked = { client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid', prompt: 'none' };
+  await scanner.get(link);
+  expect((await scanner.authorize(asked)).location?.searchParams.get('error')).toBe('login_required');
+
+  const person = new Browser(gate);
+  const page = await person.get(link);
+  const forged = await person.submit(page, { csrf: 'made up' });
+  expect([forged.status, forged.location]).toEqual([400, undefined]);
+  expect((await person.submit(page)).location?.searchParams.get('code')).toBeTruthy();
+});
+
+test('sec-068-other-device: whoever asked for the link is not logged in by somebody else’s opening it', async () => {
+  const asker = new Browser(gate);
+  const owner = new Browser(gate);
+  const link = await linkTo('bob@example.com', { ...authParams, state: 'of the asker' });
+  const done = await owner.submit(await owner.get(link));
+  expect(done.location?.searchParams.get('state')).toBe('of the asker');
+  const asked = { client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid', prompt: 'none' };
+  expect((await asker.authorize(asked)).location?.searchParams.get('error')).toBe('login_required');
+});
+
+test('sec-068-race: of eight parallel uses of one link one logs in', async () => {
+  const browser = new Browser(gate);
+  const page = await browser.get(await linkTo('alice@example.com'));
+  const answers = await Promise.all(Array.from({ length: 8 }, () => new Browser(gate).submit(page)));
+  expect(answers.filter(({ location }) => location?.searchParams.has('code'))).toHaveLength(1);
+});
+
+test.each([
+  ['another send', { send: 'pigeon' }, 'bad.send'],
+  ['a link by text message', { send: 'link', connection: 'sms', phone_number: '+15555550100' }, 'bad.send'],
+  [
+    'a foreign callback',
+    { send: 'link', authParams: { ...authParams, redirect_uri: 'https://evil.example/cb' } },
+    'bad.redirect_uri',
+  ],
+  ['a heap of authParams', { send: 'link', authParams: { state: 'x'.repeat(3_000) } }, 'bad.authParams'],
+])('refuses %s, and sends nothing', async (_what, body, code) => {
+  const email = `refused-${code}@example.com`;
+  expect(await start({ email, ...body })).toMatchObject({ status: 400, body: { code } });
+  expect((await gate.outbox()).join('')).not.toContain(email);
+});
+
+test('verify_redirect: the right code logs in and goes on to the application, a wrong one to the login page', async () => {
+  const code = /code is (\d{6})/.exec(await mailOf('alice@example.com', 'code'))![1]!;
+  const redirect = (verification_code: string) => {
+    const query = { client_id: 'web', connection: 'email', email: 'alice@example.com', verification_code };
+    return new Browser(gate).get(`passwordless/verify_redirect?${new URLSearchParams({ ...query, ...authParams })}`);
+  };
+  const wrong = await redirect(code === '000000' ? '000001' : '000000');
+  expect([wrong.status, wrong.location]).toEqual([200, undefined]);
+  const right = await redirect(code);
+  expect(await subjectOf(right.location!.searchParams.get('code')!)).toBe('auth0|alice');
+});
+
+test('a link says no more of who has an account than a code: same answer, and mail only to whom it can log in', async () => {
+  const known = await start({ send: 'link', email: 'alice@example.com', authParams });
+  const unknown = await start({ send: 'link', email: 'stranger@example.com', authParams });
+  expect(JSON.stringify(unknown)).toBe(JSON.stringify(known).replace('alice', 'stranger'));
+});
