@@ -680,6 +680,12 @@ test('tenants/settings: read, changed and at work at once', async () => {
     ...pkce(),
   });
   expect(page.html).toContain('mailto:help@acme.example');
+  expect(page.html).not.toContain('<img');
+  await settings.update({ picture_url: 'https://acme.example/logo.svg' });
+  const dressed = await new Browser(gate).get('activate');
+  expect(dressed.html).toContain('src="https://acme.example/logo.svg"');
+  expect(dressed.headers.get('content-security-policy')).toContain("img-src 'self' data: https://acme.example;");
+  await ask('PATCH', 'tenants/settings', { picture_url: '' });
   expect((await ask('PATCH', 'tenants/settings', { identifier_first: false })).body).toMatchObject({
     identifier_first: false,
   });

@@ -33,6 +33,7 @@ export function makePlaceMaker(stores: { settings: SettingsStore; templates: Tem
         ...(settings.supportEmail ? { support_email: settings.supportEmail } : {}),
         ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
       },
+      logoUrl: settings.pictureUrl ?? undefined,
       ...(client ? { application: application(client) } : {}),
       ...(account ? { user: user(account) } : {}),
       state: uid,

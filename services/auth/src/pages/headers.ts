@@ -7,6 +7,8 @@ export type Needs = {
   locale: string;
   /** Where its form may lead, as given by the request: the application's redirect URI. */
   redirectUri?: string | undefined;
+  /** A picture from elsewhere that it shows. */
+  logoUrl?: string | undefined;
   /** The one origin that may frame it (web_message). */
   framedBy?: string | undefined;
   /** The page is a tenant's own: its styles carry this nonce, and it may show pictures and fonts from elsewhere. */
@@ -31,13 +33,14 @@ export function pageHeaders(needs: Needs): Record<string, string> {
   };
 }
 
-function policy({ script, redirectUri, framedBy, nonce }: Needs): string {
+function policy({ script, redirectUri, logoUrl, framedBy, nonce }: Needs): string {
   const own = nonce === undefined;
+  const logo = URL.parse(logoUrl ?? '')?.origin;
   return [
     "default-src 'none'",
     `script-src ${scripts[script].source}`,
     `style-src ${style.source}${own ? '' : ` 'nonce-${nonce}'`}`,
-    `img-src 'self' data:${own ? '' : ' https:'}`,
+    `img-src 'self' data:${own ? '' : ' https:'}${logo ? ` ${logo}` : ''}`,
     ...(own ? [] : ["font-src 'self' data: https:"]),
     `form-action ${formTargets(redirectUri)}`,
     "base-uri 'none'",

@@ -13,6 +13,8 @@ export type Place = {
   uiLocales?: string | undefined;
   acceptLanguage?: string | undefined;
   tenant?: Tenant | undefined;
+  /** The tenant's own logo, an http(s) address: the one thing from elsewhere that a page of ours loads. */
+  logoUrl?: string | undefined;
   application?: Application | undefined;
   /** Only after authentication: templates rely on that. */
   user?: User | undefined;

@@ -87,6 +87,22 @@ describe('renderPage', () => {
     expect(renderPage('login', { ...login, redirectUri }).headers['content-security-policy']).toContain(directive);
   });
 
+  test('loads the tenant’s logo, and nothing else from anywhere', () => {
+    const logoUrl = 'https://cdn.example:8443/logo.svg?a=1&b="2"';
+    const { html, headers } = renderPage('login', { ...login, logoUrl });
+    expect(html).toMatch(
+      /<img class="gp-logo" src="https:\/\/cdn\.example:8443\/logo\.svg\?a=1&amp;b=&#34;2&#34;" alt=""/,
+    );
+    expect(headers['content-security-policy']).toContain("img-src 'self' data: https://cdn.example:8443;");
+    const plain = renderPage('login', login);
+    expect(plain.html).not.toContain('<img');
+    expect(plain.headers['content-security-policy']).toContain("img-src 'self' data:;");
+    const own = '<head>{%- auth0:head -%}</head>{{ branding.logo_url }}{%- auth0:widget -%}';
+    expect(renderPage('login', { ...login, logoUrl: 'https://cdn.example/x', template: own }).html).toContain(
+      '</head>https:',
+    );
+  });
+
   test.each([
     [undefined, undefined, 'en'],
     ['de', 'en', 'de'],

@@ -36,6 +36,7 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
 /** Where the page may lead, and who may frame it. */
 function targets(name: PageName, context: Place & Partial<Pages['form-post'] & Pages['web-message']>) {
   return {
+    logoUrl: context.logoUrl,
     redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),
     framedBy: name === 'web-message' ? context.origin : undefined,
   };

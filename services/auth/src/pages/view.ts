@@ -38,7 +38,7 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   user_code_wrong: 'user_code',
 };
 
-const branding = { logo_url: '', colors: { primary: '#0d5f50', page_background: '#f3f4f0' } };
+const colors = { primary: '#0d5f50', page_background: '#f3f4f0' };
 
 export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & Place): View {
   const screen = screens[name];
@@ -71,7 +71,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     lead: fill(lead, values) === '' ? '' : lead,
     tenant,
     account,
-    branding,
+    branding: { logo_url: any.logoUrl ?? '', colors },
     prompt: {
       name: screen.prompt,
       screen: { name: typeof screen.screen === 'string' ? screen.screen : screen.screen(page), texts },
