@@ -1,0 +1,95 @@
+/** Rows that are written behind the work they tell of. */
+
+import { openLog } from '@gatepost/runtime/log';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { openWriteBehind } from './write-behind.ts';
+
+const log = openLog('test', 'silent');
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+const aMoment = () => jest.advanceTimersByTimeAsync(250);
+
+/** Keeps what it is given; while `away` it rejects. */
+function makeStore() {
+  const store = { batches: [] as number[][], away: false };
+  const write = async (rows: number[]) => {
+    if (store.away) throw new Error('the store is away');
+    store.batches.push(rows);
+  };
+  return { store, rows: openWriteBehind<number>({ write, what: 'the rows', log }) };
+}
+
+test('rows of one moment are written together', async () => {
+  const { store, rows } = makeStore();
+  await using _ = rows;
+  for (const row of [1, 2, 3]) rows.add(row);
+  expect(store.batches).toEqual([]);
+  await aMoment();
+  rows.add(4);
+  await aMoment();
+  await aMoment();
+  expect(store.batches).toEqual([[1, 2, 3], [4]]);
+});
+
+test('what the store did not take is written when it is back, in order and once', async () => {
+  const { store, rows } = makeStore();
+  await using _ = rows;
+  store.away = true;
+  rows.add(1);
+  await aMoment();
+  rows.add(2);
+  await aMoment();
+  store.away = false;
+  await aMoment();
+  await aMoment();
+  expect(store.batches).toEqual([[1, 2]]);
+});
+
+test('what waits at the end is written before the end', async () => {
+  const { store, rows } = makeStore();
+  rows.add(1);
+  await rows[Symbol.asyncDispose]();
+  expect(store.batches).toEqual([[1]]);
+});
+
+test('many rows take several statements', async () => {
+  const { store, rows } = makeStore();
+  await using _ = rows;
+  for (let row = 0; row < 2_500; row += 1) rows.add(row);
+  await aMoment();
+  expect(store.batches.map(({ length }) => length)).toEqual([1_000, 1_000, 500]);
+});
+
+test('while the store stays away the newest are kept, up to a bound', async () => {
+  const { store, rows } = makeStore();
+  await using _ = rows;
+  store.away = true;
+  for (let row = 0; row < 20_010; row += 1) rows.add(row);
+  await aMoment();
+  store.away = false;
+  await aMoment();
+  const written = store.batches.flat();
+  expect([written.length, written[0], written.at(-1)]).toEqual([20_000, 10, 20_009]);
+});
+
+test('rows dropped while their batch is written are not taken for others', async () => {
+  const taken: number[] = [];
+  const doors: (() => void)[] = [];
+  const write = (rows: number[]) =>
+    new Promise<void>((resolve) => {
+      taken.push(...rows);
+      doors.push(resolve);
+    });
+  const rows = openWriteBehind<number>({ write, what: 'the rows', log });
+  for (let row = 0; row < 20_000; row += 1) rows.add(row);
+  await aMoment(); // the first thousand are on their way
+  for (let row = 20_000; row < 20_005; row += 1) rows.add(row); // so five of these are dropped
+  const ended = rows[Symbol.asyncDispose]();
+  while (taken.length < 20_005) {
+    doors.shift()?.();
+    await jest.advanceTimersByTimeAsync(1);
+  }
+  doors.shift()?.();
+  await ended;
+  expect(taken).toEqual(Array.from({ length: 20_005 }, (_, row) => row));
+});
