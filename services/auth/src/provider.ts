@@ -30,6 +30,7 @@ import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
+import { locales } from './pages/language.ts';
 import { dressSilentLogout, type ProviderPages } from './provider-pages.ts';
 import {
   allowBareToken,
@@ -42,6 +43,7 @@ import {
 import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
 import type { ResourceStore } from './resources/store.ts';
 import { registerResponseModes } from './response-modes/index.ts';
+import { answerGetsWithFound } from './response-modes/redirects.ts';
 import { mayPostTo } from './response-modes/web-message.ts';
 import type { ConnectionStore } from './settings/connections.ts';
 import type { SettingsStore } from './settings/store.ts';
@@ -73,6 +75,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   alwaysIncludeSid(provider);
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);
+  answerGetsWithFound(provider);
   rememberClients(provider);
   dressSilentLogout(provider);
   applyAuthorizationDefaults(provider);
@@ -101,6 +104,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     scopes: openidScopes,
     claims,
+    discovery: { ui_locales_supported: locales },
     // Auth0's way: profile claims stand in the ID token whenever their scope was granted.
     conformIdTokenClaims: false,
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],

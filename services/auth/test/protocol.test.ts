@@ -197,6 +197,11 @@ describe('dynamic registration', () => {
   });
 });
 
+test('discovery names the languages of the hosted pages', async () => {
+  const { json } = await gate.get('.well-known/openid-configuration');
+  expect(json.ui_locales_supported).toEqual(['en', 'de']);
+});
+
 describe('CORS', () => {
   const tokenFrom = (origin: string) =>
     gate.post('oauth/token', { grant_type: 'refresh_token', client_id: 'spa', refresh_token: 'x' }, { origin });

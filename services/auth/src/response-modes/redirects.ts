@@ -1,4 +1,5 @@
 /** `query` and `fragment`: 302 with the parameters in the one or the other component (spec, "Response by response_mode"). */
+import type { Provider } from 'oidc-provider';
 import type { ResponseMode } from './index.ts';
 
 export const query: ResponseMode = (ctx, redirectUri, response) => {
@@ -15,6 +16,14 @@ export const fragment: ResponseMode = (ctx, redirectUri, response) => {
   url.hash = parameters.toString();
   redirect(ctx, url.href);
 };
+
+/** 303 is for what was posted (contract section 4); the library answers a GET by it too, on the way to a page of ours. */
+export function answerGetsWithFound(provider: Provider): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.status === 303 && ctx.method === 'GET') ctx.status = 302;
+  });
+}
 
 /** Koa answers a redirect with a body of its own; there is nobody to read it. */
 function redirect(ctx: Parameters<ResponseMode>[0], location: string): void {

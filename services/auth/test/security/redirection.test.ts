@@ -189,6 +189,11 @@ test('sec-016-see-other: a form with credentials is answered 303, which does not
     body: new URLSearchParams({ ...page.forms[0]!.fields, password: 'correct horse battery staple' }),
   });
   expect(response.status).toBe(303);
+  // Nothing else is: what was only asked for is answered 302, the way on included.
+  const onward = new URL(response.headers.get('location')!, url);
+  const cookie = browser.cookieHeader(onward);
+  expect((await fetch(onward, { redirect: 'manual', headers: { cookie } })).status).toBe(302);
+  expect((await gate.get(`authorize?${new URLSearchParams(base)}`)).status).toBe(302);
 });
 
 describe('sec-017, sec-018, sec-019: pages and answers of the front channel', () => {
