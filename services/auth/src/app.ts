@@ -6,7 +6,7 @@ import { errors, type Provider } from 'oidc-provider';
 import type { makeRequestObserver } from './events.ts';
 import type { MachineLane } from './grants/machine-lane.ts';
 import { ApiError } from './http/api-error.ts';
-import { postAsGet } from './http/authorize-post.ts';
+import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
 import { jsonAsForm, jsonEndpoints } from './http/json-body.ts';
 import { sendPage } from './http/page.ts';
@@ -64,7 +64,7 @@ function makeApp(parts: AppParts): Express {
   app.use(jsonEndpoints, jsonAsForm);
   app.use(['/oauth/revoke', '/oauth/introspect'], aliasStructuredTokens);
   app.get('/userinfo', queryTokenAsHeader);
-  app.post('/authorize', postAsGet);
+  app.post(formEndpoints, formAsQuery);
   app.post('/activate', startAnewWithoutSession(parts.provider));
   for (const router of parts.routers) app.use(router);
   app.use(parts.provider.callback()); // answers everything else, 404s included

@@ -187,6 +187,22 @@ describe('logout', () => {
   });
 });
 
+test('logout by POST does what it does by GET', async () => {
+  const browser = new Browser(gate);
+  const page = await browser.logIn(await browser.authorize(request));
+  const id_token_hint = new URLSearchParams(page.location!.hash.slice(1)).get('id_token')!;
+  const post_logout_redirect_uri = 'https://app.example/bye';
+  const auto = await browser.post('oidc/logout', { id_token_hint, post_logout_redirect_uri, state: 'x' });
+  expect((await browser.submit(auto)).location?.href).toBe(`${post_logout_redirect_uri}?state=x`);
+  const silent = await browser.authorize({ ...request, prompt: 'none' });
+  expect(silent.location!.hash).toContain('login_required');
+  const refused = await browser.post('oidc/logout', {
+    client_id: 'spa',
+    post_logout_redirect_uri: 'https://evil.example/',
+  });
+  expect([refused.status, refused.location]).toEqual([400, undefined]);
+});
+
 test('a blocked account loses its session, its refresh tokens and userinfo at once', async () => {
   const browser = new Browser(gate);
   const { code_verifier, ...challenge } = pkce();

@@ -21,7 +21,7 @@ export const fragment: ResponseMode = (ctx, redirectUri, response) => {
 export function answerGetsWithFound(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
-    if (ctx.status === 303 && ctx.method === 'GET') ctx.status = 302;
+    if (ctx.status === 303 && ctx.method !== 'POST') ctx.status = 302;
   });
 }
 
