@@ -11,9 +11,10 @@ export function makeOutsideFetch(issuer: string): Fetch {
   const isDevelopment = issuer.startsWith('http:');
   return (url, options) => {
     if (options?.method !== 'POST') return Promise.reject(new Error('nothing is fetched from where a client points'));
-    // The library's dispatcher refuses connections to special-use addresses.
+    // The library's dispatcher refuses connections to special-use addresses. Where it could not be made, nothing is sent.
     const { dispatcher, ...rest } = options as RequestInit & { dispatcher?: unknown };
-    const guarded = isDevelopment || !dispatcher ? rest : options;
-    return globalThis.fetch(url, { ...guarded, redirect: 'manual' });
+    if (isDevelopment) return globalThis.fetch(url, { ...rest, redirect: 'manual' });
+    if (!dispatcher) return Promise.reject(new Error('there is no guard for requests to outside'));
+    return globalThis.fetch(url, { ...options, redirect: 'manual' });
   };
 }

@@ -1,0 +1,159 @@
+/** Back-channel logout: the applications of a session hear of its end, from the gate itself. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { freePort, openGate } from './gate.ts';
+import { fullSeed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const gate = stack.use(
+  await openGate((issuer: string) => ({
+    ...fullSeed,
+    clients: [
+      ...fullSeed.clients,
+      {
+        client_id: 'manager',
+        client_secret: 'manager-secret',
+        grant_types: ['client_credentials'],
+        client_grants: [{ audience: `${issuer}api/v2/`, scope: ['update:clients'] }],
+      },
+    ],
+  })),
+);
+const heard: { url: string; token: string }[] = [];
+const application = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const token = new URLSearchParams(Buffer.concat(chunks).toString()).get('logout_token') ?? '';
+    heard.push({ url: request.url ?? '', token });
+    if (request.url !== '/hangs') response.end();
+  });
+});
+await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve));
+stack.defer(async () => {
+  application.closeAllConnections();
+  await new Promise((resolve) => application.close(resolve));
+});
+const address = `http://127.0.0.1:${(application.address() as AddressInfo).port}`;
+
+async function listenAt(clientId: string, path: string): Promise<void> {
+  const { json } = await gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${gate.issuer}api/v2/`,
+  });
+  const { status } = await fetch(`${gate.issuer}api/v2/clients/${clientId}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ oidc_logout: { backchannel_logout_urls: [`${address}${path}`] } }),
+  });
+  expect(status).toBe(200);
+}
+/** A browser that is logged in at two applications, one of which listens, and what that one knows of its session. */
+async function loggedIn(): Promise<{ browser: Browser; claims: Record<string, unknown>; id_token_hint: string }> {
+  const browser = new Browser(gate);
+  const request = { client_id: 'spa', redirect_uri: 'https://app.example/cb', scope: 'openid', nonce: 'n' };
+  const page = await browser.logIn(await browser.authorize({ ...request, response_type: 'id_token' }));
+  await browser.authorize({ ...request, client_id: 'web', response_type: 'code' });
+  const id_token_hint = new URLSearchParams(page.location!.hash.slice(1)).get('id_token')!;
+  return { browser, claims: decodeJwt(id_token_hint), id_token_hint };
+}
+
+beforeEach(() => {
+  heard.length = 0;
+});
+
+test.each([
+  [
+    'oidc/logout',
+    async (browser: Browser, hint: string) => {
+      await browser.submit(await browser.get(`oidc/logout?id_token_hint=${hint}`));
+    },
+  ],
+  [
+    'v2/logout',
+    async (browser: Browser) => {
+      await browser.get('v2/logout?client_id=spa');
+    },
+  ],
+])(
+  'sec-080-back-channel: after %s the application gets a logout token for its session, and no other',
+  async (_path, logOut) => {
+    await listenAt('spa', '/logout');
+    const { browser, claims, id_token_hint } = await loggedIn();
+    await logOut(browser, id_token_hint);
+    const { token, url } = await until('the logout token', () => heard[0]);
+    expect(url).toBe('/logout');
+    const keys = createRemoteJWKSet(new URL('.well-known/jwks.json', gate.issuer));
+    const { payload, protectedHeader } = await jwtVerify(token, keys, { issuer: gate.issuer, audience: 'spa' });
+    expect(protectedHeader.typ).toBe('logout+jwt');
+    expect(payload).toMatchObject({
+      sub: 'auth0|alice',
+      sid: claims.sid,
+      jti: expect.any(String),
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    });
+    expect(payload.nonce).toBeUndefined();
+    expect(heard).toHaveLength(1);
+  },
+);
+
+test('sec-080-hanging: an application that does not answer keeps nobody from logging out', async () => {
+  await listenAt('spa', '/hangs');
+  const { browser, id_token_hint } = await loggedIn();
+  const startedAt = performance.now();
+  const page = await browser.submit(await browser.get(`oidc/logout?id_token_hint=${id_token_hint}`));
+  expect(page.status).toBe(200);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  const asked = { client_id: 'spa', redirect_uri: 'https://app.example/cb', scope: 'openid', nonce: 'n' };
+  const silent = await browser.authorize({ ...asked, response_type: 'id_token', prompt: 'none' });
+  expect(silent.location!.hash).toContain('login_required');
+});
+
+test('sec-099-back-channel: under an https issuer no address of our own network is told anything', async () => {
+  await listenAt('spa', '/inside');
+  const [port, opsPort] = [await freePort(), await freePort()];
+  const env = {
+    ...gate.env,
+    LOG_LEVEL: 'info',
+    ISSUER: 'https://gate.example/',
+    AUTH_PORT: String(port),
+    AUTH_OPS_PORT: String(opsPort),
+    PATH: process.env.PATH ?? '',
+  };
+  // A process of its own: the library finds what its guard is made of in the real global object only.
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const own = spawn(process.execPath, ['--conditions=source', main], { env: env as unknown as NodeJS.ProcessEnv });
+  const ended = new Promise((resolve) => own.once('exit', resolve));
+  let output = '';
+  for (const stream of [own.stdout, own.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  try {
+    const ready = () =>
+      fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+    await until('the gate', ready, 20_000);
+    const browser = new Browser({ issuer: `http://localhost:${port}/` });
+    const onward = async (page: Page): Promise<Page> =>
+      page.location?.host === 'gate.example' ? onward(await browser.get(page.location.pathname)) : page;
+    const request = { client_id: 'spa', redirect_uri: 'https://app.example/cb', scope: 'openid', nonce: 'n' };
+    const first = await onward(await browser.authorize({ ...request, response_type: 'id_token' }));
+    const page = await onward(await browser.logIn(first));
+    expect(page.location?.hash).toContain('id_token');
+    await browser.get('v2/logout?client_id=spa');
+    await until('the failure in the log', () => output.includes('a back-channel logout was not delivered'));
+    expect(heard).toEqual([]);
+  } finally {
+    own.kill('SIGKILL');
+    await ended;
+  }
+}, 60_000);
