@@ -24,6 +24,7 @@ export type GateEvents = {
   ): void;
   signedUp(account: AccountModel, clientId: string): void;
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
+  loggedOut(userId: string, clientId: string | undefined, ip: string): void;
   passwordChanged(userId: string, ip: string): void;
   tokenRevoked(clientId: string, userId: string | undefined): void;
   clientCreated(clientId: string): void;
@@ -57,6 +58,9 @@ export function makeEvents(parts: { audit: Audit; sink: EventSink; log: Log; las
     consentGranted(userId, clientId, scopes) {
       audit.add({ type: 'consent_granted', clientId, userId, details: { scopes } });
       sink.publish('consent_granted', { user_id: userId, client_id: clientId, scopes });
+    },
+    loggedOut(userId, clientId, ip) {
+      audit.add({ type: 'slo', clientId, userId, ip });
     },
     passwordChanged(userId, ip) {
       audit.add({ type: 'scp', userId, ip });
@@ -108,6 +112,16 @@ const exchangeTypes: Record<string, string> = {
   'http://auth0.com/oauth/grant-type/passwordless/otp': 'seoobft',
   'urn:ietf:params:oauth:grant-type:device_code': 'sede',
 };
+
+/** The same for refusals. Whoever fails to prove who he is, is in the log by his login already (`fp`). */
+const refusedTypes: Record<string, string> = {
+  client_credentials: 'feccft',
+  authorization_code: 'feacft',
+  refresh_token: 'fertft',
+  'urn:ietf:params:oauth:grant-type:device_code': 'fede',
+};
+/** No refusals, but what a device hears while it waits; and what is our trouble. */
+const notRefused = new Set(['authorization_pending', 'slow_down', 'temporarily_unavailable']);
 
 /** Says that a token request was answered: once each, where the answer is known. */
 export type TokensIssued = (
@@ -166,6 +180,9 @@ export function observeProvider(
   provider.on('grant.error', (ctx, error) => {
     const clientId = ctx.oidc.client?.clientId;
     log.info({ 'client.id': clientId, error_code: error.message, detail: detailOf(error) }, 'tokens refused');
+    const type = refusedTypes[String(ctx.oidc.params?.grant_type)];
+    if (type && clientId && !notRefused.has(error.message))
+      audit.add({ type, clientId, ip: addressOf(ctx.req), details: { error: error.message } });
   });
   provider.on('grant.revoked', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
@@ -175,6 +192,11 @@ export function observeProvider(
     const details = { operation: 'POST oidc/register', target: clientId };
     audit.add({ type: 'sapi', clientId, ip: addressOf(ctx.req), details });
     parts.events.clientCreated(clientId);
+  });
+  provider.on('end_session.success', (ctx) => {
+    const { session, client, params } = ctx.oidc;
+    if (params?.logout && session?.accountId)
+      parts.events.loggedOut(session.accountId, client?.clientId, addressOf(ctx.req));
   });
   provider.on('backchannel.error', (_ctx, error, client) =>
     log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),

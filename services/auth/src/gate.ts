@@ -232,7 +232,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
       place,
       events,
     }),
-    makeV2LogoutRoutes({ provider, place, secure: issuer.startsWith('https:') }),
+    makeV2LogoutRoutes({ provider, place, events, secure: issuer.startsWith('https:') }),
   ];
   stack.use(keepKeysCurrent({ provider, pool, db, seal, changes, rotateAfterDays: env.KEY_ROTATION_DAYS, log }));
   stack.use(startPurge(pool, log, registry));

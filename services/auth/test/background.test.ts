@@ -66,6 +66,41 @@ test('the audit log tells of tokens and logins, without secrets', async () => {
   expect(text).not.toMatch(/correct horse|wrong password|machine-secret|eyJ/);
 });
 
+test('the audit log tells of logouts and of tokens that were refused, with the error and without what was shown', async () => {
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+  for (const path of ['v2/logout?client_id=web', 'oidc/logout?client_id=web']) {
+    const browser = new Browser(gate);
+    await browser.logIn(await browser.authorize(request));
+    const page = await browser.get(path);
+    if (page.forms.length > 0) await browser.submit(page, { logout: 'yes' });
+  }
+  const web = { client_id: 'web', client_secret: 'web-secret' };
+  await gate.post('oauth/token', { ...machine, client_secret: 'a canary of a secret' });
+  await gate.post('oauth/token', { ...web, grant_type: 'refresh_token', refresh_token: 'a canary of a token' });
+  const code = { grant_type: 'authorization_code', code: 'a canary of a code', redirect_uri: 'https://app.example/cb' };
+  await gate.post('oauth/token', { ...web, ...code });
+  const rows = await until('the rows', async () => {
+    const found = await db.logEntry.findMany({ where: { type: { in: ['slo', 'feccft', 'fertft', 'feacft'] } } });
+    return found.length >= 5 && found;
+  });
+  const told = rows.map(({ type, clientId, userId, details }) => [
+    type,
+    clientId,
+    userId,
+    (details as { error?: string }).error,
+  ]);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      ['slo', 'web', 'auth0|alice', undefined],
+      ['feccft', 'machine', null, 'invalid_client'],
+      ['fertft', 'web', null, 'invalid_grant'],
+      ['feacft', 'web', null, 'invalid_grant'],
+    ]),
+  );
+  expect(told.filter(([type]) => type === 'slo')).toHaveLength(2);
+  expect(JSON.stringify(told)).not.toContain('canary');
+});
+
 test('with EVENTS_ACCOUNT its events are published as CloudEvents', async () => {
   const events = await until('the events', async () => {
     const got = (await management('POST', `/api/queues/${name}/gatepost.events/get`, {

@@ -5,6 +5,8 @@
 import express, { type Router } from 'express';
 import type { Client, Provider, Session } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
+import type { GateEvents } from '../events.ts';
+import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { MakePlace } from '../interaction/place.ts';
@@ -15,7 +17,12 @@ type OpenSession = Session & { authorizations?: Record<string, { sid?: string }>
 /** The typings leave the method out. */
 type NotifiedClient = Client & { backchannelLogout(accountId: string, sid: string | undefined): Promise<void> };
 
-export function makeV2LogoutRoutes(parts: { provider: Provider; place: MakePlace; secure: boolean }): Router {
+export function makeV2LogoutRoutes(parts: {
+  provider: Provider;
+  place: MakePlace;
+  events: GateEvents;
+  secure: boolean;
+}): Router {
   const { provider } = parts;
   const router = express.Router();
   router.get('/v2/logout', async (request, response) => {
@@ -38,6 +45,7 @@ export function makeV2LogoutRoutes(parts: { provider: Provider; place: MakePlace
     if (session.accountId) {
       await notifyClients(provider, session);
       await session.destroy();
+      parts.events.loggedOut(session.accountId, client?.clientId, addressOf(request));
     }
     for (const name of [provider.cookieName('session'), `${provider.cookieName('session')}.sig`])
       response.cookie(name, '', {

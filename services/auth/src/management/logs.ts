@@ -109,6 +109,10 @@ const descriptions: Record<string, string> = {
   fepft: 'Failed Exchange (Password for Access Token)',
   sertft: 'Success Exchange (Refresh Token for Access Token)',
   fertft: 'Failed Exchange (Refresh Token for Access Token)',
+  sede: 'Success Exchange (Device Code for Access Token)',
+  fede: 'Failed Exchange (Device Code for Access Token)',
+  seoobft: 'Success Exchange (Password and OOB Challenge for Access Token)',
+  srrt: 'Success Revocation (Refresh Token)',
   sapi: 'API Operation',
 };
 
