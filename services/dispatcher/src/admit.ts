@@ -17,6 +17,12 @@ export type Admit = {
   pace(account: Account, job: DeliveryJob): Promise<Admitted>;
 };
 
+/**
+ * How much a delivery's way to its receiver may differ from another's. What is beyond the burst comes so much later, once for
+ * all; else a receiver that counts could see the limit broken by a delivery or two.
+ */
+const arrivalMarginMs = 100;
+
 export type Admitted = { kind: 'now'; job: DeliveryJob } | { kind: 'later'; parking: Parking };
 
 export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Limit, events: Events): Admit {
@@ -33,7 +39,12 @@ export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Lim
       if (!pace) return { kind: 'now', job };
       const limit = limitOf(account);
       const isSameLimit = pace.rate === limit.rate && pace.burst === limit.burst;
-      const waitMs = await throttle.pace(account.id, limit, isSameLimit ? pace.clock : 0);
+      const waitMs = await throttle.pace(
+        account.id,
+        limit,
+        isSameLimit ? pace.clock : 0,
+        job.throttledAt === null ? 0 : arrivalMarginMs,
+      );
       if (waitMs <= 0) return { kind: 'now', job };
       if (job.throttledAt === null) events.throttled(1);
       return slowed({ ...job, pace: { ...pace, slotMs: Date.now() + waitMs } }, waitMs);

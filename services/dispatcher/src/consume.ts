@@ -22,13 +22,15 @@ export async function openConsumers(options: {
   /** Routes what need not wait behind a flood. */
   routeAhead: Batches<Incoming>;
   calm: Calm;
+  eventsWaiting: () => Promise<number>;
   deliver: Deliver;
   env: { DELIVERY_CONCURRENCY: number };
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, route, routeAhead, calm, deliver, giveUp } = options;
-  const skim = await openSkim({ broker, route, ahead: routeAhead, calm, registry: broker.registry, log: broker.log });
+  const { broker, route, routeAhead, calm, eventsWaiting, deliver, giveUp } = options;
+  const { registry, log } = broker;
+  const skim = await openSkim({ broker, route, ahead: routeAhead, calm, eventsWaiting, registry, log });
   const deliveries = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher deliveries',

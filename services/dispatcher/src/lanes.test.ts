@@ -7,18 +7,19 @@ type Item = { hookId: number; accountId: number; name: string };
 function open(concurrency: number) {
   const running = new Map<string, (ran: Ran) => void>();
   const away: { name: string; dueMs: number }[] = [];
+  let nowMs = 0;
   const lanes: Lanes<Item> = makeLanes<Item>({
     concurrency,
     start: ({ name }) => new Promise((resolve) => running.set(name, resolve)),
     turnAway: ({ name }, dueMs) => away.push({ name, dueMs }),
-    now: () => 0,
+    now: () => nowMs,
   });
   const end = async (name: string, ran: Ran) => {
     running.get(name)!(ran);
     running.delete(name);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { lanes, running, away, end };
+  return { lanes, running, away, end, passMs: (ms: number) => (nowMs += ms) };
 }
 const item = (hookId: number, accountId: number, number: number): Item => ({
   hookId,
@@ -69,6 +70,20 @@ test('a hook that times out gets less room, and turns away what would wait long,
   expect(away[1]!.dueMs).toBeGreaterThan(away[0]!.dueMs);
   for (const { dueMs } of away) expect(dueMs).toBeGreaterThan(0);
   for (const { dueMs } of away) expect(dueMs).toBeLessThanOrEqual(60_000);
+});
+
+test('what a silent receiver has no room for comes back the later, the longer it is silent', () => {
+  const { lanes, away, passMs } = open(64);
+  const add = (count: number) => {
+    for (let number = 0; number < count; number += 1) lanes.add(item(1, 1, number));
+    const added = away.splice(0);
+    return added.length > 0 ? added.at(-1)!.dueMs - added[0]!.dueMs : 0;
+  };
+  expect(add(64)).toBe(0); // 32 in flight, 32 in memory
+  const soon = add(33);
+  passMs(10_000);
+  expect(soon).toBe(250);
+  expect(add(33)).toBeGreaterThan(10 * soon);
 });
 
 test('a drained lane starts nothing more', async () => {

@@ -22,8 +22,10 @@ export type Lanes<T extends Waiting> = {
 type Lane<T> = {
   limit: number;
   inFlight: number;
-  /** Smoothed duration of an attempt. */
+  /** Smoothed duration of an attempt; 0: none has ended. */
   durationMs: number;
+  /** Since when something is in flight and nothing has ended. */
+  silentSince: number;
   queue: T[];
   /** When the last one turned away may come back. */
   busyUntil: number;
@@ -31,6 +33,8 @@ type Lane<T> = {
 
 const firstLimit = 32;
 const shortWaitMs = 1_000;
+/** Of a receiver that has not answered yet, until it is silent for longer. */
+const unknownDurationMs = 250;
 const turnedAwayMinMs = 1_000;
 const turnedAwayMaxMs = 60_000;
 const lanesMax = 10_000;
@@ -58,7 +62,14 @@ export function makeLanes<T extends Waiting>(options: {
     if (!lane) {
       if (lanes.size >= lanesMax)
         for (const [id, old] of lanes) if (old.inFlight === 0 && old.queue.length === 0) lanes.delete(id);
-      lane = { limit: Math.min(firstLimit, share), inFlight: 0, durationMs: 0, queue: [], busyUntil: 0 };
+      lane = {
+        limit: Math.min(firstLimit, share),
+        inFlight: 0,
+        durationMs: 0,
+        silentSince: 0,
+        queue: [],
+        busyUntil: 0,
+      };
       lanes.set(hookId, lane);
     }
     return lane;
@@ -68,11 +79,13 @@ export function makeLanes<T extends Waiting>(options: {
 
   const run = async (lane: Lane<T>, item: T) => {
     inFlight += 1;
+    if (lane.inFlight === 0) lane.silentSince = now();
     lane.inFlight += 1;
     accounts.set(item.accountId, (accounts.get(item.accountId) ?? 0) + 1);
     const ran = await options.start(item);
     inFlight -= 1;
     lane.inFlight -= 1;
+    lane.silentSince = now();
     const left = (accounts.get(item.accountId) ?? 1) - 1;
     if (left > 0) accounts.set(item.accountId, left);
     else accounts.delete(item.accountId);
@@ -95,7 +108,9 @@ export function makeLanes<T extends Waiting>(options: {
     }
   };
   const turnAway = (lane: Lane<T>, item: T) => {
-    lane.busyUntil = Math.max(lane.busyUntil, now() + turnedAwayMinMs) + Math.max(1, lane.durationMs) / lane.limit;
+    const silentMs = lane.inFlight > 0 ? now() - lane.silentSince : 0;
+    const durationMs = Math.max(lane.durationMs || unknownDurationMs, silentMs);
+    lane.busyUntil = Math.max(lane.busyUntil, now() + turnedAwayMinMs) + durationMs / lane.limit;
     if (lane.busyUntil > now() + turnedAwayMaxMs) lane.busyUntil = now() + turnedAwayMinMs; // spread over the minute again
     options.turnAway(item, lane.busyUntil);
   };

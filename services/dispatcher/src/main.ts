@@ -1,7 +1,7 @@
 /** The dispatcher's parts list. */
 import { readFileSync } from 'node:fs';
 import { openPublisher } from '@gatepost/amqp/publisher';
-import { deliveriesQueue, topology } from '@gatepost/contracts/topology';
+import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import { run } from '@gatepost/runtime/run';
@@ -92,8 +92,9 @@ await run(name, variables, async ({ env, log, stack }) => {
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
   const stopDeadlineMs = env.DELIVERY_TIMEOUT_MS + 2_000;
+  const eventsWaiting = () => publisher.waiting(eventsQueue);
   const consumers = stack.use(
-    await openConsumers({ broker, route, routeAhead, calm, deliver, env, giveUp, stopDeadlineMs }),
+    await openConsumers({ broker, route, routeAhead, calm, eventsWaiting, deliver, env, giveUp, stopDeadlineMs }),
   );
   // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
   const isBehind = () => deliver.heldUp() > env.DELIVERY_CONCURRENCY / 2;

@@ -23,6 +23,7 @@ export type Skim = AsyncDisposable & {
 export type Calm = {
   /** Resolves when nothing of a flood has come in for a moment, or after a second: what floods is routed, but not first. */
   calm(): Promise<void>;
+  isCalm(): boolean;
   flooded(): void;
 };
 
@@ -31,12 +32,14 @@ const calmWaitMaxMs = 1_000;
 
 export function makeCalm(now: () => number = Date.now): Calm {
   let floodedAt = Number.NEGATIVE_INFINITY;
+  const isCalm = () => now() - floodedAt >= calmMs;
   return {
     flooded() {
       floodedAt = now();
     },
+    isCalm,
     async calm() {
-      for (const until = now() + calmWaitMaxMs; now() < until && now() - floodedAt < calmMs; ) await wait(calmMs / 4);
+      for (const until = now() + calmWaitMaxMs; now() < until && !isCalm(); ) await wait(calmMs / 4);
     },
   };
 }
@@ -47,9 +50,8 @@ const backlogMin = 400;
 const laneMax = 1_000;
 /** So many are given back at once. RabbitMQ reads each from disk again, and nothing else meanwhile. */
 const giveBackMax = 50;
-/** What was given back and has not come may have gone to another dispatcher. */
-const giveBackWaitMs = 1_000;
 const everyMs = 20;
+const idleMs = 100;
 /** Read ahead until so long after the last event of a flood. */
 const overMs = 10_000;
 /** What RabbitMQ may have under way to one skimmer. */
@@ -65,6 +67,8 @@ export async function openSkim(options: {
   /** Routes those of accounts that do not flood. */
   ahead: Batches<Incoming>;
   calm: Calm;
+  /** How many events RabbitMQ has ready. */
+  eventsWaiting: () => Promise<number>;
   registry: Registry;
   log: Log;
 }): Promise<Skim> {
@@ -75,9 +79,6 @@ export async function openSkim(options: {
   let capacity = 0;
   let floodedAt = 0;
   let meanBytes = 2_000;
-  /** Given back and not seen again. */
-  let onTheWay = 0;
-  let givenBackAt = 0;
   let busy: Promise<void> | undefined;
   let paused = false;
   new Gauge({
@@ -91,7 +92,6 @@ export async function openSkim(options: {
 
   const count = (message: Incoming) => {
     meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
-    if (message.redelivered && onTheWay > 0) onTheWay -= 1;
     const owner = ownerOf(message);
     const floods = flooders.count(owner);
     if (floods) floodedAt = Date.now();
@@ -144,23 +144,25 @@ export async function openSkim(options: {
         busy = undefined;
       });
   };
-  const giveBack = () => {
-    if (Date.now() - givenBackAt > giveBackWaitMs) onTheWay = 0;
-    if (held.length === 0 || route.waiting() + onTheWay >= giveBackMax) return;
-    const some = held.splice(0, giveBackMax);
-    onTheWay += some.length;
-    givenBackAt = Date.now();
-    for (const back of some) back();
-  };
-  const timer = setInterval(() => {
-    if (skimming.length === 0 || paused) return;
-    giveBack();
+  const tend = async () => {
+    if (skimming.length === 0 || busy) return;
     if (held.length > capacity * 0.8 && skimming.length < skimmersMax) return change(extend);
-    // At a moment when all that came through them is settled, for a channel that closes gives back what is not.
-    const isOver = held.length === 0 && Date.now() - floodedAt > overMs;
-    if (isOver && route.isIdle() && ahead.isIdle()) change(end);
-  }, everyMs);
-  timer.unref();
+    if (held.length > 0) {
+      if (!options.calm.isCalm() || route.waiting() >= giveBackMax) return;
+      // Given back, they may come to any dispatcher.
+      if ((await options.eventsWaiting()) < giveBackMax && !paused)
+        for (const giveBack of held.splice(0, giveBackMax)) giveBack();
+    } else if (Date.now() - floodedAt > overMs && route.isIdle() && ahead.isIdle()) {
+      // At a moment when all that came through them is settled, for a channel that closes gives back what is not.
+      change(end);
+    }
+  };
+  const tending = (async () => {
+    while (!paused) {
+      await tend().catch((error) => log.warn({ error }, 'could not give events back, trying again'));
+      await wait(skimming.length === 0 ? idleMs : everyMs, undefined, { ref: false });
+    }
+  })();
 
   return {
     take(message) {
@@ -172,7 +174,7 @@ export async function openSkim(options: {
     },
     async pause() {
       paused = true;
-      clearInterval(timer);
+      await tending;
       await busy;
       await Promise.all([standby, ...skimming].map((skimmer) => skimmer.pause()));
     },

@@ -23,9 +23,9 @@ export type Throttle = AsyncDisposable & {
   reserve(accountId: number, limit: Limit, count: number): Promise<Slot[]>;
   /**
    * How long a delivery that is about to be sent still has to wait, in ms, seeing when others were sent indeed. What is asked for
-   * is reserved. `clock`: of its slot under this limit, else 0.
+   * is reserved. `clock`: of its slot under this limit, else 0. `marginMs`: how much later than that to be on the safe side.
    */
-  pace(accountId: number, limit: Limit, clock: number): Promise<number>;
+  pace(accountId: number, limit: Limit, clock: number, marginMs: number): Promise<number>;
   /** The limit that the account's reservations were last paced by; undefined if there are none. */
   paced(accountId: number): Promise<Limit | undefined>;
   /** Starts the account's clock anew under `limit`, with `waiting` deliveries already paced from now. */
@@ -117,11 +117,11 @@ export async function openThrottle(options: {
 
   return {
     reserve,
-    async pace(accountId, limit, clock) {
+    async pace(accountId, limit, clock, marginMs) {
       try {
         const key = `sent:{${accountId}}:${limit.rate}:${limit.burst}`;
         const [now, tat] = await redis.reserve(key, limit.rate, limit.burst, 1, clock);
-        return (slots(limit, Number(now), Number(tat), 1)[0]! - Number(now)) / 1000;
+        return slotMs(limit, Number(now), Number(tat), marginMs);
       } catch {
         return 0; // Redis is away: the slot that was planned stands.
       }
@@ -148,6 +148,12 @@ export async function openThrottle(options: {
 
 /** All keys of one account share a hash tag, hence a node of a Redis Cluster. */
 const keyOf = (accountId: number): string => `throttle:{${accountId}}`;
+
+/** ms until the slot that the clock `tat` gives, and a margin if the burst has been used. */
+function slotMs(limit: Limit, now: number, tat: number, marginMs: number): number {
+  const sinceSlot = now - (tat - ((limit.burst - 1) * 1_000_000) / limit.rate);
+  return Math.max(0, marginMs - sinceSlot / 1000);
+}
 
 function planned(limit: Limit, now: number, tat: number, count: number): Slot[] {
   const interval = 1_000_000 / limit.rate;
