@@ -5,8 +5,8 @@ import { hookId } from '../hooks/hook-id.ts';
 import { enteringOperation } from '../http/operation.ts';
 import { linkHeader, perPage } from '../http/page.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { deliverySchema, writeDelivery } from './present.ts';
-import { findPreviousId, listRows } from './rows.ts';
+import { deliverySchema } from './present.ts';
+import { findPreviousId, loadPage } from './rows.ts';
 
 const query = z.object({
   per_page: perPage,
@@ -23,14 +23,13 @@ export const listDeliveries = enteringOperation({
   async run({ parts: { reads }, wanted, token, params, query, address }) {
     const id = hookId(params);
     const fromId = readCursor(query.cursor);
-    const rows = await listRows(reads, { token, wanted, hookId: id }, query.status, fromId, query.per_page + 1);
-    const next = rows.length > query.per_page ? rows.pop()!.id : undefined;
+    const { json, next } = await loadPage(reads, { token, wanted, hookId: id }, query.status, fromId, query.per_page);
     const previous = query.cursor ? await findPreviousId(reads, id, query.status, fromId, query.per_page) : undefined;
     const pageAt = (cursor: string) =>
       `${address}?per_page=${query.per_page}${query.status ? `&status=${query.status}` : ''}&cursor=${writeCursor(cursor)}`;
     const links: [string, string][] = [];
-    if (next !== undefined) links.push(['next', pageAt(next)]);
+    if (next !== null) links.push(['next', pageAt(next)]);
     if (previous !== undefined) links.push(['prev', pageAt(previous)]);
-    return { status: 200, json: `[${rows.map(writeDelivery).join()}]`, headers: linkHeader(links) };
+    return { status: 200, json: `[${json ?? ''}]`, headers: linkHeader(links) };
   },
 });

@@ -7,7 +7,6 @@ import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
 import { deliveryId } from './delivery-id.ts';
-import { instant } from './present.ts';
 import { findPayload, loadRow } from './rows.ts';
 
 export const redeliver = placeOperation({
@@ -33,9 +32,9 @@ export const redeliver = placeOperation({
       action: row.action,
       eventKey: row.event_key,
       eventOn: row.event_on,
-      accountId: Number(row.account_id),
-      repositoryId: row.repository_id === null ? null : Number(row.repository_id),
-      occurredAt: instant(row.occurred_at),
+      accountId: row.account_id,
+      repositoryId: row.repository_id,
+      occurredAt: row.occurred_at.toISOString(),
       attempt: 1,
       redelivery: true,
       throttledAt: null,

@@ -1,71 +1,50 @@
 /** The delivery log in PostgreSQL, read only: the dispatcher writes it. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
-import pg from 'pg';
-import { checkEntry, type EntryRow, placeSql, placeValues, type Role, type Wanted } from '../access/place.ts';
+import { checkEntry, type EntryRow, placeSql, placeValues, type Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { visibleIn } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
+import { deliveryJson } from './present.ts';
 
-/** A delivery as PostgreSQL writes its values: a list of them is most of this service's work, and they go out as text again. */
-export type DeliveryRow = {
-  /** Below 2^53. */
-  id: string;
-  guid: string;
-  delivered_at: string;
-  redelivery: string;
-  attempt: string;
-  duration_ms: string;
-  status: string;
-  status_code: string;
-  error: string | null;
-  /** JSON. */
-  timings: string;
-  event: string;
-  action: string | null;
-  repository_id: string | null;
-  throttled_at: string | null;
-  url: string;
+/** One page of a log. */
+export type DeliveryPage = {
+  /** The deliveries as JSON text with commas between; null: none. */
+  json: string | null;
+  /** The id that begins the next page; null: there is none. A bigint below 2^53, as the driver gives it. */
+  next: string | null;
 };
 
-export type DeliveryDetailRow = DeliveryRow & {
-  /** JSON. */
+export type DeliveryDetailRow = {
+  id: string;
+  /** The delivery as JSON text (`deliveryJson`). */
+  json: string;
+  guid: string;
+  event: string;
+  action: string | null;
+  account_id: number;
+  repository_id: number | null;
+  /** JSON text. */
   request_headers: string;
-  /** JSON. */
+  /** JSON text. */
   response_headers: string | null;
   response_body: Buffer | null;
   event_key: string;
   /** `YYYY-MM-DD` */
   event_on: string;
   /** null when the event is kept no longer. */
-  occurred_at: string | null;
-  account_id: string;
+  occurred_at: Date | null;
 };
 
 /** `success` is a status code below 400, `failure` any other (GH section A.6). */
 export type Outcome = 'success' | 'failure' | undefined;
 
-const columns = `d.id, d.guid, d.delivered_at, d.redelivery, d.attempt, d.duration_ms, d.status, d.status_code, d.error,
-  d.timings, d.event, d.action, d.repository_id, d.throttled_at, d.url`;
-const detailColumns = `${columns}, d.request_headers, d.response_headers, d.response_body, d.event_key, d.event_on,
-  d.account_id, e.occurred_at`;
-
-// What `checkEntry` looks at, by names that no delivery has.
+// What `checkEntry` looks at, and whether the hook is there and may be seen; by names that no delivery has.
 const entryColumns = 'p.login, p.role, p.app_restricted, p.repository_id AS place_repository_id, h.id AS seen_hook_id';
 
-type EnteredRow = {
-  login: string;
-  role: Role;
-  app_restricted: string;
-  place_repository_id: string | null;
-  seen_hook_id: string | null;
-};
-
-const bytea = pg.types.getTypeParser(pg.types.builtins.BYTEA, 'text') as (text: string) => Buffer;
-const verbatim = (text: string) => text;
-/** Values as PostgreSQL writes them; bytes alone are read. */
-const asTexts = {
-  types: { getTypeParser: (type: number) => (type === pg.types.builtins.BYTEA ? bytea : verbatim) as never },
+type EnteredRow = Omit<EntryRow, 'repository_id'> & {
+  place_repository_id: number | null;
+  seen_hook_id: number | null;
 };
 
 // Written out, so that each is the condition of an index.
@@ -78,30 +57,30 @@ export type LogOf = { token: Token; wanted: Wanted; hookId: number };
  * At most `limit` deliveries of a hook with ids up to `fromId`, newest first.
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
-export async function listRows(
+export async function loadPage(
   reads: Reads,
   { token, wanted, hookId }: LogOf,
   outcome: Outcome,
   fromId: number,
   limit: number,
-): Promise<DeliveryRow[]> {
+): Promise<DeliveryPage> {
   const kind = outcome ?? 'any';
   const seen = visibleIn(wanted);
-  const { rows } = await reads.query<EnteredRow & (DeliveryRow | { id: null })>({
-    ...asTexts,
+  const { rows } = await reads.query<EnteredRow & DeliveryPage>({
     name: `deliveries ${kind} ${seen.kind}`,
     text: `WITH p AS (${placeSql})
-           SELECT ${entryColumns}, ${columns}
+           SELECT ${entryColumns}, page.*
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN LATERAL (
-               SELECT * FROM deliveries d
-                WHERE d.hook_id = h.id ${outcomes[kind]} AND d.id <= $6
-                ORDER BY d.id DESC LIMIT $7) d ON true
-            ORDER BY d.id DESC`,
+               SELECT string_agg(json, ',') FILTER (WHERE place <= $7) AS json, min(id) FILTER (WHERE place > $7) AS next
+                 FROM (SELECT d.id, row_number() OVER () AS place, ${deliveryJson} AS json
+                         FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ${outcomes[kind]} AND d.id <= $6
+                                ORDER BY d.id DESC LIMIT $7::bigint + 1) d) d) page ON true`,
     values: [...placeValues(token, wanted), hookId, fromId, limit],
   });
-  checkSeen(rows[0], wanted);
-  return rows.filter((row) => row.id !== null);
+  const row = rows[0];
+  checkSeen(row, wanted);
+  return row;
 }
 
 /** The id that begins the page before the one that begins at `fromId`, if there is one. */
@@ -130,10 +109,10 @@ export async function findPreviousId(
 export async function loadRow(pool: Pool, { token, wanted, hookId }: LogOf, id: number): Promise<DeliveryDetailRow> {
   const seen = visibleIn(wanted);
   const { rows } = await pool.query<EnteredRow & (DeliveryDetailRow | { id: null })>({
-    ...asTexts,
     name: `delivery ${seen.kind}`,
     text: `WITH p AS (${placeSql})
-           SELECT ${entryColumns}, ${detailColumns}
+           SELECT ${entryColumns}, d.id, ${deliveryJson} AS json, d.guid, d.event, d.action, d.account_id, d.repository_id,
+                  d.request_headers::text, d.response_headers::text, d.response_body, d.event_key, d.event_on::text, e.occurred_at
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN deliveries d ON d.hook_id = h.id AND d.id = $6
              LEFT JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on`,
@@ -146,13 +125,7 @@ export async function loadRow(pool: Pool, { token, wanted, hookId }: LogOf, id: 
 }
 
 function checkSeen<R extends EnteredRow>(row: R | undefined, wanted: Wanted): asserts row is R {
-  const entry: EntryRow | undefined = row && {
-    login: row.login,
-    role: row.role,
-    app_restricted: row.app_restricted === 't',
-    repository_id: row.place_repository_id,
-  };
-  checkEntry(entry, wanted);
+  checkEntry(row && { ...row, repository_id: row.place_repository_id }, wanted);
   if (row!.seen_hook_id === null) throw notFound();
 }
 

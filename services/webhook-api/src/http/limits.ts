@@ -28,7 +28,7 @@ export function makeLimits(options: {
 }): Limits {
   const { redis, perHour, concurrent } = options;
   const running = new Map<string, number>();
-  const limiter = redis && makeLimiter(redis, options.prefix, perHour);
+  const consume = redis && makeConsume(makeLimiter(redis, options.prefix, perHour));
 
   return {
     async admit(token, response) {
@@ -41,17 +41,17 @@ export function makeLimits(options: {
         if (left === 0) running.delete(key);
         else running.set(key, left);
       });
-      if (!limiter) return { settle() {}, leave };
+      if (!consume) return { settle() {}, leave };
       try {
-        const result = await consume(limiter, key);
-        writeHeaders(response, result.consumedPoints, result, perHour);
-        if (result.consumedPoints > perHour) throw tooMany(token, result);
+        const { consumed, msBeforeNext, giveBack } = await consume(key);
+        writeHeaders(response, consumed, msBeforeNext, perHour);
+        if (consumed > perHour) throw tooMany(token, msBeforeNext);
         return {
           leave,
           settle(status, settled) {
             if (status !== 304) return;
-            writeHeaders(settled, result.consumedPoints - 1, result, perHour);
-            limiter.reward(key, 1).catch(() => {}); // the counter expires by itself
+            writeHeaders(settled, consumed - 1, msBeforeNext, perHour);
+            giveBack();
           },
         };
       } catch (error) {
@@ -74,30 +74,62 @@ function makeLimiter(redis: Redis, prefix: string, points: number): RateLimiterR
   });
 }
 
-/** What stands consumed after this request, also when that is too much. */
-async function consume(limiter: RateLimiterRedis, key: string): Promise<RateLimiterRes> {
+/** What stands consumed after this request, also when that is too much; `giveBack` uncounts it. */
+type Counted = { consumed: number; msBeforeNext: number; giveBack(): void };
+
+/** Makes the counting. What one caller asks in one turn of the event loop is counted in one command. */
+function makeConsume(limiter: RateLimiterRedis): (key: string) => Promise<Counted> {
+  type Gathered = { count: number; result: Promise<RateLimiterRes> };
+  const gathering = new Map<string, Gathered>();
+  async function consumeGathered(key: string): Promise<RateLimiterRes> {
+    await endOfTurn();
+    const { count } = gathering.get(key)!; // this is what takes it away
+    gathering.delete(key);
+    return consumePoints(limiter, key, count);
+  }
+  function gather(key: string): Gathered {
+    const gathered = { count: 0, result: consumeGathered(key) };
+    gathering.set(key, gathered);
+    return gathered;
+  }
+  return async (key) => {
+    const gathered = gathering.get(key) ?? gather(key);
+    gathered.count += 1;
+    const nth = gathered.count;
+    const { consumedPoints, msBeforeNext } = await gathered.result;
+    return {
+      consumed: consumedPoints - gathered.count + nth,
+      msBeforeNext,
+      giveBack: () => void limiter.reward(key, 1).catch(() => {}), // the counter expires by itself
+    };
+  };
+}
+
+const endOfTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function consumePoints(limiter: RateLimiterRedis, key: string, points: number): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(key);
+    return await limiter.consume(key, points);
   } catch (refused) {
     if (refused instanceof RateLimiterRes) return refused;
     throw refused;
   }
 }
 
-function writeHeaders(response: Response, consumed: number, result: RateLimiterRes, limit: number): void {
+function writeHeaders(response: Response, consumed: number, msBeforeNext: number, limit: number): void {
   const used = Math.min(consumed, limit);
   response.set({
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(limit - used),
     'X-RateLimit-Used': String(used),
-    'X-RateLimit-Reset': String(Math.ceil((Date.now() + result.msBeforeNext) / 1000)),
+    'X-RateLimit-Reset': String(Math.ceil((Date.now() + msBeforeNext) / 1000)),
     'X-RateLimit-Resource': 'core',
   });
 }
 
-const tooMany = (token: Token, result: RateLimiterRes) =>
+const tooMany = (token: Token, msBeforeNext: number) =>
   new ApiError(429, `API rate limit exceeded for ${token.subject}.`, {
-    headers: { 'Retry-After': String(Math.ceil(result.msBeforeNext / 1000)) },
+    headers: { 'Retry-After': String(Math.ceil(msBeforeNext / 1000)) },
     documentationUrl: rateDocs,
   });
 

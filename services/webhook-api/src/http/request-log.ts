@@ -1,5 +1,5 @@
 /** The start and the end of each request: its id, the headers that every answer has, its log line and its duration. */
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
 import { httpDuration, type Registry } from '@gatepost/runtime/metrics';
 import type { RequestHandler } from 'express';
@@ -10,7 +10,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
   const duration = httpDuration(registry);
   return (request, response, next) => {
     const startedAt = performance.now();
-    const id = randomBytes(16).toString('hex').toUpperCase();
+    const id = randomUUID().replaceAll('-', '').toUpperCase();
     response.locals.id = id;
     response.set('X-GitHub-Request-Id', id);
     response.once('close', () => {
