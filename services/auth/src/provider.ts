@@ -29,6 +29,7 @@ import { actClaim } from './grants/token-exchange.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
+import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 import { locales } from './pages/language.ts';
 import { dressSilentLogout, type ProviderPages } from './provider-pages.ts';
@@ -110,7 +111,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies: {
-      keys: [parts.cookieKey.toString('base64url')],
+      keys: makeCookieKeys(parts.cookieKey) as never, // the types know only lists of them
       // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
       names: secure
         ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }

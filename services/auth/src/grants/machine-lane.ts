@@ -48,7 +48,7 @@ export function makeMachineLane(parts: MachineLaneParts): MachineLane {
         return;
       }
       setRoute(response, 'token');
-      response.writeHead(200, { ...answerHeaders, 'Content-Length': Buffer.byteLength(answer) });
+      response.writeHead(200, [...answerHeaders, 'Content-Length', String(Buffer.byteLength(answer))]);
       response.end(answer);
     });
   };
@@ -83,13 +83,13 @@ function isPlain({ method, url, headers }: IncomingMessage): boolean {
 }
 
 // As the library answers a request without an Origin (shared/cors.js, shared/no_cache.js).
-const answerHeaders = {
+const answerHeaders = Object.entries({
   'Cache-Control': 'no-store',
   Vary: 'Origin',
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'DPoP-Nonce,WWW-Authenticate',
   'Content-Type': 'application/json; charset=utf-8',
-};
+}).flat();
 
 /** The body of the answer; undefined for what the common way must look at. */
 async function answerOf(parts: MachineLaneParts, request: IncomingMessage, body: Buffer): Promise<string | undefined> {
