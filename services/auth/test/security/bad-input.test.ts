@@ -14,11 +14,10 @@ const target = stack.use(await openTarget());
 const { gate, issuer } = target;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 stack.defer(() => agent.destroy());
-const management = await target.machineToken({
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${issuer}api/v2/`,
-});
+// No request below names this client, so its secret is not among what is guessed at.
+const managerToken = () =>
+  target.machineToken({ client_id: 'manager', client_secret: 'manager-secret', audience: `${issuer}api/v2/` });
+const management = await managerToken();
 const bearer = `Bearer ${management.json.access_token}`;
 
 const posts = [
@@ -40,6 +39,7 @@ const both = [
   'oidc/logout/confirm',
   'activate',
   'change-password',
+  'passwordless/link',
   'interaction/x',
   'interaction/x/password',
 ];
@@ -467,6 +467,6 @@ test('thousands of malformed requests at every endpoint: never a 5xx, never an u
     }),
     { seed, numRuns: runs, endOnFailure: true },
   );
-  expect((await target.machineToken()).status).toBe(200);
+  expect((await managerToken()).status).toBe(200);
   expect((await gate.get('.well-known/openid-configuration')).status).toBe(200);
 }, 60_000);
