@@ -28,9 +28,13 @@ export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle
   const pairs = new Map<string, { failures: number; until: number }>();
   const pairOf = (clientId: string, address: string) => hashId(`${clientId} ${address}`);
   const key = (pair: string) => `${prefix}client-failures:${pair}`;
+  // The oldest stand first, and all have the same window: what is over goes without being looked for.
   const known = (pair: string) => {
+    for (const [name, { until }] of pairs) {
+      if (until > Date.now()) break;
+      pairs.delete(name);
+    }
     const entry = pairs.get(pair);
-    if (entry && entry.until <= Date.now()) pairs.delete(pair);
     return entry && entry.until > Date.now() ? entry : undefined;
   };
   const secondsOf = (entry: { failures: number; until: number } | undefined) =>
@@ -41,9 +45,13 @@ export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle
     closedFor: (clientId, address) => (pairs.size === 0 ? undefined : secondsOf(known(pairOf(clientId, address)))),
     async failed(clientId, address) {
       const pair = pairOf(clientId, address);
-      const before = known(pair);
-      const entry = { failures: (before?.failures ?? 0) + 1, until: before?.until ?? Date.now() + windowMs };
-      pairs.set(pair, entry);
+      let entry = known(pair);
+      if (!entry) {
+        entry = { failures: 0, until: Date.now() + windowMs };
+        pairs.delete(pair);
+        pairs.set(pair, entry);
+      }
+      entry.failures += 1;
       if (pairs.size > pairsMax) pairs.delete(pairs.keys().next().value!);
       const counted = await redis
         .multi()
