@@ -82,10 +82,24 @@ test('sec-068-other-device: whoever asked for the link is not logged in by someb
   expect((await asker.authorize(asked)).location?.searchParams.get('error')).toBe('login_required');
 });
 
+test('sec-075-link: a form that was shown to somebody else logs nobody in', async () => {
+  const attacker = new Browser(gate);
+  const page = await attacker.get(await linkTo('bob@example.com'));
+  const victim = new Browser(gate);
+  const planted = await victim.submit(page);
+  expect([planted.status, planted.location]).toEqual([400, undefined]);
+  // Not even one who has such a page open himself.
+  await victim.get(await linkTo('alice@example.com'));
+  expect((await victim.submit(page)).status).toBe(400);
+  expect((await attacker.submit(page)).location?.searchParams.get('code')).toBeTruthy();
+});
+
 test('sec-068-race: of eight parallel uses of one link one logs in', async () => {
   const browser = new Browser(gate);
   const page = await browser.get(await linkTo('alice@example.com'));
-  const answers = await Promise.all(Array.from({ length: 8 }, () => new Browser(gate).submit(page)));
+  const tabs = Array.from({ length: 8 }, () => new Browser(gate));
+  for (const tab of tabs) for (const [name, cookie] of browser.cookies) tab.cookies.set(name, cookie);
+  const answers = await Promise.all(tabs.map((tab) => tab.submit(page)));
   expect(answers.filter(({ location }) => location?.searchParams.has('code'))).toHaveLength(1);
 });
 

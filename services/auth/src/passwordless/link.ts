@@ -66,6 +66,8 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
       },
     });
 
+  const secure = parts.issuer.startsWith('https:');
+  const cookie = secure ? '__Host-link' : '_link';
   const router = express.Router();
   router.get(path, async (request, response) => {
     setRoute(response, path);
@@ -76,13 +78,17 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     const redirectUri = link.params.redirect_uri ?? client.redirectUris?.[0];
     const params = redirectUri === undefined ? {} : { redirect_uri: redirectUri };
     const place = await parts.place({ acceptLanguage: request.get('accept-language'), client, params });
-    const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(value) } };
+    const browser = cookieOf(request, cookie) ?? randomBytes(16).toString('base64url');
+    response.cookie(cookie, browser, { httpOnly: true, sameSite: 'lax', secure, maxAge: ttlSeconds * 1_000 });
+    const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
     sendPage(response, 'login-link', { ...place, ...form, email: link.email });
   });
   router.post(path, async (request, response) => {
     setRoute(response, path);
     const { ticket: value = '', csrf } = fieldsOf(request);
-    const link = parts.csrf.matches(value, csrf) ? await redeem(value) : undefined;
+    // The form was shown in this very browser: nobody is logged in by a form that another site sends in his name.
+    const browser = cookieOf(request, cookie);
+    const link = browser && parts.csrf.matches(`${value} ${browser}`, csrf) ? await redeem(value) : undefined;
     const account = link && (await parts.openAccount('email', link.connection, link.email));
     if (!link || !account) return showExpired(parts, request, response);
     parts.events.loggedIn(account, link.clientId, addressOf(request), ['otp']);
@@ -94,6 +100,11 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
       .redirect(303, `/authorize?${new URLSearchParams(query)}`);
   });
   return { sendLink, router };
+}
+
+function cookieOf(request: Request, name: string): string | undefined {
+  const pair = (request.get('cookie') ?? '').split('; ').find((text) => text.startsWith(`${name}=`));
+  return pair?.slice(name.length + 1) || undefined;
 }
 
 /** What the link itself decides is not the asker's to say. */
