@@ -309,6 +309,19 @@ describe('device code', () => {
     expect((await poll(device.device_code!)).json.error).toBe('invalid_grant');
   });
 
+  test('a confirmed code belongs to the browser that confirmed it, which may go away and come back', async () => {
+    const device = await start();
+    const browser = new Browser(gate);
+    const confirm = await browser.submit(await browser.get('activate'), { user_code: device.user_code! });
+    const login = await browser.submit(confirm, { confirm: 'yes' });
+    const other = new Browser(gate);
+    const again = await other.submit(await other.get('activate'), { user_code: device.user_code! });
+    expect([again.status, again.html.includes('name="user_code"')]).toEqual([400, true]);
+    expect((await poll(device.device_code!)).json.error).toBe('authorization_pending');
+    await browser.logIn(await browser.get(login.url));
+    expect((await poll(device.device_code!)).status).toBe(200);
+  });
+
   test('aborting is access_denied for the device', async () => {
     const device = await start();
     const browser = new Browser(gate);
