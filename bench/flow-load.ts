@@ -13,6 +13,8 @@ export type FlowLoad = {
   authorizePath: string;
   /** The body of the token request, but for the code. */
   form: string;
+  /** The body of a refresh that follows each exchange, but for the token; none: no refresh. */
+  refreshForm?: string;
   seconds: number;
   /** Goes on beyond the time until so many flows are done. */
   flows?: number;
@@ -51,18 +53,20 @@ async function flowAfterFlow(load: FlowLoad, cookie: string, goesOn: () => boole
     socket.write(text);
     return read();
   };
+  const post = (body: string): Promise<Answer> => {
+    const type = 'Content-Type: application/x-www-form-urlencoded';
+    return ask(`POST /oauth/token HTTP/1.1\r\n${host}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  };
   const host = `Host: 127.0.0.1:${load.port}`;
   const authorize = `GET ${load.authorizePath} HTTP/1.1\r\n${host}\r\nAccept: text/html\r\nCookie: ${cookie}\r\n\r\n`;
   while (goesOn()) {
     const from = performance.now();
     let answer = await ask(authorize);
     const code = /[?&]code=([^&]+)/.exec(answer.header('location') ?? '')?.[1];
-    if (code) {
-      const body = `${load.form}&code=${code}`;
-      const type = 'Content-Type: application/x-www-form-urlencoded';
-      answer = await ask(
-        `POST /oauth/token HTTP/1.1\r\n${host}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-      );
+    if (code) answer = await post(`${load.form}&code=${code}`);
+    if (load.refreshForm && answer.status === 200) {
+      const { refresh_token: token } = JSON.parse(answer.body()) as { refresh_token: string };
+      answer = await post(`${load.refreshForm}&refresh_token=${token}`);
     }
     report.flows += 1;
     report.latencies.push(performance.now() - from);

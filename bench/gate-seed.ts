@@ -20,6 +20,9 @@ export const app = {
   token_endpoint_auth_method: 'none',
 };
 
+/** The same people come to it with the same session, and it keeps refresh tokens. */
+export const keeper = { ...app, client_id: 'bench-keeper', grant_types: ['authorization_code', 'refresh_token'] };
+
 const trusted = { client_id: 'bench-trusted', client_secret: 'bench-trusted-secret', grant_types: ['password'] };
 
 /** Many, because ten tries at once for one of them would look like guessing. */
@@ -32,8 +35,10 @@ export const people = Array.from({ length: 64 }, (_, index) => ({
 }));
 
 export const seed = {
-  apis: [{ identifier: api, signing_alg: 'ES256', token_lifetime: 600, scopes: ['read:x'] }],
-  clients: [machine, app, trusted],
+  apis: [
+    { identifier: api, signing_alg: 'ES256', token_lifetime: 600, allow_offline_access: true, scopes: ['read:x'] },
+  ],
+  clients: [machine, app, keeper, trusted],
   users: people,
   connections: [{ name: 'Username-Password-Authentication', strategy: 'auth0' }],
 };

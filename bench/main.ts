@@ -14,6 +14,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   fairness: async () => (await import('./fairness.ts')).fairness,
   hanging: async () => (await import('./hanging.ts')).hanging,
   backlog: async () => (await import('./backlog.ts')).backlog,
+  'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
   tokens: async () => (await import('./tokens.ts')).tokens,
 };
 

@@ -1,7 +1,7 @@
 /** A person at the application: logs in on the hosted pages, and comes again with the session. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
-import { app, appRequest, type people } from './gate-seed.ts';
+import { app, appRequest, keeper, type people } from './gate-seed.ts';
 
 const { code_verifier, ...challenge } = pkce();
 const request = { ...appRequest, ...challenge };
@@ -14,6 +14,11 @@ export const codeForm = new URLSearchParams({
   redirect_uri: appRequest.redirect_uri,
   code_verifier,
 }).toString();
+
+/** The same for an application that keeps a refresh token, and its refresh but for the token. */
+export const keepPath = `/authorize?${new URLSearchParams({ ...request, client_id: keeper.client_id, scope: `${request.scope} offline_access`, prompt: 'none' })}`;
+export const keepForm = codeForm.replace(app.client_id, keeper.client_id);
+export const refreshForm = new URLSearchParams({ grant_type: 'refresh_token', client_id: keeper.client_id }).toString();
 
 /** Logs the person in and has the code exchanged; resolves to the browser with its session. @throws when any of it fails */
 export async function logIn(issuer: string, person: (typeof people)[number]): Promise<Browser> {
