@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net';
 import { Browser } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
-import { freshDatabase } from '@gatepost/testkit/stores';
+import { freshDatabase, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { freePort, openGate } from './gate.ts';
@@ -182,4 +182,40 @@ test('a PostgreSQL that keeps its connections and answers nothing holds nobody f
   await until('tokens', async () => (await own.post('oauth/token', refresh)).status === 200);
   // Tries that could not be answered used to count, and shut the person out for ten minutes.
   expect((await own.post('oauth/token', password)).status).toBe(200);
+}, 60_000);
+
+test('a Redis that keeps its connection and answers nothing neither, and machines get their tokens as ever', async () => {
+  await using frozen = await openCuttable(redisUrl());
+  await using own = await openGate(fullSeed, { REDIS_URL: frozen.url });
+  const machine = {
+    grant_type: 'client_credentials',
+    client_id: 'machine',
+    client_secret: 'machine-secret',
+    audience: 'https://api.example.com/',
+  };
+  const password = {
+    grant_type: 'password',
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    username: 'alice@example.com',
+    password: 'correct horse battery staple',
+  };
+  const start = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+  frozen.hold(true);
+  using _thaw = { [Symbol.dispose]: () => frozen.hold(false) };
+  const startedAt = performance.now();
+  const [tokens, refused, page, wrong] = await Promise.all([
+    own.post('oauth/token', machine),
+    own.post('oauth/token', password),
+    new Browser(own).authorize(start),
+    own.post('oauth/token', { ...machine, client_secret: 'wrong' }),
+  ]);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(tokens.status).toBe(200);
+  expect(refused).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
+  expect(page.status === 503 || page.location?.searchParams.get('error') === 'temporarily_unavailable').toBe(true);
+  // Failures are counted there, but nobody is refused or kept waiting for that.
+  expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+  frozen.hold(false);
+  await until('logins', async () => (await own.post('oauth/token', password)).status === 200);
 }, 60_000);
