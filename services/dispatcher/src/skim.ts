@@ -21,25 +21,35 @@ export type Skim = AsyncDisposable & {
 
 /** Says when the flood lets up. */
 export type Calm = {
-  /** Resolves when nothing of a flood has come in for a moment, or after a second: what floods is routed, but not first. */
-  calm(): Promise<void>;
-  isCalm(): boolean;
+  /** Notes an event of a flood that has just come in. */
   flooded(): void;
+  isCalm(): boolean;
+  /** Resolves when little of a flood has come in for a moment, or after 0.4 s: what floods is routed, but not first. */
+  calm(): Promise<void>;
 };
 
-const calmMs = 100;
-const calmWaitMaxMs = 1_000;
+const momentMs = 100;
+/** In a moment. What comes more slowly can as well be routed at once. */
+const muchOfAFlood = 100;
+const calmWaitMaxMs = 400;
 
 export function makeCalm(now: () => number = Date.now): Calm {
+  let count = 0;
+  let momentStart = Number.NEGATIVE_INFINITY;
   let floodedAt = Number.NEGATIVE_INFINITY;
-  const isCalm = () => now() - floodedAt >= calmMs;
+  const isCalm = () => now() - floodedAt >= momentMs;
   return {
     flooded() {
-      floodedAt = now();
+      if (now() - momentStart >= momentMs) {
+        momentStart = now();
+        count = 0;
+      }
+      count += 1;
+      if (count >= muchOfAFlood) floodedAt = now();
     },
     isCalm,
     async calm() {
-      for (const until = now() + calmWaitMaxMs; now() < until && !isCalm(); ) await wait(calmMs / 4);
+      for (const until = now() + calmWaitMaxMs; now() < until && !isCalm(); ) await wait(momentMs / 4);
     },
   };
 }
@@ -115,17 +125,16 @@ export async function openSkim(options: {
       standby,
       onMessage: skim,
     });
-  let standby = await openSkimmer(true, 1, prefetchMin);
+  // Connected beforehand, since a broker that is flooded takes seconds over it.
+  let standby: Consumer | undefined = await openSkimmer(true, 1, prefetchMin);
 
   const extend = async () => {
     const prefetch = Math.round(Math.min(prefetchMax, Math.max(prefetchMin, underWayBytes / meanBytes)));
+    const next = standby ?? (await openSkimmer(false, skimming.length + 1, prefetch));
+    skimming.push(next);
     capacity += prefetch;
-    if (skimming.length === 0) {
-      skimming.push(standby);
-      await standby.begin(prefetch);
-    } else {
-      skimming.push(await openSkimmer(false, skimming.length + 1, prefetch));
-    }
+    standby = undefined;
+    await next.begin(prefetch);
     log.info({ 'amqp.prefetch': prefetch, held: held.length }, 'an account floods: reading ahead for the others');
   };
   const end = async () => {
@@ -176,10 +185,10 @@ export async function openSkim(options: {
       paused = true;
       await tending;
       await busy;
-      await Promise.all([standby, ...skimming].map((skimmer) => skimmer.pause()));
+      await Promise.all([standby, ...skimming].map((skimmer) => skimmer?.pause()));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...new Set([standby, ...skimming])].map((skimmer) => skimmer[Symbol.asyncDispose]()));
+      await Promise.all([standby, ...skimming].map((skimmer) => skimmer?.[Symbol.asyncDispose]()));
     },
   };
 }
