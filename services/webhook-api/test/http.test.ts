@@ -191,9 +191,24 @@ describe('the rate limit', () => {
     });
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3500);
+    // The first one over the limit was refused, and all that followed were let in.
+    for (let index = 0; index < 3; index += 1) {
+      const again = await call(limited, token, 'GET', hooks);
+      expect(again.status).toBe(429);
+      expect(again.headers.get('x-ratelimit-used')).toBe('3');
+    }
     expect(await call(limited, await limited.tokens.machine('m2m', 'repo'), 'GET', hooks)).toMatchObject({
       status: 200,
     });
+  });
+
+  test('counts what is asked at once, one by one', async () => {
+    await using limited = await openApi({ RATE_LIMIT_PER_HOUR: '10' });
+    const token = await limited.tokens.user('auth0|alice', 'repo');
+    const answers = await Promise.all(Array.from({ length: 15 }, () => call(limited, token, 'GET', hooks)));
+    const used = answers.filter(({ status }) => status === 200).map(({ headers }) => headers.get('x-ratelimit-used'));
+    expect(used.map(Number).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
   });
 
   test('is not there when it is configured away', async () => {

@@ -111,8 +111,10 @@ async function consumePoints(limiter: RateLimiterRedis, key: string, points: num
   try {
     return await limiter.consume(key, points);
   } catch (refused) {
-    if (refused instanceof RateLimiterRes) return refused;
-    throw refused;
+    if (!(refused instanceof RateLimiterRes)) throw refused;
+    // Who is known here to be over the limit is refused without a count.
+    if (refused.consumedPoints > 0) return refused;
+    return new RateLimiterRes(0, refused.msBeforeNext, limiter.points + points);
   }
 }
 
