@@ -31,7 +31,9 @@ export async function fillLog(databaseUrl: string, deliveries: number): Promise<
   const database = await open();
   const hooks = await makeHooks(database);
   const ids = hooks.map(({ id }) => id);
-  const partitions = await Promise.all(days.map((share, index) => makePartition(database, share, days.length - 1 - index)));
+  const partitions = await Promise.all(
+    days.map((share, index) => makePartition(database, share, days.length - 1 - index)),
+  );
   const chunks = partitions.flatMap(({ table, day, share }) =>
     Array.from({ length: Math.ceil((share * deliveries) / chunk) }, (_, index) => ({
       table,

@@ -10,7 +10,8 @@ export type Answer = {
 
 /** Makes a function that resolves to the next answer once its body is there. @throws when the connection ends before that */
 export function makeReader(socket: Socket): () => Promise<Answer> {
-  let head = '';
+  let head: Buffer = nothing;
+  let text = '';
   let body: Buffer[] = [];
   let bodyLeft = -1;
   let settle: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
@@ -21,18 +22,17 @@ export function makeReader(socket: Socket): () => Promise<Answer> {
       bodyLeft -= chunk.length;
       body.push(chunk);
     } else {
-      head += chunk.toString('latin1');
+      head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
       const end = head.indexOf('\r\n\r\n');
       if (end < 0) return;
-      const length = Number(/^content-length: (\d+)/im.exec(head.slice(0, end))?.[1] ?? 0);
-      const here = head.length - end - 4;
-      bodyLeft = length - here;
-      body = [chunk.subarray(chunk.length - here)];
-      head = head.slice(0, end);
+      text = head.toString('latin1', 0, end);
+      const length = Number(/\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0);
+      body = [head.subarray(end + 4)];
+      bodyLeft = length - body[0]!.length;
+      head = nothing;
     }
     if (bodyLeft > 0) return;
-    const answer = { head, body };
-    head = '';
+    const answer = { head: text, body };
     bodyLeft = -1;
     settle?.resolve({
       status: Number(answer.head.slice(9, 12)),
@@ -45,3 +45,5 @@ export function makeReader(socket: Socket): () => Promise<Answer> {
       settle = { resolve, reject };
     });
 }
+
+const nothing = Buffer.alloc(0);

@@ -8,8 +8,9 @@ export async function runLoad<Load extends object, Report>(file: string, wanted:
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { serialization: 'advanced' });
   child.send(wanted);
   const answered = once(child, 'message').then(([report]) => report as Report);
-  const ended = once(child, 'exit').then(([code]): never => {
-    throw new Error(`the load ended with ${code} before it reported`);
+  // Not its exit, which can be heard of before a long report is read to its end.
+  const ended = once(child, 'disconnect').then((): never => {
+    throw new Error('the load ended before it reported');
   });
   return Promise.race([answered, ended]);
 }
