@@ -16,6 +16,9 @@ export type Place = {
 /** The place that a request names, and what its caller must be there (an admin is a member too). */
 export type Wanted = { owner: string; repository: string | undefined; role: Role };
 
+/** What of a place stands in addresses. */
+export type PlaceNames = { account: { login: string }; repository: { name: string } | null };
+
 const namePattern = /^[A-Za-z0-9._-]{1,100}$/;
 
 /**

@@ -3,7 +3,7 @@
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Seal } from '@gatepost/runtime/seal';
 import { z } from 'zod';
-import type { Place } from '../access/place.ts';
+import type { PlaceNames } from '../access/place.ts';
 import { seconds } from '../accounts/present.ts';
 import type { Family } from '../http/operation.ts';
 import { mask } from './config.ts';
@@ -54,7 +54,7 @@ const repositoryHookSchema = organizationHookSchema
 export const hookSchema = (family: Family) => (family === 'repos' ? repositoryHookSchema : organizationHookSchema);
 
 /** A hook's JSON. `base` is the API's root as the request used it. */
-export function presentHook(row: HookRow, place: Place, base: string, seal: Seal): Record<string, unknown> {
+export function presentHook(row: HookRow, place: PlaceNames, base: string, seal: Seal): Record<string, unknown> {
   const url = `${base}${placePath(place)}/hooks/${row.id}`;
   return {
     type: place.repository ? 'Repository' : 'Organization',
@@ -87,7 +87,7 @@ export function presentConfig(row: HookRow, seal: Seal): Record<string, unknown>
 }
 
 /** The path of an account or repository below the API's root. */
-export function placePath(place: Place): string {
+export function placePath(place: PlaceNames): string {
   return place.repository ? `/repos/${place.account.login}/${place.repository.name}` : `/orgs/${place.account.login}`;
 }
 

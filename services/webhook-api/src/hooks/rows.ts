@@ -1,6 +1,14 @@
 /** Hooks in PostgreSQL: rows in, rows out. */
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { type Place, type PlaceRow, placeSql, placeValues, readPlace, type Wanted } from '../access/place.ts';
+import {
+  checkEntry,
+  type EntryRow,
+  type Place,
+  type PlaceNames,
+  placeSql,
+  placeValues,
+  type Wanted,
+} from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 
 /** A connection in a transaction, or the pool. */
@@ -78,25 +86,30 @@ export async function listRows(
   token: Token,
   wanted: Wanted,
   page: { limit: number; offset: number },
-): Promise<{ place: Place; rows: HookRow[]; total: number }> {
+): Promise<{ place: PlaceNames; rows: HookRow[]; total: number }> {
   const { kind, condition } = visibleIn(wanted);
-  const { rows } = await pool.query<PlaceRow & (HookRow | { id: null }) & { total: number | null }>({
+  const { rows } = await pool.query<ListedRow>({
     name: `hooks ${kind}`,
     text: `WITH p AS (${placeSql})
-           SELECT p.*, h.* FROM p LEFT JOIN LATERAL (
+           SELECT p.login, p.role, p.app_restricted, p.repository_id, p.repository_name, h.* FROM p LEFT JOIN LATERAL (
              SELECT ${columnsFrom('p')}, total, last_status, last_status_code
                FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
                       ORDER BY id LIMIT $5 OFFSET $6) h ${lastDelivery}) h ON true
             ORDER BY h.id`,
     values: [...placeValues(token, wanted), page.limit, page.offset],
   });
-  const place = readPlace(rows[0], wanted);
+  const entry = rows[0];
+  checkEntry(entry, wanted);
+  const { login, repository_name: name, total: counted } = entry;
+  const place = { account: { login }, repository: name === null ? null : { name } };
   const found = rows.filter((row) => row.id !== null);
-  if (found.length > 0 || page.offset === 0) return { place, rows: found, total: rows[0]?.total ?? 0 };
+  if (found.length > 0 || page.offset === 0) return { place, rows: found, total: counted ?? 0 };
   // A page beyond the last has no row to carry the count.
   const { total } = await listRows(pool, token, wanted, { limit: 1, offset: 0 });
   return { place, rows: [], total };
 }
+
+type ListedRow = EntryRow & { repository_name: string | null; total: number | null } & (HookRow | { id: null });
 
 /** One hook of a place, if it is there and the caller may see it. */
 export async function findRow(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow | undefined> {

@@ -17,17 +17,19 @@ import type { Answer } from './operation.ts';
 
 export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts, limits: Limits): RequestHandler {
   const { access, operation } = route;
+  const accepted = access.kind === 'open' ? undefined : [...access.scopes].sort().join(', ');
   return async (request, response) => {
     // `authenticate` put it there.
     const token = response.locals.token as Token | undefined;
     response.locals.route = route;
-    if (access.kind !== 'open') response.set('X-Accepted-OAuth-Scopes', [...access.scopes].sort().join(', '));
+    if (accepted !== undefined) response.set('X-Accepted-OAuth-Scopes', accepted);
     if (access.kind !== 'open' && !token) throw requiresAuthentication();
 
     const admitted = await limits.admit(token, response);
     try {
       const answer = await withDeadline(async (): Promise<Answer> => {
         const wanted = token && want(request, token);
+        const base = baseOf(request);
         const call = {
           parts,
           routes,
@@ -37,8 +39,8 @@ export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts
           params: request.params as Record<string, string>, // no route has a wildcard
           query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
           body: await bodyOf(request, response),
-          base: baseOf(request),
-          address: baseOf(request) + request.path,
+          base,
+          address: base + request.path,
         };
         return operation.run(call);
       });
