@@ -25,16 +25,23 @@ export type Consumer = AsyncDisposable & {
   isConnected(): boolean;
 };
 
+/** After messages so large that the prefetch was cut, it is tried in full again. */
+const widenAfterMs = 10_000;
+
 /**
  * Consumes a queue, at most `prefetch` messages in hand. `onMessage` must not throw; it settles each message itself, sooner or
  * later. A consumer that the broker cancels (queue deleted, node down) connects anew and declares the topology again. On `standby`
  * it is connected, which takes a busy broker seconds, and takes nothing before `begin`.
+ *
+ * With `maxBytes`, and more than that in hand, it stops taking, gives back what still comes, and begins again with a prefetch that
+ * fits such messages once half of it is settled: a prefetch alone counts messages, of whatever size.
  */
 export async function openConsumer(
   options: ConnectionOptions & {
     queue: string;
     prefetch: number;
     standby?: boolean;
+    maxBytes?: number;
     onMessage: (message: Incoming) => void;
   },
 ): Promise<Consumer> {
@@ -42,6 +49,10 @@ export async function openConsumer(
   let begun = !options.standby;
   let { prefetch } = options;
   let standing: (() => Promise<void>) | undefined;
+  let bytes = 0;
+  let isFull = false;
+  let widening: NodeJS.Timeout | undefined;
+  const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   let current: { channel: Channel; consumerTag: string } | undefined;
 
   const connection = await openConnection(options, async (model: ChannelModel) => {
@@ -56,17 +67,43 @@ export async function openConsumer(
     );
     channel.on('close', startAnew);
     const consume = async () => {
-      if (paused) return;
+      if (paused || isFull) return;
       await channel.prefetch(prefetch);
       const { consumerTag } = await channel.consume(options.queue, (message) => {
         if (message === null) {
           options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
           return startAnew();
         }
-        if (paused) return giveBack(channel, message);
-        options.onMessage(incoming(channel, message));
+        if (paused || isFull) return giveBack(channel, message);
+        const { length } = message.content;
+        bytes += length;
+        options.onMessage(incoming(channel, message, () => settled(length)));
+        if (bytes > maxBytes) fill(length);
       });
       current = { channel, consumerTag };
+      if (isFull) cancel();
+    };
+    const cancel = () => {
+      if (current?.channel === channel) channel.cancel(current.consumerTag).catch(() => {});
+    };
+    const fill = (length: number) => {
+      isFull = true;
+      prefetch = Math.max(1, Math.min(prefetch, Math.floor(maxBytes / length)));
+      cancel();
+    };
+    const settled = (length: number) => {
+      bytes -= length;
+      if (!isFull || bytes > maxBytes / 2) return;
+      isFull = false;
+      const consumeAgain = () => standing?.().catch(() => {}); // the channel is closed: the next connection consumes
+      consumeAgain();
+      clearTimeout(widening);
+      widening = setTimeout(() => {
+        if (isFull || paused) return;
+        prefetch = options.prefetch;
+        cancel();
+        consumeAgain();
+      }, widenAfterMs).unref();
     };
     standing = consume;
     if (begun) await consume();
@@ -96,8 +133,8 @@ export async function openConsumer(
   };
 }
 
-function incoming(channel: Channel, message: ConsumeMessage): Incoming {
-  const settling = settlingOf(channel, message.fields.deliveryTag);
+function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => void): Incoming {
+  const settling = settlingOf(channel, message.fields.deliveryTag, onSettled);
   return {
     body: message.content,
     headers: message.properties.headers ?? {},
@@ -110,7 +147,11 @@ function incoming(channel: Channel, message: ConsumeMessage): Incoming {
 }
 
 /** Apart from the message, so that these functions hold on to its tag alone. */
-function settlingOf(channel: Channel, deliveryTag: number): Pick<Incoming, 'ack' | 'giveBack' | 'isSettled'> {
+function settlingOf(
+  channel: Channel,
+  deliveryTag: number,
+  onSettled: () => void,
+): Pick<Incoming, 'ack' | 'giveBack' | 'isSettled'> {
   const tagged = { fields: { deliveryTag } } as ConsumeMessage;
   let settled = false;
   const settle = (how: () => void) => {
@@ -121,6 +162,7 @@ function settlingOf(channel: Channel, deliveryTag: number): Pick<Incoming, 'ack'
     } catch {
       // The channel is closed: the broker hands the message out again.
     }
+    onSettled();
   };
   return {
     ack: () => settle(() => channel.ack(tagged)),

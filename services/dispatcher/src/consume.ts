@@ -11,6 +11,7 @@ export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
 // One batch being written, some waiting.
 const eventsPrefetch = 1_000;
+const eventsMaxBytes = 64 * 1024 * 1024;
 
 /**
  * Consumes events and delivery jobs. Disposing takes no further messages, waits for those in hand until `stopDeadlineMs`, then
@@ -44,6 +45,7 @@ export async function openConsumers(options: {
     name: 'gatepost dispatcher events',
     queue: eventsQueue,
     prefetch: eventsPrefetch,
+    maxBytes: eventsMaxBytes,
     onMessage: (message) => skim.take(message),
   });
   return {

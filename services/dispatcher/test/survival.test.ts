@@ -97,6 +97,26 @@ describe('when things break', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
+  test('a queue full of large events leaves memory bounded, and what is small comes after them as ever', async () => {
+    const payload = Buffer.concat([Buffer.from('{"filler":"'), Buffer.alloc(10_000_000, 'x'), Buffer.from('"}')]);
+    await world.addAccount('storing', ['r']); // pushes are kept, and there is no hook
+    for (let count = 0; count < 50; count += 1)
+      await world.publish({ source: 'urn:large', type: 'push', subject: 'storing/r', payload });
+    const dispatcher = await world.start();
+    await until(
+      'all are stored',
+      async () => {
+        const { rows } = await world.pool.query("SELECT count(*)::int AS n FROM events WHERE source = 'urn:large'");
+        return rows[0].n === 50;
+      },
+      60_000,
+    );
+    const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
+    expect(peakMb).toBeLessThan(420);
+    await world.deliveries(await world.publish({}));
+    expect(await dispatcher.stop()).toBe(0);
+  }, 90_000);
+
   test('poison is dead-lettered with its reason and blocks nothing, a 26 MB message leaves memory flat', async () => {
     const dispatcher = await world.start();
     await world.deliveries(await world.publish({}));
