@@ -40,4 +40,5 @@ test('near its limit is who has less of the burst left than what two seconds of 
   expect(isNearLimit(limit, 0, 7.9 * second)).toBe(false);
   expect(isNearLimit(limit, 0, 8.1 * second)).toBe(true);
   expect(isNearLimit({ rate: 50, burst: 10 }, 0, 0)).toBe(true);
+  expect(isNearLimit({ rate: 1e6, burst: 1e6 }, 0, 0.9 * second)).toBe(false);
 });

@@ -12,13 +12,16 @@ export function slots(limit: Limit, now: number, tat: number, count: number): nu
   return Array.from({ length: count }, (_, index) => Math.max(now, first + index * interval));
 }
 
-/** How late a delivery may be sent, in µs, without anybody asking its account's limit again. */
-const latenessAllowed = 2_000_000;
+/** How late a delivery may be sent, in s, without anybody asking its account's limit again. */
+const latenessAllowed = 2;
+/** No more than this are late together: what a few dispatchers have in hand. */
+const lateTogether = 4_096;
 
 /**
  * Whether so little of the burst is left where the clock stands that deliveries which are sent late, together with ones that are
  * not, could go beyond the limit.
  */
 export function isNearLimit(limit: Limit, now: number, clock: number): boolean {
-  return clock - now > (limit.burst * 1_000_000) / limit.rate - latenessAllowed;
+  const used = ((clock - now) * limit.rate) / 1_000_000;
+  return limit.burst - used < Math.min(limit.rate * latenessAllowed, lateTogether);
 }
