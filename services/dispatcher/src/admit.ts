@@ -38,15 +38,10 @@ export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Lim
       const { pace } = job;
       if (!pace) return { kind: 'now', job };
       const limit = limitOf(account);
-      const isSameLimit = pace.rate === limit.rate && pace.burst === limit.burst;
-      const waitMs = await throttle.pace(
-        account.id,
-        limit,
-        isSameLimit ? pace.clock : 0,
-        job.throttledAt === null ? 0 : arrivalMarginMs,
-      );
-      if (waitMs <= 0) return { kind: 'now', job };
-      if (job.throttledAt === null) events.throttled(1);
+      const clock = pace.rate === limit.rate && pace.burst === limit.burst ? pace.clock : 0;
+      const waitMs = await throttle.pace(account.id, limit, clock, arrivalMarginMs);
+      // What is within the burst goes at once, and whatever else comes makes room for it.
+      if (waitMs <= 0 || job.throttledAt === null) return { kind: 'now', job };
       return slowed({ ...job, pace: { ...pace, slotMs: Date.now() + waitMs } }, waitMs);
     },
   };
