@@ -133,12 +133,15 @@ export function makeDeliver(parts: DeliverParts): Deliver {
     heldUp: () => lanes.waiting(),
     waiting: () => lanes.waiting() + held.size + asking.size,
     async finish() {
-      await Promise.all(asking);
-      for (const [timer, message] of held) {
-        clearTimeout(timer);
-        message.giveBack();
+      // One may become the other meanwhile.
+      while (held.size > 0 || asking.size > 0) {
+        for (const [timer, message] of held) {
+          clearTimeout(timer);
+          message.giveBack();
+        }
+        held.clear();
+        await Promise.all(asking);
       }
-      held.clear();
       for (const { message } of lanes.drain()) message.giveBack();
       await lanes.idle();
       await settling.idle();
