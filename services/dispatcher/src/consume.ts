@@ -4,8 +4,9 @@ import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
+import type { Calm } from './calm.ts';
 import type { Deliver } from './deliver.ts';
-import { type Calm, openSkim } from './skim.ts';
+import { openSkim } from './skim.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 

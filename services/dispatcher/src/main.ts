@@ -10,6 +10,7 @@ import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { makeGuard } from './address.ts';
 import { makeAdmit } from './admit.ts';
+import { makeCalm } from './calm.ts';
 import { variables } from './config.ts';
 import { openConsumers } from './consume.ts';
 import { isDataError } from './database-errors.ts';
@@ -24,7 +25,6 @@ import { makePost } from './post.ts';
 import { openPump } from './pump.ts';
 import { makeRepace } from './repace.ts';
 import { makeRoute } from './route.ts';
-import { makeCalm } from './skim.ts';
 import { openSweeper } from './sweep.ts';
 import { openThrottle } from './throttle.ts';
 
