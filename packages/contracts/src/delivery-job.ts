@@ -4,6 +4,8 @@
  * All else stands as JSON in the header `job`, so that the payload is never parsed or copied into text.
  */
 
+import { deliveriesQueue } from './topology.ts';
+
 export type DeliveryJob = {
   /** The delivery's id, shown in the log: increasing, below 2^53, its own for each attempt. */
   deliveryId: number;
@@ -54,6 +56,18 @@ export type Pace = {
 export const jobBodyMaxBytes = 64 * 1024;
 
 export const jobHeader = 'job';
+
+/** The message that carries a job, as a publisher takes it. A payload too large to travel stays behind. */
+export function jobMessage(job: DeliveryJob, payload: Buffer) {
+  return {
+    exchange: '',
+    routingKey: deliveriesQueue,
+    body: payload.length <= jobBodyMaxBytes ? payload : Buffer.alloc(0),
+    headers: jobHeaders(job),
+    contentType: 'application/json',
+    messageId: String(job.deliveryId),
+  };
+}
 
 /** The AMQP headers that carry a job. */
 export function jobHeaders(job: DeliveryJob): Record<string, string> {

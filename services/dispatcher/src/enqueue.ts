@@ -1,13 +1,10 @@
 /** Publishes delivery jobs, and resolves when RabbitMQ has them all. */
 import type { Publisher } from '@gatepost/amqp/publisher';
-import { type DeliveryJob, jobBodyMaxBytes, jobHeaders } from '@gatepost/contracts/delivery-job';
-import { deliveriesQueue } from '@gatepost/contracts/topology';
+import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
 import type { Persist } from './persist.ts';
 
 export type Outgoing = { job: DeliveryJob; payload: Buffer };
 export type Enqueue = (jobs: Outgoing[]) => Promise<void>;
-
-const nothing = Buffer.alloc(0);
 
 /**
  * `once` rejects when the broker did not confirm every job. `always` publishes those again until it does, marked `mayRepeat`,
@@ -15,7 +12,9 @@ const nothing = Buffer.alloc(0);
  */
 export function makeEnqueue(publisher: Publisher, persist: Persist): { once: Enqueue; always: Enqueue } {
   const publishAll = async (jobs: Outgoing[]): Promise<void> => {
-    const results = await Promise.allSettled(jobs.map(({ job, payload }) => publish(publisher, job, payload)));
+    const results = await Promise.allSettled(
+      jobs.map(({ job, payload }) => publisher.publish(jobMessage(job, payload))),
+    );
     const failed = jobs.filter((_, index) => results[index]?.status === 'rejected');
     const error = results.find((result) => result.status === 'rejected')?.reason;
     if (error) throw new Unconfirmed(failed, error);
@@ -45,15 +44,4 @@ class Unconfirmed extends Error {
     super(`${jobs.length} delivery jobs are not confirmed`, { cause });
     this.jobs = jobs;
   }
-}
-
-function publish(publisher: Publisher, job: DeliveryJob, payload: Buffer): Promise<void> {
-  return publisher.publish({
-    exchange: '',
-    routingKey: deliveriesQueue,
-    body: payload.length <= jobBodyMaxBytes ? payload : nothing,
-    headers: jobHeaders(job),
-    contentType: 'application/json',
-    messageId: String(job.deliveryId),
-  });
 }

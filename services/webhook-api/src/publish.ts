@@ -3,11 +3,8 @@
  * until its outcome is recorded (decision 0402): should RabbitMQ lose the message, the dispatchers' sweeper sends it again.
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
-import { type DeliveryJob, jobBodyMaxBytes, jobHeaders } from '@gatepost/contracts/delivery-job';
-import { deliveriesQueue } from '@gatepost/contracts/topology';
+import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
 import type { Pool } from '@gatepost/webhook-db/pool';
-
-const nothing = Buffer.alloc(0);
 
 /** A delivery to be; without an id it gets the next one. */
 export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
@@ -34,14 +31,7 @@ export async function publishDelivery(
   payload: Buffer,
 ): Promise<void> {
   try {
-    await publisher.publish({
-      exchange: '',
-      routingKey: deliveriesQueue,
-      body: payload.length <= jobBodyMaxBytes ? payload : nothing,
-      headers: jobHeaders(job),
-      contentType: 'application/json',
-      messageId: String(job.deliveryId),
-    });
+    await publisher.publish(jobMessage(job, payload));
   } catch (error) {
     await pool.query('DELETE FROM parked WHERE delivery_id = $1', [job.deliveryId]);
     throw error;
