@@ -39,25 +39,28 @@ await startRedis();
 stack.defer(stopRedis);
 const gate = stack.use(await openGate(fullSeed, { REDIS_URL: `redis://127.0.0.1:${port}` }));
 
+const password = {
+  grant_type: 'password',
+  client_id: 'trusted',
+  client_secret: 'trusted-secret',
+  username: 'alice@example.com',
+  password: 'correct horse battery staple',
+  scope: 'openid offline_access',
+};
+const refreshOf = (json: Record<string, unknown>) => ({
+  grant_type: 'refresh_token',
+  client_id: 'trusted',
+  client_secret: 'trusted-secret',
+  refresh_token: json.refresh_token as string,
+});
+const signIn = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+
 test('without Redis the gate says temporarily_unavailable and is ready again when it is back; refresh tokens survive', async () => {
-  const password = {
-    grant_type: 'password',
-    client_id: 'trusted',
-    client_secret: 'trusted-secret',
-    username: 'alice@example.com',
-    password: 'correct horse battery staple',
-    scope: 'openid offline_access',
-  };
   const { json } = await gate.post('oauth/token', password);
   await stopRedis();
   const away = await gate.post('oauth/token', password);
   expect(away).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
-  const page = await new Browser(gate).authorize({
-    client_id: 'web',
-    redirect_uri: 'https://app.example/cb',
-    response_type: 'code',
-    scope: 'openid',
-  });
+  const page = await new Browser(gate).authorize(signIn);
   expect(page.status === 503 || page.location?.searchParams.get('error') === 'temporarily_unavailable').toBe(true);
   expect((await fetch(`${gate.opsUrl}/readyz`)).status).toBe(503);
   // What needs no Redis goes on.
@@ -102,33 +105,15 @@ test('without PostgreSQL the same, for pages and tokens; nothing is answered tha
   const url = new URL(database.url);
   url.host = `127.0.0.1:${proxyPort}`;
   await using own = await openGate(fullSeed, { DATABASE_URL: url.href });
-  const password = {
-    grant_type: 'password',
-    client_id: 'trusted',
-    client_secret: 'trusted-secret',
-    username: 'alice@example.com',
-    password: 'correct horse battery staple',
-    scope: 'openid offline_access',
-  };
   const { json } = await own.post('oauth/token', password);
   await cut();
-  const refresh = {
-    grant_type: 'refresh_token',
-    client_id: 'trusted',
-    client_secret: 'trusted-secret',
-    refresh_token: json.refresh_token as string,
-  };
+  const refresh = refreshOf(json);
   for (const form of [password, refresh])
     expect(await own.post('oauth/token', form)).toMatchObject({
       status: 503,
       json: { error: 'temporarily_unavailable' },
     });
-  const page = await new Browser(own).authorize({
-    client_id: 'web',
-    redirect_uri: 'https://app.example/cb',
-    response_type: 'code',
-    scope: 'openid',
-  });
+  const page = await new Browser(own).authorize(signIn);
   expect(page.status).toBe(503);
   expect(page.headers.get('content-type')).toContain('text/html');
   await open();
@@ -140,28 +125,10 @@ test('a PostgreSQL that keeps its connections and answers nothing holds nobody f
   const database = stack.use(await freshDatabase());
   await using frozen = await openCuttable(database.url);
   await using own = await openGate(fullSeed, { DATABASE_URL: frozen.url });
-  const password = {
-    grant_type: 'password',
-    client_id: 'trusted',
-    client_secret: 'trusted-secret',
-    username: 'alice@example.com',
-    password: 'correct horse battery staple',
-    scope: 'openid offline_access',
-  };
   const { json } = await own.post('oauth/token', password);
-  const refresh = {
-    grant_type: 'refresh_token',
-    client_id: 'trusted',
-    client_secret: 'trusted-secret',
-    refresh_token: json.refresh_token as string,
-  };
+  const refresh = refreshOf(json);
   const login = new Browser(own);
-  const page = await login.authorize({
-    client_id: 'web',
-    redirect_uri: 'https://app.example/cb',
-    response_type: 'code',
-    scope: 'openid',
-  });
+  const page = await login.authorize(signIn);
   frozen.hold(true);
   using _thaw = { [Symbol.dispose]: () => frozen.hold(false) }; // or the gate could not be closed after a failure
   const timed = async <T>(work: Promise<T>): Promise<T> => {
