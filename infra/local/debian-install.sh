@@ -30,7 +30,7 @@ mkdir --parents "$folder/createcluster.d"
 printf 'create_main_cluster = false\n' > "$cluster"
 
 # A dpkg that was stopped half way refuses everything until it is told to go on.
-if [ -n "$(ls /var/lib/dpkg/updates 2> /dev/null)" ]; then dpkg --configure --pending; fi
+if [ -n "$(ls "$root/var/lib/dpkg/updates" 2> /dev/null)" ]; then dpkg --configure --pending; fi
 if [ "${2:-}" = update ]; then apt-get --quiet update; fi
 apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-confold install "$package"
 

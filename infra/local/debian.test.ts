@@ -25,11 +25,16 @@ case "$*" in *install*) exit ${installStatus} ;; esac
 `,
     { mode: 0o755 },
   );
+  writeFileSync(join(root, 'bin/dpkg'), `#!/bin/sh\necho "dpkg $*" >> ${calls}\n`, { mode: 0o755 });
+  const halfInstalled = () => {
+    mkdirSync(join(root, 'var/lib/dpkg/updates'), { recursive: true });
+    writeFileSync(join(root, 'var/lib/dpkg/updates/0001'), '');
+  };
   const run = (...args: string[]) =>
     runToEnd('/bin/sh', [script, ...args], {
       env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, GATEPOST_INSTALL_ROOT: root },
     });
-  return { policy, cluster, run, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
+  return { policy, cluster, halfInstalled, run, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
 }
 
 test('installs a package while the distribution may start no server and make no cluster, then leaves no trace', async () => {
@@ -55,4 +60,12 @@ test("keeps an administrator's own policy", async () => {
   await debian.run('redis-server');
   expect(debian.calls()).toEqual([expect.stringMatching(/^policy 104/)]);
   expect(readFileSync(debian.policy, 'utf8')).toContain('exit 104');
+});
+
+// The machine's own dpkg may be at work, or stopped half way, while these tests run: only what lies under the test's tree counts.
+test('lets a dpkg that was stopped half way go on first', async () => {
+  const debian = fakeDebian();
+  debian.halfInstalled();
+  expect((await debian.run('redis-server')).code).toBe(0);
+  expect(debian.calls()).toEqual(['dpkg --configure --pending', expect.stringMatching(/install redis-server$/)]);
 });
