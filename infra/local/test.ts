@@ -1,22 +1,21 @@
 /**
  * `npm test`: types, lint, then the tests of jest.config.mjs, project by project, with stores of their own. The last line is
- * `N passed, N failed`; types and lint count one each, and so does a test file that could not run.
+ * `N passed, N failed`; types and lint count one each, and so does a test file that could not run. A file that fails is run once
+ * more by itself and named as flaky if it passes then.
  *
  *   npm test -- --only unit              one or more of: types, lint, unit, integration, stories
  *   npm test -- --only integration services/dispatcher      what follows narrows the files, as in Jest
  */
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { findChromium } from './chromium.ts';
 import { type Context, runCommand } from './command.ts';
-import { makeFolder, readJson, rootFolder } from './home.ts';
+import { makeFolder, rootFolder } from './home.ts';
 import { cleanEnv, type OwnStores, openOwnStores } from './own-stores.ts';
 import { runPassing } from './pass.ts';
-import { type Count, countJest, type JestReport, total } from './test-count.ts';
+import { runJest } from './run-jest.ts';
+import { type Count, total } from './test-count.ts';
 import { Trouble } from './trouble.ts';
-
-const projectDeadlineMs = 15 * 60_000;
 
 await runCommand(test);
 
@@ -36,6 +35,8 @@ async function test(context: Context): Promise<number> {
   const { passed, failed } = total(counts, chosen.length > 0);
   context.say.line();
   for (const count of counts) context.say.about(count.name, `${count.passed} passed, ${count.failed} failed`);
+  for (const file of counts.flatMap((count) => count.flaky ?? []))
+    context.say.about('flaky', `${file} failed, then passed`);
   context.say.line(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
@@ -120,34 +121,4 @@ async function testEnv({ env, home, say }: Context, stores: OwnStores): Promise<
     ...(stores.managementUrl ? { TEST_AMQP_MANAGEMENT_URL: stores.managementUrl } : {}),
     ...(chromium ? { CHROMIUM_PATH: chromium } : {}),
   };
-}
-
-/** One project, its output passed on, counted from its report. Files run one after the other: they share two cores. */
-async function runJest(
-  { home, say, signal }: Context,
-  project: string,
-  rest: string[],
-  env: NodeJS.ProcessEnv,
-): Promise<Count> {
-  const reportFile = join(makeFolder(join(home, 'test', 'reports')), `${project}.json`);
-  rmSync(reportFile, { force: true });
-  say.line();
-  say.line(`  ${project}`);
-  const endedWell = await runPassing(
-    process.execPath,
-    [
-      '--conditions=source',
-      '--experimental-vm-modules',
-      '--disable-warning=ExperimentalWarning',
-      join(rootFolder, 'node_modules/jest/bin/jest.js'),
-      `--selectProjects=${project}`,
-      '--passWithNoTests',
-      '--maxWorkers=1',
-      '--json',
-      `--outputFile=${reportFile}`,
-      ...rest,
-    ],
-    { env, signal, deadlineMs: projectDeadlineMs },
-  );
-  return countJest(project, readJson<JestReport>(reportFile), endedWell, rest.length > 0);
 }
