@@ -38,11 +38,34 @@ describe('an event in binary mode', () => {
     expect(parsed.event.time.toISOString()).toBe('2026-11-21T09:00:00.123Z');
   });
 
-  test('may spell its attributes with an underscore', () => {
+  test.each(['cloudEvents_', 'ce-', 'ce_', 'CE-', 'CloudEvents:'])('may spell its attributes as %s…', (prefix) => {
     const headers = Object.fromEntries(
-      Object.entries(attributes).map(([name, value]) => [name.replace(':', '_'), value]),
+      Object.entries(attributes).map(([name, value]) => [name.replace('cloudEvents:', prefix), value]),
     );
-    expect(parseEvent({ contentType: 'application/json', headers, body: Buffer.from('{}') }).kind).toBe('event');
+    expect(parseEvent({ contentType: 'application/json', headers, body: Buffer.from('{}') })).toMatchObject({
+      kind: 'event',
+      event: { id: 'a1', repository: 'widgets' },
+    });
+  });
+
+  test('takes the spelling of the AMQP binding where several stand beside each other', () => {
+    expect(parseEvent(binary({ 'ce-id': 'other', ce_id: 'other', cloudEvents_id: 'other' }))).toMatchObject({
+      event: { id: 'a1' },
+    });
+  });
+
+  // The Python SDK writes milliseconds in its AMQP binding; pika makes a timestamp of a datetime.
+  test.each([
+    ['milliseconds', Date.UTC(2026, 10, 21, 9, 0, 0, 123), '2026-11-21T09:00:00.123Z'],
+    [
+      'an AMQP 0-9-1 timestamp',
+      { '!': 'timestamp', value: Date.UTC(2026, 10, 21, 9) / 1000 },
+      '2026-11-21T09:00:00.000Z',
+    ],
+    ['an AMQP 1.0 timestamp', { '!': 'timestamp', value: Date.UTC(2026, 10, 21, 9) }, '2026-11-21T09:00:00.000Z'],
+  ])('may say its time as %s', (_, time, expected) => {
+    const parsed = parseEvent(binary({ 'cloudEvents:time': time }));
+    expect(parsed.kind === 'event' && parsed.event.time.toISOString()).toBe(expected);
   });
 
   test('takes its action from the attribute, else from the payload', () => {
@@ -82,6 +105,9 @@ describe('an event in binary mode', () => {
     ['subject', 'a/b/c'],
     ['time', 'yesterday'],
     ['time', '2026-13-41T00:00:00Z'],
+    ['time', 1.5],
+    ['time', 1e18],
+    ['time', { '!': 'timestamp', value: 1e18 }],
     ['action', 7],
     ['tagspushed', 'many'],
     ['tagspushed', -1],

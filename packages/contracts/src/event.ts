@@ -45,7 +45,7 @@ const envelopeMaxBytes = 64 * 1024;
 
 /**
  * Parses a message into an event, or says why it cannot be one. Never throws.
- * Binary mode: attributes in `cloudEvents:*` (or `cloudEvents_*`) headers, the body is the payload, delivered byte for byte.
+ * Binary mode: attributes in headers (see attributePrefixes), the body is the payload, delivered byte for byte.
  * Structured mode (`application/cloudevents+json`): the payload is the text of `data`, byte for byte as it stands in the envelope.
  */
 export function parseEvent(message: EventMessage): ParsedEvent {
@@ -102,7 +102,7 @@ function fromAttributes(
     typeof subject === 'string' ? /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/.exec(subject) : null;
   if (!place) return bad('subject', 'must be `owner/repo` or `owner`');
   const occurred = parseTime(time);
-  if (!occurred) return bad('time', 'must be an RFC 3339 date and time');
+  if (!occurred) return bad('time', 'must be an RFC 3339 date and time, an AMQP timestamp or whole milliseconds');
   if (action !== undefined && (typeof action !== 'string' || action.length > 64 || !isPlainText(action)))
     return bad('action', 'must be text of at most 64 characters');
   const tags = tagspushed === undefined ? null : Number(tagspushed);
@@ -130,23 +130,42 @@ function isPlainText(value: string): boolean {
   return value.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(value);
 }
 
-/** The CloudEvents AMQP binding writes `cloudEvents:id`; JMS-born clients cannot, and write `cloudEvents_id`. */
+/**
+ * What stands before an attribute's name in a header: `cloudEvents:` of the CloudEvents AMQP binding, `cloudEvents_` of
+ * clients that cannot write a colon (JMS), `ce-` of the RabbitMQ binding of Knative, and `ce_` of those who cannot write a
+ * hyphen either. If several are there, the first of this list wins.
+ */
+const attributePrefixes = ['cloudevents:', 'cloudevents_', 'ce-', 'ce_'];
+
 function binaryAttributes(headers: Record<string, unknown>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const match = /^cloudEvents[:_](.+)$/i.exec(name);
-    if (match) attributes[match[1]!.toLowerCase()] = value instanceof Date ? value.toISOString() : value;
+  const names = Object.keys(headers);
+  for (const prefix of attributePrefixes) {
+    for (const name of names) {
+      if (!name.toLowerCase().startsWith(prefix)) continue;
+      const value = headers[name];
+      attributes[name.slice(prefix.length).toLowerCase()] ??= value instanceof Date ? value.toISOString() : value;
+    }
   }
   return attributes;
 }
 
+// Beyond it a number of seconds would be in the year 5138; numbers of milliseconds have been above it since 1973.
+const secondsMax = 1e11;
+
+/**
+ * RFC 3339, or an instant as AMQP 1.0 counts it: whole milliseconds since 1970. AMQP 0-9-1 has a timestamp type too, which counts
+ * seconds; brokers that translate from AMQP 1.0 put milliseconds there.
+ */
 function parseTime(value: unknown): Date | undefined {
   const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-  // AMQP has a timestamp type of its own, which the amqplib decoder hands over as this object.
-  if (isObject(value) && value['!'] === 'timestamp' && typeof value.value === 'number')
-    return new Date(value.value * 1000);
-  if (typeof value !== 'string' || !rfc3339.test(value)) return undefined;
-  const date = new Date(value);
+  // What amqplib makes of AMQP's timestamps.
+  const timestamp = isObject(value) && value['!'] === 'timestamp' ? value.value : undefined;
+  let date: Date;
+  if (typeof timestamp === 'number') date = new Date(timestamp < secondsMax ? timestamp * 1000 : timestamp);
+  else if (typeof value === 'number' && Number.isSafeInteger(value)) date = new Date(value);
+  else if (typeof value === 'string' && rfc3339.test(value)) date = new Date(value);
+  else return undefined;
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
