@@ -25,6 +25,7 @@ import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/o
 import { getDocs } from './meta/docs.ts';
 import { getMeta } from './meta/meta.ts';
 import { getOpenApi } from './meta/openapi.ts';
+import { getRateLimit } from './meta/rate-limit.ts';
 import { getVersions } from './meta/versions.ts';
 
 /** `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role. */
@@ -116,6 +117,7 @@ export const routes: AnyRoute[] = [
 
   at('get',    '/meta',                               open,                            getMeta),
   at('get',    '/versions',                           open,                            getVersions),
+  at('get',    '/rate_limit',                         open,                            getRateLimit),
   at('get',    '/openapi.json',                       open,                            getOpenApi),
   at('get',    '/docs',                               open,                            getDocs),
 ];

@@ -186,17 +186,22 @@ describe('the rate limit', () => {
     expect(remaining).toEqual(['2', '1', '0']);
     const refused = await call(limited, token, 'GET', hooks);
     expect(refused).toMatchObject({
-      status: 429,
+      status: 403,
       body: { message: expect.stringMatching(/^API rate limit exceeded for /) },
     });
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3500);
+    expect(refused.headers.get('retry-after')).toBeNull();
     // The first one over the limit was refused, and all that followed were let in.
     for (let index = 0; index < 3; index += 1) {
       const again = await call(limited, token, 'GET', hooks);
-      expect(again.status).toBe(429);
+      expect(again.status).toBe(403);
       expect(again.headers.get('x-ratelimit-used')).toBe('3');
     }
+    const asked = await call(limited, token, 'GET', '/rate_limit');
+    const reset = Number(refused.headers.get('x-ratelimit-reset'));
+    const core = { limit: 3, used: 3, remaining: 0, reset: expect.any(Number), resource: 'core' };
+    expect(asked).toMatchObject({ status: 200, body: { resources: { core }, rate: core } });
+    expect(Math.abs(asked.body.rate.reset - reset)).toBeLessThanOrEqual(2);
     expect(await call(limited, await limited.tokens.machine('m2m', 'repo'), 'GET', hooks)).toMatchObject({
       status: 200,
     });
@@ -208,13 +213,25 @@ describe('the rate limit', () => {
     const answers = await Promise.all(Array.from({ length: 15 }, () => call(limited, token, 'GET', hooks)));
     const used = answers.filter(({ status }) => status === 200).map(({ headers }) => headers.get('x-ratelimit-used'));
     expect(used.map(Number).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(5);
+  });
+
+  test('can be asked for without spending it, also by who has no token', async () => {
+    const token = await api.tokens.machine('asking', 'repo');
+    for (let index = 0; index < 3; index += 1) {
+      expect(await call(api, token, 'GET', '/rate_limit')).toMatchObject({
+        status: 200,
+        body: { rate: { limit: 5000, used: 0, remaining: 5000 } },
+      });
+    }
+    expect((await call(api, undefined, 'GET', '/api/v3/rate_limit')).status).toBe(200);
   });
 
   test('is not there when it is configured away', async () => {
     await using unlimited = await openApi({ RATE_LIMIT_PER_HOUR: '0' });
     const { headers } = await call(unlimited, await unlimited.tokens.user('auth0|alice', 'repo'), 'GET', hooks);
     expect(headers.get('x-ratelimit-limit')).toBeNull();
+    expect(await call(unlimited, undefined, 'GET', '/rate_limit')).toMatchObject({ status: 404 });
   });
 
   test('of requests at once is GitHub’s secondary one', async () => {

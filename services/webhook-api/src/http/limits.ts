@@ -1,6 +1,7 @@
 /**
- * How much one caller may ask (GH sections A.9, A.11): requests an hour, counted in Redis, and requests at once, counted here.
- * While Redis is away each process counts by itself.
+ * How much one caller may ask: requests an hour, counted in Redis, and requests at once, counted here. While Redis is away each
+ * process counts by itself. In GitHub's form: 403 for the first, 429 for the second
+ * (https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
  */
 import type { Response } from 'express';
 import type { Redis } from 'ioredis';
@@ -9,9 +10,14 @@ import type { Token } from '../access/token.ts';
 import { ApiError } from './errors.ts';
 
 export type Limits = {
-  /** Counts a request in. @throws ApiError 429 when it is one too many. Requests without a token are not counted. */
+  /** Counts a request in. @throws ApiError 403 or 429 when it is one too many. Requests without a token are not counted. */
   admit(token: Token | undefined, response: Response): Promise<Admitted>;
+  /** What the caller has left of this hour, without counting anything; undefined when no requests are counted by the hour. */
+  left(token: Token | undefined): Promise<RateLimit | undefined>;
 };
+
+/** `reset` is in seconds since 1970, as GitHub tells it. */
+export type RateLimit = { limit: number; used: number; remaining: number; reset: number; resource: 'core' };
 
 /** `settle` is called before the answer's head is written (a 304 is not counted), `leave` when all is done. */
 export type Admitted = { settle(status: number, response: Response): void; leave(): void };
@@ -28,12 +34,13 @@ export function makeLimits(options: {
 }): Limits {
   const { redis, perHour, concurrent } = options;
   const running = new Map<string, number>();
-  const consume = redis && makeConsume(makeLimiter(redis, options.prefix, perHour));
+  const limiter = redis && makeLimiter(redis, options.prefix, perHour);
+  const consume = limiter && makeConsume(limiter);
 
   return {
     async admit(token, response) {
       if (!token) return unlimited;
-      const key = `${token.clientId} ${token.subject}`;
+      const key = keyOf(token);
       if ((running.get(key) ?? 0) >= concurrent) throw tooManyAtOnce();
       running.set(key, (running.get(key) ?? 0) + 1);
       const leave = once(() => {
@@ -45,7 +52,7 @@ export function makeLimits(options: {
       try {
         const { consumed, msBeforeNext, giveBack } = await consume(key);
         writeHeaders(response, consumed, msBeforeNext, perHour);
-        if (consumed > perHour) throw tooMany(token, msBeforeNext);
+        if (consumed > perHour) throw tooMany(token);
         return {
           leave,
           settle(status, settled) {
@@ -59,8 +66,15 @@ export function makeLimits(options: {
         throw error;
       }
     },
+    async left(token) {
+      if (!limiter) return undefined;
+      const counted = token && (await limiter.get(keyOf(token)));
+      return rateLimit(counted?.consumedPoints ?? 0, counted?.msBeforeNext ?? hourSeconds * 1000, perHour);
+    },
   };
 }
+
+const keyOf = (token: Token) => `${token.clientId} ${token.subject}`;
 
 function makeLimiter(redis: Redis, prefix: string, points: number): RateLimiterRedis {
   const window = { points, duration: hourSeconds };
@@ -118,22 +132,26 @@ async function consumePoints(limiter: RateLimiterRedis, key: string, points: num
   }
 }
 
-function writeHeaders(response: Response, consumed: number, msBeforeNext: number, limit: number): void {
+function rateLimit(consumed: number, msBeforeNext: number, limit: number): RateLimit {
   const used = Math.min(consumed, limit);
+  const reset = Math.ceil((Date.now() + msBeforeNext) / 1000);
+  return { limit, used, remaining: limit - used, reset, resource: 'core' };
+}
+
+function writeHeaders(response: Response, consumed: number, msBeforeNext: number, perHour: number): void {
+  const { limit, used, remaining, reset, resource } = rateLimit(consumed, msBeforeNext, perHour);
   response.set({
     'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': String(limit - used),
+    'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Used': String(used),
-    'X-RateLimit-Reset': String(Math.ceil((Date.now() + msBeforeNext) / 1000)),
-    'X-RateLimit-Resource': 'core',
+    'X-RateLimit-Reset': String(reset),
+    'X-RateLimit-Resource': resource,
   });
 }
 
-const tooMany = (token: Token, msBeforeNext: number) =>
-  new ApiError(429, `API rate limit exceeded for ${token.subject}.`, {
-    headers: { 'Retry-After': String(Math.ceil(msBeforeNext / 1000)) },
-    documentationUrl: rateDocs,
-  });
+// Without `Retry-After`, by which clients (hub4j among them) tell the secondary limit from this one.
+const tooMany = (token: Token) =>
+  new ApiError(403, `API rate limit exceeded for ${token.subject}.`, { documentationUrl: rateDocs });
 
 const tooManyAtOnce = () =>
   new ApiError(429, 'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.', {

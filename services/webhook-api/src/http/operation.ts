@@ -4,6 +4,7 @@ import type { Place, Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
 import type { AnyRoute } from '../routes.ts';
+import type { RateLimit } from './limits.ts';
 
 /** GitHub documents repository and organization routes apart; ours are one implementation with two documentations. */
 export type Family = 'repos' | 'orgs';
@@ -29,10 +30,12 @@ type Asked<Body, Query> = {
   base: string;
   /** Absolute address of this request, without its query. */
   address: string;
+  /** What the caller has left of the hour's requests. */
+  rateLimit(): Promise<RateLimit | undefined>;
 };
 
 /** A call that anyone may make. */
-export type OpenCall<Body = unknown, Query = unknown> = Asked<Body, Query>;
+export type OpenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token | undefined };
 /** A call with a good token. */
 export type TokenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token };
 /** A call at an account or repository; nobody has looked yet whether the token may enter. */
@@ -58,10 +61,15 @@ export type Operation<Call> = {
   answers: Record<number, AnswerSchema>;
   /** It looks its place up itself, in the statement that reads there. */
   entersItself?: true;
+  /** It is not counted against the hour's requests. */
+  uncounted?: true;
   run(call: Call): Promise<Answer> | Answer;
 };
 
-type Definition<Call> = Omit<Operation<Call>, 'id' | 'docs' | 'query' | 'body' | 'entersItself' | 'run'> & {
+type Definition<Call> = Omit<
+  Operation<Call>,
+  'id' | 'docs' | 'query' | 'body' | 'entersItself' | 'uncounted' | 'run'
+> & {
   id: string | ((family: Family) => string);
   docs?: string | ((family: Family) => string);
 };
@@ -106,6 +114,13 @@ export function openOperation(
   definition: Definition<OpenCall> & { run(call: OpenCall): Promise<Answer> | Answer },
 ): Operation<OpenCall> {
   return complete(definition) as Operation<OpenCall>;
+}
+
+/** The same, not counted against the hour's requests. */
+export function uncountedOperation(
+  definition: Definition<OpenCall> & { run(call: OpenCall): Promise<Answer> | Answer },
+): Operation<OpenCall> {
+  return { ...openOperation(definition), uncounted: true };
 }
 
 function complete(definition: { id: Definition<never>['id']; docs?: Definition<never>['docs'] }): unknown {

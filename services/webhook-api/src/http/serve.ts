@@ -25,7 +25,7 @@ export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts
     if (accepted !== undefined) response.set('X-Accepted-OAuth-Scopes', accepted);
     if (access.kind !== 'open' && !token) throw requiresAuthentication();
 
-    const admitted = await limits.admit(token, response);
+    const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
       const answer = await withDeadline(async (): Promise<Answer> => {
         const wanted = token && want(request, token);
@@ -41,6 +41,7 @@ export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts
           body: await bodyOf(request, response),
           base,
           address: base + request.path,
+          rateLimit: () => limits.left(token),
         };
         return operation.run(call);
       });

@@ -70,11 +70,11 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
 const errors = {
   BadRequest: 'The request cannot be read',
   Unauthorized: 'No token, or not a good one',
-  Forbidden: 'The organization restricts this OAuth application',
+  Forbidden: "The hour's requests are used up, or the organization restricts this OAuth application",
   NotFound: 'There is no such thing, or the token may not know of it',
   TooLarge: 'The body is over 1 MB',
   Invalid: 'The request is well formed but cannot be done',
-  TooMany: 'A rate limit is used up',
+  TooMany: 'Too many requests at once',
   Unavailable: 'A store or the gate is away; try again',
   Error: 'Any other error',
 };
@@ -121,8 +121,14 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
       ),
       ...(route.method === 'get' ? { 304: { description: 'Not modified' } } : {}),
       400: response('BadRequest'),
-      ...(closed ? { 401: response('Unauthorized'), 404: response('NotFound'), 429: response('TooMany') } : {}),
-      ...(access.kind === 'place' ? { 403: response('Forbidden') } : {}),
+      ...(closed
+        ? {
+            401: response('Unauthorized'),
+            403: response('Forbidden'),
+            404: response('NotFound'),
+            429: response('TooMany'),
+          }
+        : {}),
       ...(operation.body ? { 413: response('TooLarge') } : {}),
       ...(closed ? { 422: response('Invalid'), 503: response('Unavailable') } : {}),
       default: response('Error'),

@@ -1,0 +1,23 @@
+/** `GET /rate_limit`: what is left of the hour's requests. Asking is not counted. */
+import { z } from 'zod';
+import { ApiError } from '../http/errors.ts';
+import { uncountedOperation } from '../http/operation.ts';
+
+const rate = z
+  .object({ limit: z.int(), used: z.int(), remaining: z.int(), reset: z.int(), resource: z.literal('core') })
+  .meta({ description: '`reset` in seconds since 1970' });
+
+export const getRateLimit = uncountedOperation({
+  id: 'get-rate-limit',
+  summary: 'What is left of the rate limit',
+  docs: 'https://docs.github.com/rest/rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user',
+  answers: {
+    200: { description: 'The one limit there is', schema: z.object({ resources: z.object({ core: rate }), rate }) },
+  },
+  async run({ rateLimit }) {
+    const core = await rateLimit();
+    // In the words of GitHub Enterprise Server, which clients know.
+    if (!core) throw new ApiError(404, 'Rate limiting is not enabled.');
+    return { status: 200, body: { resources: { core }, rate: core } };
+  },
+});
