@@ -9,6 +9,7 @@
  *
  * RabbitMQ comes first in every list: it takes longest to start.
  */
+import { maskUrl } from '@gatepost/runtime/mask';
 import type { Child } from './child.ts';
 import { startContainer } from './containers.ts';
 import type { Installer } from './debian.ts';
@@ -177,7 +178,7 @@ async function locate(
     case 'given':
       if (await kind.letsIn(source.url)) return { url: source.url };
       throw new Trouble(
-        `${kind.variable} is set, but ${kind.name} does not let us in at ${withoutPassword(source.url)}.`,
+        `${kind.variable} is set, but ${kind.name} does not let us in at ${maskUrl(source.url)}.`,
         `Start it, mend ${kind.variable}, or unset it to have one started here.`,
       );
     case 'answers':
@@ -215,10 +216,4 @@ function describe(source: Source, url: string): string {
     default:
       return `a private instance at ${where}`;
   }
-}
-
-function withoutPassword(url: string): string {
-  if (!URL.canParse(url)) return 'its URL, which is none';
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
 }

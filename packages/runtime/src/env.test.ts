@@ -15,6 +15,7 @@ import {
   url,
   z,
 } from './env.ts';
+import { maskText, maskUrl, unreadable } from './mask.ts';
 
 const variables = z.object({
   ...commonVariables,
@@ -63,16 +64,40 @@ test('all bad values are named at once, and a secret is never repeated', () => {
     'RETRIES',
   ]);
   expect(problems.join('\n')).not.toContain('too-short');
-  expect(problems.join('\n')).toContain('not a CIDR: 10.0.0/8');
+  expect(problems.join('\n')).toContain('NETWORKS: must be CIDRs, separated by commas; item 2 is none');
+  expect(problems.join('\n')).not.toContain('loud');
 });
 
 test('what is logged of the configuration holds neither secrets nor passwords', () => {
   const described = describeEnv(variables, readEnv(variables, good));
   expect(described).toMatchObject({
     SECRETS_KEY: { configured: true },
-    DATABASE_URL: 'postgres://gate:********@db/gatepost',
+    DATABASE_URL: 'postgres://********@db/gatepost',
   });
   expect(JSON.stringify(described)).not.toMatch(/hunter2|BwcH/);
+});
+
+test.each([
+  ['postgres://gate:hunter2@db:5432/gatepost?sslmode=require', 'postgres://********@db:5432/gatepost?sslmode=********'],
+  ['redis://db', 'redis://db'],
+  ['https://token@api.example/a/b?hunter2#hunter2', 'https://********@api.example/a/b?********#********'],
+  ['postgres://gate:47/11@db/gatepost', unreadable],
+  ['postgres://gate:hunter2@[', unreadable],
+  ['host=db password=hunter2', unreadable],
+])('of %s is shown %s', (value, shown) => {
+  expect(maskUrl(value)).toBe(shown);
+  expect(maskText(value)).toBe(shown);
+});
+
+test.each([
+  '127.0.0.1',
+  '::1',
+  'loopback, uniquelocal',
+  'Gatepost <no-reply@localhost>',
+  'gatepost:',
+  '/etc/gatepost/seed.yaml',
+])('text that holds no secret is shown as it is: %s', (value) => {
+  expect(maskText(value)).toBe(value);
 });
 
 describe('the kinds of value', () => {
@@ -88,6 +113,8 @@ describe('the kinds of value', () => {
     [cidrList, '10.0.0.0/8, ::1/128', ['10.0.0.0/8', '::1/128']],
     [secondsList, '5, 300', [5, 300]],
     [httpUrl, 'ftp://x', undefined],
+    [httpUrl, 'http:gate:secret@db', undefined],
+    [issuerUrl, 'http://[', undefined],
     [issuerUrl, 'https://gate.example/', 'https://gate.example/'],
     [issuerUrl, 'https://gate.example', undefined],
     [issuerUrl, 'https://gate.example/?a=/', undefined],

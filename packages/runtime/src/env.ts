@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { maskText, maskUrl, unreadable } from './mask.ts';
 
 /** Thrown by `readEnv`; `problems` holds one line a bad variable, ready to print. */
 export class BadEnvironment extends Error {
@@ -18,7 +19,8 @@ export class BadEnvironment extends Error {
 
 /**
  * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`.
- * @throws BadEnvironment naming every bad variable at once. A secret's value never stands in the message.
+ * @throws BadEnvironment naming every bad variable at once. What a bad variable holds stands in the message only if it can be
+ * no secret: whoever mixes two variables up finds his password in the log otherwise.
  */
 export function readEnv<S extends z.ZodObject>(
   schema: S,
@@ -39,27 +41,30 @@ export function readEnv<S extends z.ZodObject>(
       const name = String(issue.path[0] ?? '');
       const field = schema.shape[name];
       if (given[name] === undefined) return `${name} is not set; ${field ? (metaOf(field).description ?? '') : ''}`;
-      const shown = field && metaOf(field).secret ? '' : ` (it is ${JSON.stringify(given[name])})`;
-      return `${name}: ${issue.message}${shown}`;
+      return `${name}: ${issue.message}${shownOf(field, given[name])}`;
     }),
   );
 }
 
-/** What the start-up log shows of a configuration: secrets only as `configured`, passwords in URLs masked. */
+/** A bad value, as far as it may be told: a URL masked, numbers and IPv4 networks as they are, nothing of all else. */
+function shownOf(field: unknown, value: string): string {
+  if (metaOf(field).secret) return '';
+  if (/^[\d\s.,:/+-]*$/.test(value)) return ` (it is ${JSON.stringify(value)})`;
+  const masked = maskUrl(value);
+  return masked === unreadable ? '' : ` (it is ${JSON.stringify(masked)})`;
+}
+
+/** What the start-up log shows of a configuration: secrets only as `configured`, URLs masked. */
 export function describeEnv<S extends z.ZodObject>(schema: S, values: z.infer<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const field = schema.shape[name];
       if (field && metaOf(field).secret) return [name, { configured: value !== undefined }];
-      if (typeof value === 'string') return [name, maskPassword(value)];
+      if (typeof value === 'string') return [name, maskText(value)];
+      if (Array.isArray(value)) return [name, value.map((item) => (typeof item === 'string' ? maskText(item) : item))];
       return [name, value];
     }),
   );
-}
-
-/** A URL without its password; anything else as it is. */
-export function maskPassword(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/[^:@/]*):[^@/]*@/i, '$1:********@');
 }
 
 /** What `docs/configuration.md` shows of a variable. */
@@ -107,9 +112,14 @@ export const port = integer(0, 65535);
 
 /** An absolute URL of one of the given schemes (`['http:', 'https:']`), kept as text. */
 export const url = (protocols: string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+  z.string().refine((value) => protocols.some((protocol) => isUrl(value, protocol)), {
     message: `must be a URL starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    abort: true, // further checks may take it for a URL
   });
+
+// The parser alone would take `postgres:gate:secret@db`, too, as a path without a host.
+const isUrl = (value: string, protocol: string) =>
+  value.trim().toLowerCase().startsWith(`${protocol}//`) && URL.canParse(value);
 
 export const httpUrl = url(['http:', 'https:']);
 
@@ -131,7 +141,7 @@ export const cidrList = z.string().transform((value, context) => {
   const items = splitList(value);
   const bad = items.filter((item) => !isCidr(item));
   if (bad.length === 0) return items;
-  context.addIssue({ code: 'custom', message: `not a CIDR: ${bad.join(', ')}` });
+  context.addIssue({ code: 'custom', message: `must be CIDRs, separated by commas; ${placesOf(bad, items)}` });
   return z.NEVER;
 });
 
@@ -143,12 +153,21 @@ export const secondsList = z.string().transform((value, context) => {
   const items = splitList(value);
   const bad = items.filter((item) => !/^\d+$/.test(item));
   if (bad.length === 0) return items.map(Number);
-  context.addIssue({ code: 'custom', message: `not a whole number of seconds: ${bad.join(', ')}` });
+  const message = `must be whole numbers of seconds, separated by commas; ${placesOf(bad, items)}`;
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 
 /** The path of a file that exists. */
-export const existingFile = text.refine((value) => existsSync(value), { message: 'no such file' });
+export const existingFile = text.refine((value) => existsSync(value), {
+  error: () => `there is no such file, seen from ${process.cwd()}`,
+});
+
+/** Which items are bad, by place: what stands there may be a secret that belongs elsewhere. */
+function placesOf(bad: string[], items: string[]): string {
+  const places = bad.map((item) => items.indexOf(item) + 1).join(', ');
+  return bad.length === 1 ? `item ${places} is none` : `items ${places} are none`;
+}
 
 function splitList(value: string): string[] {
   return value

@@ -1,0 +1,50 @@
+/** Values with a secret in them, as operators mistype them, and what a service says of each: it must never say the secret. */
+import { spawn } from 'node:child_process';
+
+export const canary = 'hunter2-canary';
+
+const schemes = ['postgres', 'redis', 'amqp', 'smtp', 'http', 'https', 'file'];
+
+/** URLs and connection strings that hold the canary where a secret may stand, readable ones and others. */
+export const canaryValues: string[] = [
+  ...schemes.flatMap((scheme) => [
+    `${scheme}://user:${canary}@127.0.0.1:1/`,
+    `${scheme}://${canary}@127.0.0.1:1/`, // a token in the place of the name
+    `${scheme}://:${canary}@127.0.0.1:1/`,
+    `${scheme}://127.0.0.1:1/?password=${canary}`,
+    `${scheme}://127.0.0.1:1/?sslmode=${canary}&${canary}`,
+    `${scheme}://127.0.0.1:1/?auth=${canary}#${canary}`,
+    // Passwords that nobody encoded.
+    `${scheme}://user:${canary}@more@127.0.0.1:1/`,
+    `${scheme}://user:47/${canary}@127.0.0.1:1/`,
+    `${scheme}://user:a#${canary}@127.0.0.1:1/`,
+    `${scheme}://user?${canary}@127.0.0.1:1/`,
+    `${scheme}://user:${canary}@127.0.0.1:99999/`,
+    `${scheme}://user:${canary}@[::1/`,
+    `${scheme}://user:${canary}`,
+    `${scheme}:user:${canary}@127.0.0.1:1/`,
+    `${scheme}:/user:${canary}@127.0.0.1:1/`,
+    `x ${scheme}://user:${canary}@127.0.0.1:1/`,
+    ` ${scheme}://user:${canary}@127.0.0.1:1/\n`,
+    `127.0.0.1/32, ${scheme}://user:${canary}@127.0.0.1:1/`,
+  ]),
+  `user:${canary}@127.0.0.1:1`,
+  `host=127.0.0.1 user=gate password=${canary}`,
+  `SECRETS_KEY=${canary}`,
+];
+
+/** Everything that a program writes before it ends, or before it has written `enough`. It is killed then. */
+export async function outputOf(main: string, env: Record<string, string>, enough: RegExp): Promise<string> {
+  const child = spawn(process.execPath, ['--conditions=source', main], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (enough.test(output)) child.kill('SIGKILL');
+    });
+  await new Promise((resolve) => child.once('close', resolve));
+  return output;
+}
