@@ -5,12 +5,16 @@ import { notFound } from '../http/errors.ts';
 import type { Parts } from '../parts.ts';
 import type { Config } from './config.ts';
 import { changeHooks } from './lock.ts';
+import { droppedHeaders } from './origin.ts';
 import { allRows, findRow, type HookRow, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
 import { openConfig, openRuled, sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
 
 export type Changeable = { config: Config; events: string[]; active: boolean };
+
+/** A changed hook, and the custom headers that it lost because it moved to another origin. */
+export type Changed = { row: HookRow; dropped: string[] };
 
 /** @returns the hook as it is now. @throws ApiError 404 when it is not there, 422 when the change is against a rule. */
 export function changeHook(
@@ -19,7 +23,7 @@ export function changeHook(
   token: Token,
   id: number,
   change: (before: Changeable) => Changeable,
-): Promise<HookRow> {
+): Promise<Changed> {
   return changeHooks(parts.pool, place, async (db) => {
     const row = await findRow(db, place, token, id);
     if (!row) throw notFound();
@@ -35,6 +39,6 @@ export function changeHook(
     );
     await updateRow(db, id, sealConfig(after.config, after, parts.seal));
     // It is there: nobody else changes this place's hooks now.
-    return (await findRow(db, place, token, id))!;
+    return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };
   });
 }

@@ -1,6 +1,7 @@
 /** A hook's `config`: what clients send, what we keep, and how one becomes the other (GH sections A.3, A.4; contract section 5). */
 import { z } from 'zod';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
+import { keptHeaders } from './origin.ts';
 
 /** What secret values read back as; in an update it means "as it is". */
 export const mask = '********';
@@ -22,10 +23,10 @@ export const configInput = z
       .string()
       .optional()
       .meta({ description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
-    headers: z
-      .record(z.string(), z.string())
-      .optional()
-      .meta({ description: 'Up to 20 custom request headers; a value `********` in an update keeps it' }),
+    headers: z.record(z.string(), z.string()).optional().meta({
+      description:
+        'Up to 20 custom request headers; a value `********` in an update keeps it, unless scheme, host or port of `url` change',
+    }),
   })
   .meta({ id: 'HookConfigInput' });
 
@@ -46,13 +47,14 @@ export type Config = {
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, current: Config | undefined): Config {
+  const url = input.url ?? '';
   return {
-    url: input.url ?? '',
+    url,
     contentType: readContentType(input.content_type ?? ''),
     insecureSsl: readInsecureSsl(input.insecure_ssl ?? ''),
     secret: readSecret(input.secret ?? '', current),
     retry: readRetry(input.retry ?? 'on'),
-    headers: readHeaders(input.headers ?? {}, current),
+    headers: readHeaders(input.headers ?? {}, current && keptHeaders(url, current)),
   };
 }
 
@@ -65,7 +67,7 @@ export function mergeConfig(input: ConfigInput, current: Config): Config {
     insecureSsl: input.insecure_ssl === undefined ? current.insecureSsl : whole.insecureSsl,
     secret: input.secret === undefined ? current.secret : whole.secret,
     retry: input.retry === undefined ? current.retry : whole.retry,
-    headers: input.headers === undefined ? current.headers : whole.headers,
+    headers: input.headers === undefined ? { ...keptHeaders(whole.url, current) } : whole.headers,
   };
 }
 
@@ -109,28 +111,36 @@ const forbiddenHeaders = new Set(
 );
 const forbiddenPrefixes = ['x-github-', 'x-hub-', 'webhook-', 'proxy-', 'x-forwarded-'];
 
-function readHeaders(given: Record<string, string>, current: Config | undefined): Record<string, string> {
+type Headers = Readonly<Record<string, string>>;
+
+/** `kept` is what masks stand for; undefined for a new hook, where a mask is a value like any other. */
+function readHeaders(given: Headers, kept: Headers | undefined): Record<string, string> {
   const entries = Object.entries(given);
   if (entries.length > headersMax) throw refuse('headers', `headers must not be more than ${headersMax}`);
   const names = new Set(entries.map(([name]) => name.toLowerCase()));
   if (names.size < entries.length) throw refuse('headers', 'headers must not repeat a name');
-  return Object.fromEntries(entries.map(([name, value]) => [name, readHeader(name, value, current)]));
+  const values = new Map(Object.entries(kept ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => {
+      checkHeaderName(name);
+      if (!kept || value !== mask) return [[name, readHeaderValue(name, value)]];
+      const keptValue = values.get(name.toLowerCase());
+      return keptValue === undefined ? [] : [[name, keptValue]];
+    }),
+  );
 }
 
-function readHeader(name: string, value: string, current: Config | undefined): string {
+function checkHeaderName(name: string): void {
   const lower = name.toLowerCase();
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) throw refuse('headers', 'headers must have valid names');
   if (forbiddenHeaders.has(lower) || forbiddenPrefixes.some((prefix) => lower.startsWith(prefix)))
     throw refuse('headers', `headers must not contain ${name}`);
-  const kept = value === mask ? currentHeader(current, lower) : undefined;
-  if (kept !== undefined) return kept;
+}
+
+function readHeaderValue(name: string, value: string): string {
   if (value.length > headerValueMaxLength || !/^[\t\x20-\x7e]*$/.test(value))
     throw refuse('headers', `headers must hold printable ASCII: ${name}`);
   return value.trim();
-}
-
-function currentHeader(current: Config | undefined, lowerName: string): string | undefined {
-  return Object.entries(current?.headers ?? {}).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
 const refuse = (field: string, message: string) =>

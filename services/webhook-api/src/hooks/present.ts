@@ -10,6 +10,11 @@ import { mask } from './config.ts';
 import type { HookRow } from './rows.ts';
 import { openHeaders } from './stored.ts';
 
+const droppedSchema = z.array(z.string()).optional().meta({
+  description:
+    'Only in the answer to an update that changed scheme, host or port of the URL: the custom headers that it dropped, since they were not given anew',
+});
+
 export const configSchema = z
   .object({
     url: z.url(),
@@ -18,6 +23,7 @@ export const configSchema = z
     secret: z.literal(mask).optional().meta({ description: 'Only there when a secret is set' }),
     retry: z.enum(['on', 'off']),
     headers: z.record(z.string(), z.literal(mask)).optional().meta({ description: 'Only there when there are any' }),
+    dropped_headers: droppedSchema,
   })
   .meta({ id: 'HookConfig' });
 
@@ -44,6 +50,7 @@ const organizationHookSchema = z
       .literal('oauth_app_restricted')
       .nullable()
       .meta({ description: 'Why deliveries are not tried although the user wants them' }),
+    dropped_headers: droppedSchema,
   })
   .meta({ id: 'OrganizationHook' });
 
@@ -84,6 +91,11 @@ export function presentConfig(row: HookRow, seal: Seal): Record<string, unknown>
     retry: row.retry ? 'on' : 'off',
     ...(row.headers ? { headers: maskValues(openHeaders(row.headers, seal)) } : {}),
   };
+}
+
+/** What the answer to an update says of headers that did not follow the hook to another origin. */
+export function presentDropped(names: string[]): { dropped_headers?: string[] } {
+  return names.length === 0 ? {} : { dropped_headers: names };
 }
 
 /** The path of an account or repository below the API's root. */

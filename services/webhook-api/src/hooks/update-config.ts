@@ -4,7 +4,7 @@ import { changeHook } from './change.ts';
 import { configInput, mergeConfig } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { hookId } from './hook-id.ts';
-import { configSchema, presentConfig } from './present.ts';
+import { configSchema, presentConfig, presentDropped } from './present.ts';
 
 export const updateHookConfig = placeOperation({
   id: (family) => (family === 'repos' ? 'update-webhook-config-for-repo' : 'update-webhook-config-for-org'),
@@ -16,10 +16,10 @@ export const updateHookConfig = placeOperation({
   body: configInput,
   answers: { 200: { description: 'The config', schema: configSchema } },
   async run({ parts, place, token, params, body }) {
-    const row = await changeHook(parts, place, token, hookId(params), (before) => ({
+    const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
       ...before,
       config: mergeConfig(body, before.config),
     }));
-    return { status: 200, body: presentConfig(row, parts.seal) };
+    return { status: 200, body: { ...presentConfig(row, parts.seal), ...presentDropped(dropped) } };
   },
 });

@@ -6,7 +6,7 @@ import { configInput, makeConfig } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
 import { hookId } from './hook-id.ts';
-import { hookSchema, presentHook } from './present.ts';
+import { hookSchema, presentDropped, presentHook } from './present.ts';
 
 const names = z.array(z.string()).max(200);
 
@@ -27,12 +27,12 @@ export const updateHook = placeOperation({
   body,
   answers: { 200: { description: 'The hook', schema: hookSchema } },
   async run({ parts, place, token, params, body, base }) {
-    const row = await changeHook(parts, place, token, hookId(params), (before) => ({
+    const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
       config: body.config ? makeConfig(body.config, before.config) : before.config,
       events: changeEvents(before.events),
       active: body.active ?? before.active,
     }));
-    return { status: 200, body: presentHook(row, place, base, parts.seal) };
+    return { status: 200, body: { ...presentHook(row, place, base, parts.seal), ...presentDropped(dropped) } };
 
     function changeEvents(held: string[]): string[] {
       const wanted = [...(body.events ?? held), ...(body.add_events ?? [])];

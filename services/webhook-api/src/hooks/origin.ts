@@ -1,0 +1,24 @@
+/**
+ * Secrets follow the origin: the values of custom request headers belong to one receiver, and whoever may change a hook need not
+ * know them. So they are kept only while scheme, host and port of its URL stay the same (RFC 6454 section 5); at another origin
+ * they must be given anew. A hook's `secret` is not among them: it signs and is never sent, and GitHub keeps it as well.
+ */
+
+type Bound = { url: string; headers: Readonly<Record<string, string>> };
+
+/** The headers that a hook has kept for `url`: what masks in an update stand for. */
+export function keptHeaders(url: string, current: Bound): Readonly<Record<string, string>> {
+  return isSameOrigin(url, current.url) ? current.headers : {};
+}
+
+/** The names of the headers that an update took away because it moved the hook to another origin. */
+export function droppedHeaders(before: Bound, after: Bound): string[] {
+  if (isSameOrigin(after.url, before.url)) return [];
+  const given = new Set(Object.keys(after.headers).map((name) => name.toLowerCase()));
+  return Object.keys(before.headers).filter((name) => !given.has(name.toLowerCase()));
+}
+
+/** As the parser reads them, which the dispatcher uses too: letter case, default ports and spellings of an address do not count. */
+function isSameOrigin(one: string, other: string): boolean {
+  return one === other || (URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin);
+}
