@@ -169,6 +169,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     signUp,
     sendPasswordMail,
     consents,
+    tickets,
     connections,
     resources,
     settings,

@@ -120,19 +120,22 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
 }
 
 /**
- * Where nobody is logged in, the library logs out without asking, by a form of its own that sends itself. It gets our page and
- * its headers in place of that one, which anybody could frame.
+ * Where nobody is logged in, the library logs out without asking, by a form of its own that sends itself; and where somebody
+ * else is, on the way back from a login. Both get our page and its headers in place of that one, which anybody could frame.
  */
 export function dressSilentLogout(provider: Provider): void {
   provider.use(async (context, next) => {
     await next();
     const ctx = context as KoaContextWithOIDC;
-    if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.response.get('content-security-policy')) return;
+    if (!formsOfItsOwn.has(ctx.oidc?.route ?? '') || ctx.status !== 200 || ctx.response.get('content-security-policy'))
+      return;
     const fields = { xsrf: sessionSecret(ctx), logout: 'yes' };
     const page = { action: ctx.oidc.urlFor('end_session_confirm'), fields, redirectUri: returnUri(ctx) };
     answerPage(ctx, 'form-post', { acceptLanguage: ctx.get('accept-language'), ...page }, 200);
   });
 }
+
+const formsOfItsOwn = new Set(['end_session', 'resume', 'device_resume']);
 
 function deviceProblem(error: Error): ProblemName {
   switch (error.name) {

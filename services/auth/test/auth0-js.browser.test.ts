@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { makeCertificates } from '@gatepost/testkit/certificates';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
 import { freePort, openGate } from './gate.ts';
@@ -178,6 +179,47 @@ test('popup.authorize hears why there are no tokens', async () => {
   );
   await opened;
   expect(await answer).toMatchObject({ code: 'login_required' });
+}, 60_000);
+
+test('no picture or frame of another site signs anybody in, whatever its address brings along', async () => {
+  // The attacker's own sign-in by a link, up to the address that would end it.
+  const direct = `http://127.0.0.1:${gate.env.AUTH_PORT}/`;
+  const authParams = { response_type: 'id_token', redirect_uri: `${app}/callback`, scope: 'openid', nonce: 'n' };
+  const asked = { client_id: 'spa', connection: 'email', email: 'alice@example.com', send: 'link', authParams };
+  const body = JSON.stringify(asked);
+  const headers = { 'content-type': 'application/json' };
+  const ticketed = async () => {
+    const before = (await gate.outbox()).length;
+    await fetch(`${direct}passwordless/start`, { method: 'POST', headers, body });
+    const mail = await until('the mail', async () => (await gate.outbox())[before]);
+    const [, link] = /(passwordless\/link\?ticket=[\w-]+)/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))!;
+    const form = await fetch(direct + link);
+    const cookie = form.headers.getSetCookie()[0]!.split(';')[0]!;
+    const html = await form.text();
+    const [ticket, csrf] = ['ticket', 'csrf'].map(
+      (name) => new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1],
+    );
+    const done = await fetch(`${direct}passwordless/link`, {
+      method: 'POST',
+      headers: { cookie },
+      body: new URLSearchParams({ ticket: ticket!, csrf: csrf! }),
+      redirect: 'manual',
+    });
+    return new URL(done.headers.get('location')!, gate.issuer).href;
+  };
+  const page = await open();
+  for (const element of ['img', 'iframe'])
+    await page.evaluate(
+      ([name, address]) =>
+        new Promise((resolve) => {
+          const picture = document.createElement(name as 'img');
+          picture.onload = picture.onerror = resolve;
+          picture.src = address!;
+          document.body.append(picture);
+        }),
+      [element, await ticketed()],
+    );
+  expect(await checkSession(page)).toMatchObject({ error: 'login_required' });
 }, 60_000);
 
 test('authorize with response_mode form_post arrives as a form', async () => {

@@ -118,16 +118,19 @@ test.each([
   expect((await gate.outbox()).join('')).not.toContain(email);
 });
 
-test('verify_redirect: the right code logs in and goes on to the application, a wrong one to the login page', async () => {
+test('verify_redirect: the right code logs in whoever says that it is his, a wrong one leads to the login page', async () => {
   const code = /code is (\d{6})/.exec(await mailOf('alice@example.com', 'code'))![1]!;
-  const redirect = (verification_code: string) => {
+  const redirect = (verification_code: string, browser = new Browser(gate)) => {
     const query = { client_id: 'web', connection: 'email', email: 'alice@example.com', verification_code };
-    return new Browser(gate).get(`passwordless/verify_redirect?${new URLSearchParams({ ...query, ...authParams })}`);
+    return browser.get(`passwordless/verify_redirect?${new URLSearchParams({ ...query, ...authParams })}`);
   };
   const wrong = await redirect(code === '000000' ? '000001' : '000000');
   expect([wrong.status, wrong.location]).toEqual([200, undefined]);
-  const right = await redirect(code);
-  expect(await subjectOf(right.location!.searchParams.get('code')!)).toBe('auth0|alice');
+  const browser = new Browser(gate);
+  const right = await redirect(code, browser);
+  expect(right.html).toContain('Sign in as <bdi>alice@example.com</bdi>');
+  const done = await browser.submit(right, { action: 'default' });
+  expect(await subjectOf(done.location!.searchParams.get('code')!)).toBe('auth0|alice');
 });
 
 test('a link says no more of who has an account than a code: same answer, and mail only to whom it can log in', async () => {

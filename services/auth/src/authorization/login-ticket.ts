@@ -1,33 +1,44 @@
 /**
- * A login made elsewhere (`passwordless/verify_redirect`) that an authorization request brings along: single use, a minute,
- * bound to the client it was made for.
+ * A login made elsewhere (a mail's link or code) that an authorization request brings along: single use, a minute, bound to the
+ * client it was made for. Whoever has the address of such a request can send it to somebody else (login CSRF), so it logs in by
+ * itself only in the browser that has proven the login; in any other the person is asked first (interaction/sign-in-as.ts).
  */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { hashId } from '../adapter/hashed.ts';
+import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import { asking } from '../stores-away.ts';
 
-export type Ticket = { accountId: string; clientId: string; amr: string[] };
+export type Ticket = {
+  accountId: string;
+  clientId: string;
+  amr: string[];
+  /** The browser that has proven it (http/browser-cookie.ts), if that is known. */
+  browser?: string;
+};
 export type TicketStore = {
   issue(ticket: Ticket): Promise<string>;
+  /** Looks without spending it. */
+  find(value: string): Promise<Ticket | undefined>;
   redeem(value: string): Promise<Ticket | undefined>;
 };
 
+// A browser that goes on by itself needs seconds; a person who is asked first has as long as the page that asks.
 const ttlSeconds = 60;
+const askedTtlSeconds = 600;
 
 export function makeTicketStore(redis: Redis, prefix: string): TicketStore {
   const key = (value: string) => `${prefix}login-ticket:${hashId(value)}`;
+  const parse = (stored: string | null) => (stored ? (JSON.parse(stored) as Ticket) : undefined);
   return {
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
-      await asking(redis.set(key(value), JSON.stringify(ticket), 'EX', ttlSeconds));
+      await asking(redis.set(key(value), JSON.stringify(ticket), 'EX', ticket.browser ? ttlSeconds : askedTtlSeconds));
       return value;
     },
-    async redeem(value) {
-      const stored = await asking(redis.getdel(key(value)));
-      return stored ? (JSON.parse(stored) as Ticket) : undefined;
-    },
+    find: async (value) => parse(await asking(redis.get(key(value)))),
+    redeem: async (value) => parse(await asking(redis.getdel(key(value)))),
   };
 }
 
@@ -39,19 +50,33 @@ type Session = {
   loginAccount(details: { accountId: string; amr: string[] }): void;
 };
 
-/** Logs the session in by the ticket; one that is spent, foreign or unknown changes nothing. */
+/**
+ * Logs the session in by a ticket of this very browser. One that was proven elsewhere stays among the parameters, which makes the
+ * policy ask; one that is spent, unknown or another client's is left out and changes nothing.
+ */
 export async function loginByTicket(
-  tickets: TicketStore,
+  { tickets, issuer }: { tickets: TicketStore; issuer: string },
   ctx: KoaContextWithOIDC,
   value: string | undefined,
   client: Client,
 ): Promise<void> {
   if (value === undefined) return;
-  (ctx.oidc.params as Record<string, unknown>).login_ticket = undefined;
+  const params = ctx.oidc.params as Record<string, unknown>;
   const session = ctx.oidc.session as unknown as Session | undefined;
-  const ticket = session ? await tickets.redeem(value) : undefined;
-  if (!session || ticket?.clientId !== client.clientId) return;
+  const found = session ? await tickets.find(value) : undefined;
+  if (session && found?.clientId === client.clientId && !isOfThisBrowser(found, ctx, issuer)) return;
+  params.login_ticket = undefined;
+  if (!session || found?.clientId !== client.clientId) return;
+  const ticket = await tickets.redeem(value);
+  if (!ticket) return;
   if (session.accountId && session.accountId !== ticket.accountId) session.authorizations = undefined;
   if (!session.new) session.resetIdentifier();
   session.loginAccount({ accountId: ticket.accountId, amr: ticket.amr });
+}
+
+/** Nothing but a page that somebody goes to himself logs in: no picture or frame does, of whatever site. */
+function isOfThisBrowser(ticket: Ticket, ctx: KoaContextWithOIDC, issuer: string): boolean {
+  const destination = ctx.get('sec-fetch-dest');
+  if (destination !== '' && destination !== 'document') return false;
+  return ticket.browser !== undefined && ticket.browser === makeBrowserCookie(issuer).of(ctx.get('cookie'));
 }

@@ -21,13 +21,14 @@ export function makeExtraParams(stores: {
   settings: SettingsStore;
   connections: ConnectionStore;
   tickets: TicketStore;
+  issuer: string;
 }): Configuration['extraParams'] {
   return {
     audience: null,
     organization: null,
     screen_hint: null,
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
-      loginByTicket(stores.tickets, ctx, ticket, client),
+      loginByTicket(stores, ctx, ticket, client),
 
     // Names a passwordless connection to start at once; ignored while identifier-first is off (spec, rule 4).
     async connection(ctx: KoaContextWithOIDC, name: string | undefined) {

@@ -9,6 +9,7 @@ import type { Rate } from '../accounts/rate.ts';
 import type { SignUp } from '../accounts/signup.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { ConsentStore } from '../authorization/consents.ts';
+import type { TicketStore } from '../authorization/login-ticket.ts';
 import type { GateEvents } from '../events.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
@@ -31,6 +32,7 @@ export type InteractionParts = {
   signUp: SignUp;
   sendPasswordMail: SendPasswordMail;
   consents: ConsentStore;
+  tickets: TicketStore;
   connections: ConnectionStore;
   resources: ResourceStore;
   settings: SettingsStore;

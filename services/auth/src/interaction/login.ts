@@ -128,8 +128,13 @@ export async function checkSignup(interaction: Interaction, request: Request, re
 }
 
 async function loggedIn(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
-  const { parts, prompt } = interaction;
-  parts.events.loggedIn(account, interaction.client.clientId, interaction.address, amr);
+  interaction.parts.events.loggedIn(account, interaction.client.clientId, interaction.address, amr);
+  await finishLogin(interaction, account, amr);
+}
+
+/** Goes back into the authorization request as this account. */
+export async function finishLogin(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
+  const { prompt } = interaction;
   await interaction.finish(
     { ...(prompt === 'select_account' ? { select_account: {} } : {}), login: { accountId: account.userId, amr } },
     false,

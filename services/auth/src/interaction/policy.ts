@@ -16,6 +16,12 @@ export function makePolicy(): Policy {
       return asked && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
+  // A login made in another browser is somebody's until the person here says that it is his (authorization/login-ticket.ts).
+  login.checks.add(
+    new Check('login_ticket', 'End-User authentication is required', 'login_required', (ctx) =>
+      ctx.oidc.params?.login_ticket !== undefined && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+    ),
+  );
   // However often a session is used, it ends.
   login.checks.add(
     new Check('session_lifetime', 'End-User authentication is required', 'login_required', (ctx) => {

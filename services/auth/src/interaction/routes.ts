@@ -6,7 +6,8 @@
  *   identifier ──► password ──────┐
  *       └────────► code ──────────┤
  *   login (classic) ──────────────┼──► logged in ──► consent ──► client
- *   signup ───────────────────────┘
+ *   signup ───────────────────────┤
+ *   sign in as …? ────────────────┘
  */
 
 import type { Request, Response } from 'express';
@@ -18,6 +19,7 @@ import { requestPasswordMail, showForgotPassword } from './forgot-password.ts';
 import type { Interaction } from './interaction.ts';
 import { type InteractionParts, openInteraction } from './interaction.ts';
 import { checkCode, checkIdentifier, checkPassword, checkSignup, showFirstPage, showSignup } from './login.ts';
+import { answerSignInAs, showSignInAs } from './sign-in-as.ts';
 
 type Handler = (interaction: Interaction, request: Request, response: Response) => Promise<void>;
 
@@ -40,8 +42,11 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   page('/interaction/:uid', (interaction, request, response) =>
     interaction.prompt === 'consent'
       ? showConsent(interaction, response)
-      : showFirstPage(interaction, request, response),
+      : interaction.params.login_ticket !== undefined
+        ? showSignInAs(interaction, request, response)
+        : showFirstPage(interaction, request, response),
   );
+  post('/interaction/:uid/sign-in-as', answerSignInAs);
   post('/interaction/:uid/identifier', checkIdentifier);
   post('/interaction/:uid/password', checkPassword);
   post('/interaction/:uid/code', checkCode);

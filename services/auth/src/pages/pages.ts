@@ -75,6 +75,8 @@ export type Pages = {
   };
   /** The page behind a link that logs in; posts nothing beside `hidden`. */
   'login-link': Form & { email: string };
+  /** A login that was proven elsewhere: `action=default` takes it, `action=other` leads to the login page. */
+  'sign-in-as': Form & { identifier: string };
   /** Posts `email`, `password`. */
   signup: Form & { email?: string; login?: string; passwordMinLength: number };
   /** `action=default` allows, `action=deny` refuses. `redirectHost` is where the answer goes (host and port, or a scheme). */

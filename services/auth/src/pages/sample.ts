@@ -67,6 +67,12 @@ export const samples: Sample[] = [
     problem: 'code_wrong',
   }),
   sample('login-link', 'login-link', { ...place, email: 'alice@example.com' }),
+  sample('sign-in-as', 'sign-in-as', { ...place, identifier: 'mallory@example.com' }),
+  sample('sign-in-as-other', 'sign-in-as', {
+    ...place,
+    user,
+    identifier: 'a.person.with.quite.a.long.address@subdomain.example.com',
+  }),
   sample('signup', 'signup', { ...place, login: '#l', passwordMinLength: 12 }),
   sample('signup-problem', 'signup', {
     ...place,

@@ -40,6 +40,13 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     values: ({ email }) => ({ identifier: email }),
     themed: true,
   },
+  'sign-in-as': {
+    texts: 'signInAs',
+    prompt: 'login-passwordless',
+    screen: 'login-passwordless-confirmation',
+    values: ({ identifier }) => ({ identifier }),
+    themed: true,
+  },
   signup: { texts: 'signup', prompt: 'signup', screen: 'signup', values: passwordLength, themed: true },
   consent: {
     texts: 'consent',

@@ -1,7 +1,7 @@
 /**
  * Auth0's magic link: a mail whose link leads to a page that logs in by its form, not by being opened, since scanners open links
- * too. Whoever has the mail logs in where he opens it, and the application's own `state` ties that to the browser that asked: in
- * any other one it is not known, and the application refuses the answer.
+ * too, and so does whoever is sent one that is somebody else's. The page names the account; the login belongs to the browser that
+ * has shown it.
  */
 import { randomBytes } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
@@ -11,6 +11,7 @@ import { hashId } from '../adapter/hashed.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import type { GateEvents } from '../events.ts';
 import { ApiError } from '../http/api-error.ts';
+import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
@@ -66,8 +67,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
       },
     });
 
-  const secure = parts.issuer.startsWith('https:');
-  const cookie = secure ? '__Host-link' : '_link';
+  const browserCookie = makeBrowserCookie(parts.issuer);
   const router = express.Router();
   router.get(path, async (request, response) => {
     setRoute(response, path);
@@ -78,8 +78,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     const redirectUri = link.params.redirect_uri ?? client.redirectUris?.[0];
     const params = redirectUri === undefined ? {} : { redirect_uri: redirectUri };
     const place = await parts.place({ acceptLanguage: request.get('accept-language'), client, params });
-    const browser = cookieOf(request, cookie) ?? randomBytes(16).toString('base64url');
-    response.cookie(cookie, browser, { httpOnly: true, sameSite: 'lax', secure, maxAge: ttlSeconds * 1_000 });
+    const browser = browserCookie.ensure(request.get('cookie'), response);
     const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
     sendPage(response, 'login-link', { ...place, ...form, email: link.email });
   });
@@ -87,12 +86,12 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     setRoute(response, path);
     const { ticket: value = '', csrf } = fieldsOf(request);
     // The form was shown in this very browser: nobody is logged in by a form that another site sends in his name.
-    const browser = cookieOf(request, cookie);
+    const browser = browserCookie.of(request.get('cookie'));
     const link = browser && parts.csrf.matches(`${value} ${browser}`, csrf) ? await redeem(value) : undefined;
     const account = link && (await parts.openAccount('email', link.connection, link.email));
-    if (!link || !account) return showExpired(parts, request, response);
+    if (!browser || !link || !account) return showExpired(parts, request, response);
     parts.events.loggedIn(account, link.clientId, addressOf(request), ['otp']);
-    const ticket = { accountId: account.userId, clientId: link.clientId, amr: ['otp'] };
+    const ticket = { accountId: account.userId, clientId: link.clientId, amr: ['otp'], browser };
     const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
     response
       .set('cache-control', 'no-store')
@@ -100,11 +99,6 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
       .redirect(303, `/authorize?${new URLSearchParams(query)}`);
   });
   return { sendLink, router };
-}
-
-function cookieOf(request: Request, name: string): string | undefined {
-  const pair = (request.get('cookie') ?? '').split('; ').find((text) => text.startsWith(`${name}=`));
-  return pair?.slice(name.length + 1) || undefined;
 }
 
 /** What the link itself decides is not the asker's to say. */

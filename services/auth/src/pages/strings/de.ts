@@ -66,6 +66,14 @@ export const de: Strings = {
     lead: 'Sie wollten sich bei {application} als {identifier} anmelden. Fahren Sie nur fort, wenn Sie das selbst waren, in diesem Browser.',
     submit: 'Anmelden',
   },
+  signInAs: {
+    title: 'Ist das Ihr Konto?',
+    lead: 'Als {identifier} anmelden und weiter zu {application}?',
+    caution:
+      'Fahren Sie nur fort, wenn es Ihr eigenes Konto ist und Sie sich gerade anmelden wollten. Hat Sie jemand hierher geschickt, verwenden Sie ein anderes: alles, was Sie eingeben, läge sonst in dessen Konto.',
+    submit: 'Ja, anmelden',
+    other: 'Anderes Konto verwenden',
+  },
   signup: {
     title: 'Konto anlegen',
     lead: 'und weiter zu {application}',

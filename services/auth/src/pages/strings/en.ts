@@ -67,6 +67,14 @@ export const en = {
     lead: 'You asked to sign in to {application} as {identifier}. Go on only if that was you, in this browser.',
     submit: 'Sign in',
   },
+  signInAs: {
+    title: 'Is this your account?',
+    lead: 'Sign in as {identifier} to continue to {application}?',
+    caution:
+      'Go on only if this is your own account and you have just asked to sign in. If somebody sent you here, use another account: all that you enter would be kept in theirs.',
+    submit: 'Yes, sign in',
+    other: 'Use another account',
+  },
   signup: {
     title: 'Create your account',
     lead: 'to continue to {application}',

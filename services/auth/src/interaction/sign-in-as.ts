@@ -1,0 +1,38 @@
+/**
+ * "Sign in as …?": asked where an authorization request brings along a login that was not proven in this browser. Who sends
+ * somebody such a request would otherwise have him work, pay or confide in the sender's own account (login CSRF, RFC 9700 4.7).
+ */
+import type { Request, Response } from 'express';
+import type { Ticket } from '../authorization/login-ticket.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import type { Interaction } from './interaction.ts';
+import { finishLogin, showFirstPage } from './login.ts';
+
+/** The page that asks, or the login page when there is no such login (any more). */
+export async function showSignInAs(interaction: Interaction, request: Request, response: Response): Promise<void> {
+  const ticket = await interaction.parts.tickets.find(ticketOf(interaction));
+  const account = await ownerOf(interaction, ticket);
+  if (!account) return showFirstPage(interaction, request, response);
+  const identifier = account.email ?? account.phoneNumber ?? account.username ?? account.name ?? account.userId;
+  return interaction.show('sign-in-as', { step: 'sign-in-as', identifier });
+}
+
+/** Whatever the answer, the ticket is spent. */
+export async function answerSignInAs(interaction: Interaction, request: Request, response: Response): Promise<void> {
+  const ticket = await interaction.parts.tickets.redeem(ticketOf(interaction));
+  const account = await ownerOf(interaction, ticket);
+  if (!ticket || !account || fieldsOf(request).action !== 'default')
+    return showFirstPage(interaction, request, response);
+  return finishLogin(interaction, account, ticket.amr);
+}
+
+function ticketOf({ params }: Interaction): string {
+  return typeof params.login_ticket === 'string' ? params.login_ticket : '';
+}
+
+async function ownerOf({ client, parts }: Interaction, ticket: Ticket | undefined): Promise<AccountModel | undefined> {
+  if (ticket?.clientId !== client.clientId) return undefined;
+  const account = await parts.accounts.find(ticket.accountId);
+  return account?.blocked ? undefined : account;
+}

@@ -1,0 +1,163 @@
+/**
+ * Login CSRF (RFC 9700 section 4.7.1): nobody ends up in somebody else's session by an address, picture or form that he was
+ * sent. A link with the sender's own login used to put whoever opened it into the sender's session.
+ */
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { openGate } from '../gate.ts';
+import { seed } from '../seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const gate = stack.use(await openGate(seed));
+const redirect_uri = 'https://app.example/cb';
+const authParams = { response_type: 'code', redirect_uri, scope: 'openid email', state: 'the state' };
+
+/** What the mail that `passwordless/start` sends to Bob holds. */
+async function mailed(send: 'code' | 'link'): Promise<string> {
+  const email = 'bob@example.com';
+  const mails = async () => (await gate.outbox()).filter((text) => text.includes(email));
+  const before = (await mails()).length;
+  await fetch(`${gate.issuer}passwordless/start`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_id: 'web', connection: 'email', email, send, authParams }),
+  });
+  const mail = await until('the mail', async () => (await mails())[before]);
+  const text = mail.replace(/=\r?\n/g, '').replaceAll('=3D', '=');
+  return (/code is (\d{6})/.exec(text)?.[1] ?? /http:\S+passwordless\/link\?ticket=[\w-]+/.exec(text)?.[0])!;
+}
+
+/** Where the attacker's own login by a link leads: an authorization request with a login ticket, not yet followed. */
+async function ticketOfLink(attacker = new Browser(gate)): Promise<string> {
+  const page = await attacker.get(await mailed('link'));
+  return redirectOf(await postRaw(attacker, page));
+}
+/** The same by a code. */
+async function ticketOfCode(): Promise<string> {
+  const query = { client_id: 'web', connection: 'email', email: 'bob@example.com', ...authParams };
+  const verification_code = await mailed('code');
+  const path = `${gate.issuer}passwordless/verify_redirect?${new URLSearchParams({ ...query, verification_code })}`;
+  return redirectOf(await fetch(path, { redirect: 'manual' }));
+}
+const redirectOf = (response: Response) => new URL(response.headers.get('location')!, gate.issuer).href;
+function postRaw(browser: Browser, { forms, url }: Page): Promise<Response> {
+  const action = new URL(forms[0]!.action, url);
+  const body = new URLSearchParams(forms[0]!.fields);
+  return fetch(action, {
+    method: 'POST',
+    body,
+    headers: { cookie: browser.cookieHeader(action) },
+    redirect: 'manual',
+  });
+}
+
+/** Whose session the browser has, if any. */
+async function sessionOf(browser: Browser): Promise<string | undefined> {
+  const request = { client_id: 'spa', redirect_uri, response_type: 'id_token', scope: 'openid', nonce: 'n' };
+  const answer = await browser.authorize({ ...request, prompt: 'none' });
+  const token = new URLSearchParams(answer.location!.hash.slice(1)).get('id_token');
+  return token ? JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sub : undefined;
+}
+async function loggedIn(): Promise<Browser> {
+  const browser = new Browser(gate);
+  const request = { client_id: 'spa', redirect_uri, response_type: 'id_token', scope: 'openid', nonce: 'n' };
+  await browser.logIn(await browser.authorize(request));
+  return browser;
+}
+
+describe.each([
+  ['a link', ticketOfLink],
+  ['a code', ticketOfCode],
+])('the address behind %s, opened in another browser', (_what, ticketed) => {
+  test('asks "sign in as …?", naming the account, and logs nobody in by itself', async () => {
+    const victim = new Browser(gate);
+    const page = await victim.get(await ticketed());
+    expect(page.status).toBe(200);
+    expect(page.html).toContain('Sign in as <bdi>bob@example.com</bdi>');
+    expect(page.html).toContain('Web App');
+    expect(await sessionOf(victim)).toBeUndefined();
+  });
+
+  test('leaves whoever is signed in with his own session, until he says yes', async () => {
+    const victim = await loggedIn();
+    const page = await victim.get(`${await ticketed()}&ui_locales=de`);
+    expect(page.html).toContain('Als <bdi>bob@example.com</bdi> anmelden');
+    expect(page.html).toContain('alice@example.com');
+    expect(await sessionOf(victim)).toBe('auth0|alice');
+
+    // Who says yes leaves the one session before the other begins, as with any login; no page of it can be framed.
+    const leaving = await victim.submit(page, { action: 'default' });
+    expect(leaving.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    const done = await victim.submit(leaving);
+    expect(done.location?.searchParams.get('state')).toBe('the state');
+    expect(await sessionOf(victim)).toBe('auth0|bob');
+  });
+
+  test('who says no logs in as himself, and the ticket is spent', async () => {
+    const address = await ticketed();
+    const victim = new Browser(gate);
+    const login = await victim.submit(await victim.get(address), { action: 'other' });
+    const done = await victim.logIn(login);
+    expect(done.location?.searchParams.get('state')).toBe('the state');
+    expect(await sessionOf(victim)).toBe('auth0|alice');
+    expect((await new Browser(gate).get(address)).html).not.toContain('bob@example.com');
+  });
+
+  test('a form of another site, without the token of the interaction, says nothing for him', async () => {
+    const victim = new Browser(gate);
+    const page = await victim.get(await ticketed());
+    for (const csrf of ['', 'made up'])
+      expect((await victim.submit(page, { action: 'default', csrf })).status).toBe(403);
+    expect(await sessionOf(victim)).toBeUndefined();
+    // The attacker's own page of the same kind does not help: the browser has no such interaction.
+    const attacker = new Browser(gate);
+    const own = await attacker.get(await ticketed());
+    expect((await victim.submit(own, { action: 'default' })).status).toBe(400);
+    expect(await sessionOf(victim)).toBeUndefined();
+  });
+
+  test('prompt=none is login_required', async () => {
+    const victim = new Browser(gate);
+    const answer = await victim.get(`${await ticketed()}&prompt=none`);
+    expect(answer.location?.searchParams.get('error')).toBe('login_required');
+    expect(await sessionOf(victim)).toBeUndefined();
+  });
+
+  test('posted to authorize by another site’s form, it asks all the same', async () => {
+    const victim = new Browser(gate);
+    const query = Object.fromEntries(new URL(await ticketed()).searchParams);
+    const page = await victim.post('authorize', query, {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-dest': 'document',
+    });
+    expect(page.html).toContain('Sign in as <bdi>bob@example.com</bdi>');
+    expect(await sessionOf(victim)).toBeUndefined();
+  });
+});
+
+test.each(['image', 'iframe', 'script', 'empty'])(
+  'no %s establishes a session, not even in the browser that has proven the login',
+  async (destination) => {
+    const headers = { 'sec-fetch-dest': destination, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
+    const owner = new Browser(gate);
+    const address = await ticketOfLink(owner);
+    for (const browser of [new Browser(gate), owner]) {
+      await browser.get(address, headers);
+      expect(await sessionOf(browser)).toBeUndefined();
+    }
+    // Nor does the address behind the mail's code, which is a GET.
+    const victim = new Browser(gate);
+    await victim.get(await ticketOfCode(), headers);
+    expect(await sessionOf(victim)).toBeUndefined();
+  },
+);
+
+test('in the browser that has proven it, a link is one click and one form, as ever', async () => {
+  const owner = new Browser(gate);
+  const page = await owner.get(await mailed('link'));
+  const done = await owner.submit(page);
+  expect(done.location?.searchParams.get('state')).toBe('the state');
+  expect(await sessionOf(owner)).toBe('auth0|bob');
+});
