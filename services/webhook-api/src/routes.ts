@@ -28,11 +28,14 @@ import { getOpenApi } from './meta/openapi.ts';
 import { getRateLimit } from './meta/rate-limit.ts';
 import { getVersions } from './meta/versions.ts';
 
-/** `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role. */
+/**
+ * `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role, and with `firstParty`
+ * through one of the installation's own clients.
+ */
 export type Access =
   | { kind: 'open' }
   | { kind: 'token'; scopes: readonly string[] }
-  | { kind: 'place'; scopes: readonly string[]; role: Role };
+  | { kind: 'place'; scopes: readonly string[]; role: Role; firstParty?: true };
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type CallAt<A extends Access> = A extends { kind: 'open' }
@@ -60,6 +63,7 @@ const open = { kind: 'open' } as const;
 const site = { kind: 'token', scopes: scopes.site } as const;
 const member = { kind: 'place', scopes: scopes.any, role: 'member' } as const;
 const admin = (accepted: readonly string[]) => ({ kind: 'place', scopes: accepted, role: 'admin' }) as const;
+const ownAdmin = { ...admin(scopes.organization), firstParty: true } as const;
 const { read, write, manage } = scopes.repositoryHooks;
 const { organization, organizationHooks, organizationRepositories } = scopes;
 
@@ -104,11 +108,11 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}/memberships/{subject}`,        admin(organization),             getMembership),
   at('put',    `${org}/memberships/{subject}`,        admin(organization),             setMembership),
   at('delete', `${org}/memberships/{subject}`,        admin(organization),             removeMembership),
-  at('get',    `${org}/oauth-app-policy`,             admin(organization),             getPolicy),
-  at('put',    `${org}/oauth-app-policy`,             admin(organization),             setPolicy),
-  at('get',    approvals,                             admin(organization),             listApprovals),
-  at('put',    `${approvals}/{client_id}`,            admin(organization),             approve),
-  at('delete', `${approvals}/{client_id}`,            admin(organization),             revokeApproval),
+  at('get',    `${org}/oauth-app-policy`,             ownAdmin,                        getPolicy),
+  at('put',    `${org}/oauth-app-policy`,             ownAdmin,                        setPolicy),
+  at('get',    approvals,                             ownAdmin,                        listApprovals),
+  at('put',    `${approvals}/{client_id}`,            ownAdmin,                        approve),
+  at('delete', `${approvals}/{client_id}`,            ownAdmin,                        revokeApproval),
 
   at('post',   '/admin/organizations',                site,                            createOrganization),
   at('get',    '/accounts/{login}/throttle',          site,                            getThrottle),

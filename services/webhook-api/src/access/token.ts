@@ -12,6 +12,8 @@ export type Token = {
   scopes: string[];
   /** The third-party application that acts for the user; null: the user (a first-party client is the user) or a machine. */
   app: string | null;
+  /** The gate says that the client is the installation's own. Without the claim it is a stranger's, a machine too. */
+  firstParty: boolean;
 };
 
 export type CheckToken = (text: string) => Promise<Token>;
@@ -94,13 +96,15 @@ function readClaims(claims: JWTPayload): Token {
   const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(Boolean) : [];
   // The gate knows no roles of people: whoever asks for an API's scope and consents has it. Only an operator's client
   // grant makes a machine the installation's administrator.
+  const firstParty = claims.first_party === true;
   const scopes = isMachine ? granted : granted.filter((scope) => !machineScopes.includes(scope));
   return {
     subject: claims.sub,
     clientId,
     scopes,
     // Without the claim the client is taken for a stranger's: the one that may do less.
-    app: isMachine || claims.first_party === true ? null : clientId,
+    app: isMachine || firstParty ? null : clientId,
+    firstParty,
   };
 }
 

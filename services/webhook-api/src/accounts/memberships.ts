@@ -1,8 +1,13 @@
-/** `/orgs/{org}/memberships/{subject}`: who belongs to an organization, as what. An organization keeps at least one admin. */
+/**
+ * `/orgs/{org}/memberships/{subject}`: who belongs to an organization, as what. An organization keeps at least one admin. Admins are made
+ * and unmade through first-party clients only: an admin whom an application made could approve that application.
+ */
 
 import type { Database } from '@gatepost/webhook-db/client';
 import { z } from 'zod';
+import { checkFirstParty } from '../access/first-party.ts';
 import type { Place } from '../access/place.ts';
+import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { identifierIn } from './name.ts';
@@ -42,11 +47,13 @@ export const setMembership = placeOperation({
   docs: docs('set-organization-membership-for-a-user'),
   body: z.object({ role: role.optional().meta({ description: 'Default `member`' }) }),
   answers: { 200: { description: 'The membership', schema: membershipSchema } },
-  async run({ parts: { database }, place, params, body, base }) {
+  async run({ parts: { database }, place, token, params, body, base }) {
     const subject = identifierIn(params, 'subject');
     const wanted = body.role ?? 'member';
+    if (wanted === 'admin') checkFirstParty(token);
     await database.$transaction(async (transaction) => {
-      if (wanted !== 'admin') await checkOtherAdmin(transaction, place, subject);
+      await holdMembers(transaction, place);
+      if (wanted !== 'admin') await checkMayUnmake(transaction, place, token, subject);
       await transaction.membership.upsert({
         where: keyOf(place, subject),
         create: { accountId: place.account.id, subject, role: wanted },
@@ -62,10 +69,11 @@ export const removeMembership = placeOperation({
   summary: "End a subject's membership",
   docs: docs('remove-organization-membership-for-a-user'),
   answers: { 204: { description: 'Ended' } },
-  async run({ parts: { database }, place, params }) {
+  async run({ parts: { database }, place, token, params }) {
     const subject = identifierIn(params, 'subject');
     await database.$transaction(async (transaction) => {
-      await checkOtherAdmin(transaction, place, subject);
+      await holdMembers(transaction, place);
+      await checkMayUnmake(transaction, place, token, subject);
       const { count } = await transaction.membership.deleteMany({ where: { accountId: place.account.id, subject } });
       if (count === 0) throw notFound();
     });
@@ -77,12 +85,19 @@ type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
 const keyOf = (place: Place, subject: string) => ({ accountId_subject: { accountId: place.account.id, subject } });
 
-/** @throws ApiError 422 when nobody else is an admin. Holds the account, so that two admins cannot remove each other at once. */
-async function checkOtherAdmin(transaction: Transaction, place: Place, subject: string): Promise<void> {
-  const accountId = place.account.id;
-  await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`;
-  const others = await transaction.membership.count({ where: { accountId, role: 'admin', subject: { not: subject } } });
-  if (others === 0)
+/** Memberships change one at a time: two admins cannot remove each other at once, nor somebody be made one between a look and a change. */
+async function holdMembers(transaction: Transaction, place: Place): Promise<void> {
+  await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${place.account.id} FOR NO KEY UPDATE`;
+}
+
+/** @throws ApiError 403 when the subject is an admin and the caller an application, 422 when nobody else is an admin. */
+async function checkMayUnmake(transaction: Transaction, place: Place, token: Token, subject: string): Promise<void> {
+  const admins = await transaction.membership.findMany({
+    where: { accountId: place.account.id, role: 'admin' },
+    select: { subject: true },
+  });
+  if (admins.some((admin) => admin.subject === subject)) checkFirstParty(token);
+  if (!admins.some((admin) => admin.subject !== subject))
     throw validationFailed({
       resource: 'Membership',
       code: 'unprocessable',

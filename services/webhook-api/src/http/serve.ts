@@ -1,6 +1,7 @@
 /** One request to one route, from its token to its answer: the spine of this service. */
 import type { Request, RequestHandler, Response } from 'express';
 import { requiresAuthentication } from '../access/authenticate.ts';
+import { checkFirstParty } from '../access/first-party.ts';
 import { loadPlace, type Place, type Wanted } from '../access/place.ts';
 import { sufficient } from '../access/scopes.ts';
 import type { Token } from '../access/token.ts';
@@ -61,7 +62,10 @@ export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts
   }
 
   async function enter(token: Token | undefined, wanted: Wanted | undefined): Promise<Place | undefined> {
-    return token && wanted && !operation.entersItself ? loadPlace(parts.reads, token, wanted) : undefined;
+    if (!token || !wanted || operation.entersItself) return undefined;
+    const place = await loadPlace(parts.reads, token, wanted);
+    if (access.kind === 'place' && access.firstParty) checkFirstParty(token);
+    return place;
   }
 
   async function bodyOf(request: Request, response: Response): Promise<unknown> {
