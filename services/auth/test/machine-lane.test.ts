@@ -89,7 +89,7 @@ describe('both ways answer alike, and it is the common one that does', () => {
     ['no secret', refused, form({ ...anonymous, client_id: 'machine' })],
     ['an unknown client', refused, form({ ...ordinary, client_id: 'nobody' })],
     ['a public client with a secret', refused, form({ ...ordinary, client_id: 'public' })],
-    ['a public client', [200], form({ ...anonymous, client_id: 'public' })],
+    ['a public client', refused, form({ ...anonymous, client_id: 'public' })],
     ['a client that may not use the grant', refused, form({ ...ordinary, client_id: 'web' })],
     ['a client without a grant for the API', refused, form({ ...ordinary, client_id: 'grantless' })],
     ['an API that the client has no grant for', refused, form({ ...ordinary, audience: 'urn:ps' })],

@@ -7,6 +7,9 @@ import { aroundGrant, grantKit } from '../provider-seam.ts';
  */
 export function registerClientCredentials(provider: Provider): void {
   aroundGrant(provider, 'client_credentials', ['audience', 'resource'], async (ctx, handle) => {
+    // RFC 6749 section 4.4: for confidential clients only. A public client is whoever knows its name.
+    if (ctx.oidc.client!.clientAuthMethod === 'none')
+      throw new errors.UnauthorizedClient('a public client has no credentials of its own');
     const [server] = await grantKit.resolveRequestedResources(provider, ctx as never);
     const params = ctx.oidc.params as { scope?: string };
     if (!server) return handle();

@@ -11,7 +11,7 @@ import { allowOrigin, makePreflight } from '../http/cors.ts';
 import { setRoute } from '../http/route.ts';
 import { isStoreAway } from '../stores-away.ts';
 import type { Authenticate, Caller } from './authenticate.ts';
-import { badBody, badQuery, ManagementProblem } from './problem.ts';
+import { badBody, badQuery, insufficientScope, ManagementProblem } from './problem.ts';
 import type { Route } from './route.ts';
 
 /** A write that succeeded. `operation` is its method and route template, `target` the id of what was written, if it has one. */
@@ -55,17 +55,13 @@ export function makeManagementApi(parts: {
     return async (request, response) => {
       setRoute(response, `api/v2${route.path}`);
       const caller = callers.get(request) as Caller;
-      if (!route.scopes.some((scope) => caller.scopes.has(scope)))
-        throw new ManagementProblem(
-          403,
-          'insufficient_scope',
-          `Insufficient scope, expected any of: ${route.scopes.join(', ')}`,
-        );
+      if (!route.scopes.some((scope) => caller.scopes.has(scope))) throw insufficientScope(route.scopes);
       const { status, body } = await route.handle({
         params: request.params as Record<string, string>,
         query: parse(route.query, request.query, badQuery),
         body: parse(route.body, request.body ?? {}, badBody),
         clientId: caller.clientId,
+        scopes: caller.scopes,
       });
       const operation = `${route.method.toUpperCase()} api/v2${route.path}`;
       if (route.method !== 'get')

@@ -3,9 +3,9 @@ import { z } from '@gatepost/runtime/env';
 import type { ClientStore } from '../clients/store.ts';
 import type { Database } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
-import type { ResourceStore } from '../resources/store.ts';
+import type { Api, ResourceStore } from '../resources/store.ts';
 import { checkpointQuery, list, pageQuery, type Source } from './paging.ts';
-import { badBody, conflict, missing } from './problem.ts';
+import { badBody, conflict, insufficientScope, missing } from './problem.ts';
 import { created, gone, ok, type Route, route } from './route.ts';
 import { scope, shortText } from './shapes.ts';
 
@@ -28,6 +28,12 @@ export function makeClientGrantRoutes(parts: {
     const known = new Set(api.scopes.map(({ value }) => value));
     const unknown = wanted.filter((value) => !known.has(value));
     if (unknown.length > 0) throw badBody(`The API does not define these scopes: ${unknown.join(', ')}`);
+    return api;
+  };
+  /** Whoever grants scopes of this API could grant them to itself: of what opens it, only what it holds (docs/reference/management-api.md). */
+  const checkOwn = (api: Api, added: string[], held: ReadonlySet<string>) => {
+    const beyond = api.isSystem ? added.filter((value) => !held.has(value)) : [];
+    if (beyond.length > 0) throw insufficientScope(beyond);
   };
 
   return [
@@ -48,10 +54,10 @@ export function makeClientGrantRoutes(parts: {
       path: '/client-grants',
       scopes: ['create:client_grants'],
       body: z.strictObject({ client_id: shortText, audience: shortText, scope: scopes.default([]) }),
-      async handle({ body }) {
+      async handle({ body, scopes: held }) {
         const client = await clients.find(body.client_id);
         if (!client) throw missing('client', 'The client does not exist');
-        await checkScopes(body.audience, body.scope);
+        checkOwn(await checkScopes(body.audience, body.scope), body.scope, held);
         const grant = await clients.addGrant(body.client_id, body.audience, body.scope);
         if (!grant) throw conflict('resource_exists', 'A client grant for this client and audience exists already');
         return created(present(grant));
@@ -68,9 +74,11 @@ export function makeClientGrantRoutes(parts: {
       path: '/client-grants/:id',
       scopes: ['update:client_grants'],
       body: z.strictObject({ scope: scopes }),
-      async handle({ params, body }) {
-        const { clientId, audience } = await load(params.id);
-        await checkScopes(audience, body.scope);
+      async handle({ params, body, scopes: held }) {
+        const { clientId, audience, scope: before } = await load(params.id);
+        const api = await checkScopes(audience, body.scope);
+        const added = body.scope.filter((value) => !before.includes(value));
+        checkOwn(api, added, held);
         return ok(present(await clients.grant(clientId, audience, body.scope)));
       },
     }),

@@ -8,7 +8,7 @@ import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { GateEvents } from '../events.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
-import { badBody, missing } from './problem.ts';
+import { badBody, insufficientScope, missing } from './problem.ts';
 import { created, gone, ok, type Route, route } from './route.ts';
 import { allowedUri, httpUri, origin, seconds, shortText } from './shapes.ts';
 
@@ -82,7 +82,7 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
         is_first_party: z.enum(['true', 'false']).optional(),
         is_global: z.enum(['true', 'false']).optional(),
       }),
-      handle: ({ query }) => list('clients', query, source(db, query), presentClient),
+      handle: ({ query, scopes }) => list('clients', query, source(db, query), presenter(scopes)),
     }),
     route({
       method: 'post',
@@ -115,26 +115,30 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
       path: '/clients/:id',
       scopes: ['read:clients', 'read:client_keys'],
       query: z.strictObject(fieldsQuery),
-      handle: async ({ params, query }) => ok(chooseFields(presentClient(await load(params.id)), query)),
+      handle: async ({ params, query, scopes }) => ok(chooseFields(presenter(scopes)(await load(params.id)), query)),
     }),
     route({
       method: 'patch',
       path: '/clients/:id',
-      scopes: ['update:clients'],
+      scopes: ['update:clients', 'update:client_keys'],
       body: updateBody,
-      async handle({ params, body }) {
+      async handle({ params, body, scopes }) {
         const client = await load(params.id);
+        checkMayChange(client, body, scopes);
         const method = body.token_endpoint_auth_method ?? client.tokenEndpointAuthMethod;
-        const { secretHashes, secret } = secretFor(method, body.client_secret, client.secretHashes);
+        const { secretHashes, secret } = scopes.has('update:client_keys')
+          ? secretFor(method, body.client_secret, client.secretHashes)
+          : { secretHashes: client.secretHashes };
         const data = {
           ...columns(body, client.oidcMetadata as object),
-          secretHashes,
+          // Written only when it changes: a secret that is revoked meanwhile must not come back.
+          ...(secretHashes !== client.secretHashes && { secretHashes }),
           ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
         };
         check({ ...client, ...data });
         const updated = await clients.update(client.clientId, data as Prisma.ClientUpdateInput);
         events.clientUpdated(client.clientId);
-        return ok({ ...presentClient(updated), ...(secret !== undefined && { client_secret: secret }) });
+        return ok({ ...presenter(scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
       },
     }),
     route({
@@ -239,6 +243,25 @@ export function presentClient(client: RegisteredClient): object {
     created_at: client.createdAt.toISOString(),
     updated_at: client.updatedAt.toISOString(),
   };
+}
+
+/** Keys are shown to whoever may read or replace them (Auth0: `read:client_keys`). */
+function presenter(scopes: ReadonlySet<string>): (client: RegisteredClient) => object {
+  if (scopes.has('read:client_keys') || scopes.has('update:client_keys')) return presentClient;
+  return (client) => presentClient({ ...client, jwks: null });
+}
+
+/**
+ * By what a client authenticates nobody may change who could then be that client without being trusted with it: at Auth0,
+ * `client_secret` takes `update:client_keys`. The method is no less: without one, or with a fresh secret, anybody is the client.
+ */
+function checkMayChange(client: RegisteredClient, body: ClientBody, scopes: ReadonlySet<string>): void {
+  const { client_secret, jwks, token_endpoint_auth_method: method, ...rest } = body;
+  const changesMethod = method !== undefined && method !== client.tokenEndpointAuthMethod;
+  const changesKeys = client_secret !== undefined || jwks !== undefined || changesMethod;
+  if (changesKeys && !scopes.has('update:client_keys')) throw insufficientScope(['update:client_keys']);
+  const changesMore = Object.values(rest).some((value) => value !== undefined);
+  if (changesMore && !scopes.has('update:clients')) throw insufficientScope(['update:clients']);
 }
 
 /** The live secrets of a client that authenticates by `method`, and the one to show, if there is a new one. */

@@ -24,6 +24,7 @@ import { makeGrantRoutes } from './grants.ts';
 import { makeLogRoutes } from './logs.ts';
 import { makeRegistrationTokenRoutes } from './registration-tokens.ts';
 import { makeResourceServerRoutes } from './resource-servers.ts';
+import type { Route } from './route.ts';
 import { makeSigningKeyRoutes } from './signing-keys.ts';
 import { makeTenantSettingsRoutes } from './tenant-settings.ts';
 import { makeUserRoutes } from './users.ts';
@@ -48,6 +49,16 @@ export type ManagementParts = {
 
 /** An Express router for `/api/v2`, to be used ahead of the provider. */
 export function makeManagement(parts: ManagementParts): Router {
+  return makeManagementApi({
+    routes: makeRoutes(parts),
+    authenticate: makeAuthenticate(parts),
+    noteOperation: ({ clientId, ip, ...details }) => parts.audit.add({ type: 'sapi', clientId, ip, details }),
+    log: parts.log,
+  });
+}
+
+/** Every operation; docs/reference/management-api.md says what each can be turned into. */
+export function makeRoutes(parts: ManagementParts): Route[] {
   const { provider } = parts;
   // Its constructor checks the metadata and throws InvalidClientMetadata; the types leave its argument out.
   const CheckedClient = provider.Client as unknown as new (metadata: ClientMetadata) => Client;
@@ -55,7 +66,7 @@ export function makeManagement(parts: ManagementParts): Router {
     expiresIn: number;
   }) => { save(): Promise<string> };
   const endAccess = makeEndAccess(parts.pool);
-  const routes = [
+  return [
     ...makeClientRoutes({
       ...parts,
       checkMetadata: (metadata) => void new CheckedClient(metadata),
@@ -72,10 +83,4 @@ export function makeManagement(parts: ManagementParts): Router {
     ...makeSigningKeyRoutes(parts),
     ...makeRegistrationTokenRoutes((expiresIn) => new InitialAccessToken({ expiresIn }).save()),
   ];
-  return makeManagementApi({
-    routes,
-    authenticate: makeAuthenticate(parts),
-    noteOperation: ({ clientId, ip, ...details }) => parts.audit.add({ type: 'sapi', clientId, ip, details }),
-    log: parts.log,
-  });
 }

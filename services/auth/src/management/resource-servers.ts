@@ -1,6 +1,7 @@
 /** `resource-servers`: APIs. The management API stands among them, and cannot be changed. */
 import { z } from '@gatepost/runtime/env';
 import type { ClientStore } from '../clients/store.ts';
+import { audienceOf } from '../resources/audience.ts';
 import type { Api, ResourceStore, Scope } from '../resources/store.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
@@ -16,7 +17,13 @@ const writable = {
   skip_consent_for_verifiable_first_party_clients: z.boolean(),
 };
 const updateBody = z.strictObject(writable).partial();
-const createBody = updateBody.extend({ identifier: z.string().min(1).max(600) });
+const createBody = updateBody.extend({
+  identifier: z
+    .string()
+    .min(1)
+    .max(600)
+    .refine((value) => audienceOf(value) === value, 'The name of another API, as it is spelled inside'),
+});
 
 export function makeResourceServerRoutes(parts: { resources: ResourceStore; clients: ClientStore }): Route[] {
   const { resources, clients } = parts;

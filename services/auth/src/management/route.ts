@@ -8,6 +8,8 @@ export type Call<Query = unknown, Body = unknown> = {
   body: Body;
   /** The application whose token it is. */
   clientId: string;
+  /** What that token may do: for operations of which a part wants a scope of its own. */
+  scopes: ReadonlySet<string>;
 };
 
 /** `body` undefined: an answer without one. */

@@ -1,0 +1,156 @@
+/** What a token for the management API can be turned into: never into more than its scopes say, and not for longer than they are granted. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair } from 'jose';
+import { openGate, type TestGate } from '../gate.ts';
+import { api, machine, seed } from '../seeds.ts';
+
+const scopesOf: Record<string, string[]> = {
+  editor: ['read:clients', 'update:clients'],
+  keeper: ['read:client_keys', 'update:client_keys'],
+  granter: ['create:client_grants', 'update:client_grants', 'read:clients'],
+  administrator: [
+    'read:clients',
+    'create:clients',
+    'update:clients',
+    'update:client_keys',
+    'create:client_grants',
+    'update:client_grants',
+    'delete:client_grants',
+    'delete:clients',
+  ],
+};
+
+const stack = new AsyncDisposableStack();
+let gate: TestGate;
+let audience: string;
+const { publicKey } = await generateKeyPair('RS256');
+const publicJwk = { ...(await exportJWK(publicKey)), alg: 'RS256', use: 'sig', kid: 'k' };
+beforeAll(async () => {
+  gate = stack.use(
+    await openGate((issuer: string) => ({
+      ...seed,
+      clients: [
+        ...seed.clients,
+        { ...machine, client_id: 'keyed', client_secret: undefined, jwks: { keys: [publicJwk] } },
+        { client_id: 'open', grant_types: ['client_credentials'], client_grants: machine.client_grants },
+        ...Object.entries(scopesOf).map(([client_id, scope]) => ({
+          client_id,
+          client_secret: `${client_id}-secret`,
+          grant_types: ['client_credentials'],
+          client_grants: [{ audience: `${issuer}api/v2/`, scope }],
+        })),
+      ],
+    })),
+  );
+  audience = `${gate.issuer}api/v2/`;
+});
+afterAll(() => stack.disposeAsync());
+
+const tokenOf = async (client_id: string, client_secret = `${client_id}-secret`, of = audience) =>
+  gate.post('oauth/token', { grant_type: 'client_credentials', client_id, client_secret, audience: of });
+
+async function ask(as: string, method: string, path: string, body?: object) {
+  const { json } = await tokenOf(as);
+  return askWith(json.access_token as string, method, path, body);
+}
+
+async function askWith(token: string, method: string, path: string, body?: object) {
+  const response = await fetch(`${audience}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+const refused = (scope: string) => ({
+  status: 403,
+  body: { errorCode: 'insufficient_scope', message: `Insufficient scope, expected any of: ${scope}` },
+});
+
+describe('client keys', () => {
+  test.each<[string, object]>([
+    ['a secret', { client_secret: 'a secret of sixteen' }],
+    ['a key', { jwks: { keys: [publicJwk] } }],
+    ['no key', { jwks: null }],
+    [
+      'a method that needs a new secret',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicJwk] } },
+    ],
+    ['no authentication at all', { token_endpoint_auth_method: 'none' }],
+    ['another method', { token_endpoint_auth_method: 'client_secret_basic' }],
+    ['a secret beside what it may change', { name: 'Machine', client_secret: 'a secret of sixteen' }],
+  ])('%s is not given to a client by update:clients, which would make its holder that client', async (_what, body) => {
+    expect(await ask('editor', 'PATCH', 'clients/machine', body)).toMatchObject(refused('update:client_keys'));
+    expect((await tokenOf('machine', 'machine-secret', api)).status).toBe(200);
+    expect((await tokenOf('machine', 'a secret of sixteen', api)).status).toBe(401);
+  });
+
+  test('update:clients changes the rest, also when the authentication method stands in the body as it is', async () => {
+    const body = { name: 'Machine', token_endpoint_auth_method: 'client_secret_post' };
+    const changed = await ask('editor', 'PATCH', 'clients/machine', body);
+    expect(changed).toMatchObject({ status: 200, body: { name: 'Machine' } });
+    expect(changed.body).not.toHaveProperty('client_secret');
+  });
+
+  test('update:client_keys replaces a secret and nothing else', async () => {
+    const secret = { client_secret: 'another secret of the keeper' };
+    expect(await ask('keeper', 'PATCH', 'clients/web', { ...secret, name: 'x' })).toMatchObject(
+      refused('update:clients'),
+    );
+    expect(await ask('keeper', 'PATCH', 'clients/web', secret)).toMatchObject({ status: 200, body: secret });
+    expect((await ask('editor', 'POST', 'clients/web/rotate-secret', {})).status).toBe(403);
+    expect((await ask('keeper', 'POST', 'clients/web/rotate-secret', {})).status).toBe(200);
+  });
+
+  test('are read with read:client_keys only', async () => {
+    const jwks = { keys: [publicJwk] };
+    expect((await ask('keeper', 'GET', 'clients/keyed')).body).toMatchObject({ jwks });
+    expect((await ask('editor', 'GET', 'clients/keyed')).body).not.toHaveProperty('jwks');
+    const { body } = await ask('editor', 'GET', 'clients?fields=client_id,jwks');
+    expect(body).toContainEqual({ client_id: 'keyed' });
+    expect(JSON.stringify(body)).not.toContain('jwks');
+  });
+
+  test('a client without any, public, gets no token by client_credentials (RFC 6749 4.4)', async () => {
+    const answer = await gate.post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'open',
+      audience: api,
+    });
+    expect(answer).toMatchObject({ status: 400, json: { error: 'unauthorized_client' } });
+  });
+});
+
+describe('client grants', () => {
+  test('of the management API are given by whoever holds their scopes, to itself as to others', async () => {
+    const beyond = { audience, scope: ['read:clients', 'update:client_keys'] };
+    for (const client_id of ['granter', 'machine'])
+      expect(await ask('granter', 'POST', 'client-grants', { ...beyond, client_id })).toMatchObject(
+        refused('update:client_keys'),
+      );
+    const made = await ask('granter', 'POST', 'client-grants', {
+      client_id: 'machine',
+      audience,
+      scope: ['read:clients'],
+    });
+    expect(made.status).toBe(201);
+    const path = `client-grants/${made.body.id}`;
+    expect(await ask('granter', 'PATCH', path, { scope: ['read:clients', 'update:client_keys'] })).toMatchObject(
+      refused('update:client_keys'),
+    );
+    expect((await ask('administrator', 'PATCH', path, { scope: ['read:clients', 'update:client_keys'] })).status).toBe(
+      200,
+    );
+    // What was granted by somebody who could is kept by those who could not.
+    const kept = { scope: ['update:client_keys', 'create:client_grants'] };
+    expect((await ask('granter', 'PATCH', path, kept)).status).toBe(200);
+    expect((await ask('granter', 'PATCH', path, { scope: [] })).status).toBe(200);
+  });
+
+  test('of other APIs are the granter’s to give', async () => {
+    const given = { client_id: 'web', audience: api, scope: ['admin:x'] };
+    expect((await ask('granter', 'POST', 'client-grants', given)).status).toBe(201);
+  });
+});
