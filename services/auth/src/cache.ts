@@ -10,17 +10,20 @@ export type Cache<V> = {
 
 /**
  * A cache over `load`, emptied when one of `tables` changes and unused while changes may be missed. A value whose loading
- * began before a change is handed to those who waited for it, and not kept. Beyond `max` keys the oldest goes.
+ * began before a change is handed to those who waited for it, and not kept. Beyond `max` keys the oldest goes. With `maxAgeMs`
+ * no value is older than that, also when a change is never heard of: on a connection that died without a word.
  */
 export function makeCache<V>(options: {
   changes: Changes;
   tables: CachedTable[];
   load: (key: string) => Promise<V>;
   max?: number;
+  maxAgeMs?: number;
+  now?: () => number;
 }): Cache<V> {
-  const { changes, load } = options;
+  const { changes, load, maxAgeMs = Number.POSITIVE_INFINITY, now = Date.now } = options;
   const max = options.max ?? 1;
-  const entries = new Map<string, Promise<V>>();
+  const entries = new Map<string, { loading: Promise<V>; since: number }>();
   const clear = () => entries.clear();
   changes.subscribe(options.tables, clear);
 
@@ -28,13 +31,15 @@ export function makeCache<V>(options: {
     clear,
     async get(key) {
       const known = entries.get(key);
-      if (known) return known;
+      if (known && now() - known.since < maxAgeMs) return known.loading;
+      entries.delete(key); // what is loaded anew is the youngest again
+      const since = now();
       const loading = load(key);
       if (!changes.isConnected()) return loading;
-      entries.set(key, loading);
+      entries.set(key, { loading, since });
       if (entries.size > max) entries.delete(entries.keys().next().value!);
       const drop = () => {
-        if (entries.get(key) === loading) entries.delete(key);
+        if (entries.get(key)?.loading === loading) entries.delete(key);
       };
       try {
         const value = await loading;

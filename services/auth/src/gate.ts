@@ -125,7 +125,8 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     pages: makeProviderPages(place),
   });
   shareSuccessors(provider, deriveKey(env.SECRETS_KEY, 'refresh tokens'));
-  findStructuredTokens(provider, issuer, makeRevokedTokens(redis, prefix));
+  const revokedTokens = makeRevokedTokens(redis, prefix);
+  findStructuredTokens(provider, issuer, revokedTokens);
   const clientThrottle = makeClientThrottle(redis, prefix);
   throttleClientAuthentication(provider, clientThrottle);
   const { tokensIssued } = observeProvider(provider, { log, registry, audit, events });
@@ -188,6 +189,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     seal,
     changes,
     clients,
+    revokedTokens,
     resources,
     settings,
     accounts,

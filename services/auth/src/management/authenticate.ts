@@ -1,9 +1,12 @@
-/** Who calls the management API: an application with an access token of ours for `api/v2/` (contract section 4). */
+/**
+ * Who calls the management API: an application with an access token of ours for `api/v2/` (contract section 4). The token is a JWT
+ * that lives for a day; what it opens is decided by what its client may do now.
+ */
 import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors, jwtVerify } from 'jose';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
-import type { ClientStore } from '../clients/store.ts';
 import type { Database } from '../database.ts';
+import type { RevokedTokens } from '../tokens/structured.ts';
 import { ManagementProblem } from './problem.ts';
 
 export type Caller = {
@@ -16,17 +19,21 @@ export type Caller = {
 /** @throws ManagementProblem 401 */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
+/** How old what we know of a client, its grant and our keys may be when a change of it was not heard of. */
+const maxAgeMs = 5_000;
+
 export function makeAuthenticate(parts: {
   issuer: string;
   db: Database;
   changes: Changes;
-  clients: ClientStore;
+  revokedTokens: Pick<RevokedTokens, 'has'>;
 }): Authenticate {
-  const { issuer, db, changes, clients } = parts;
+  const { issuer, db, changes, revokedTokens } = parts;
   const audience = `${issuer}api/v2/`;
   const keys = makeCache({
     changes,
     tables: ['signing_keys'],
+    maxAgeMs,
     load: async () => {
       const rows = await db.signingKey.findMany({
         where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
@@ -34,28 +41,51 @@ export function makeAuthenticate(parts: {
       return createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
     },
   });
+  const holders = makeCache({
+    changes,
+    tables: ['clients', 'client_grants'],
+    max: 1_000,
+    maxAgeMs,
+    load: async (clientId) =>
+      (await db.client.findUnique({
+        where: { clientId },
+        select: {
+          webOrigins: true,
+          allowedOrigins: true,
+          grantTypes: true,
+          grants: { where: { audience }, select: { scope: true } },
+        },
+      })) ?? undefined,
+  });
 
   return async (authorization) => {
     if (authorization === undefined) throw refused('Missing authentication');
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1];
     if (token === undefined) throw refused('Bad HTTP authentication header format');
-    const { payload } = await jwtVerify(token, await keys.get('all'), {
+    const { payload } = await jwtVerify<{ jti: string }>(token, await keys.get('all'), {
       issuer,
       audience,
       typ: 'at+jwt',
-      requiredClaims: ['exp', 'client_id'],
+      requiredClaims: ['exp', 'jti', 'client_id'],
     }).catch((cause: unknown) => {
       throw cause instanceof joseErrors.JOSEError ? refused(reasonOf(cause), cause) : cause;
     });
     const clientId = String(payload.client_id);
-    // A token bound to a key (RFC 9449) is no bearer token; and a client that is gone takes its tokens along.
-    const client = payload.cnf === undefined ? await clients.find(clientId) : undefined;
-    if (!client) throw refused('Invalid token');
+    // A token bound to a key (RFC 9449) is no bearer token.
+    if (payload.cnf !== undefined || (await revokedTokens.has(payload.jti))) throw refused('Invalid token');
+    const holder = await holders.get(clientId);
+    const [grant] = holder?.grants ?? [];
+    if (!holder?.grantTypes.includes('client_credentials') || !grant) throw refused('Invalid token');
+    const granted = new Set(grant.scope);
     return {
       clientId,
-      scopes: new Set(String(payload.scope ?? '').split(' ')),
-      web_origins: client.webOrigins,
-      allowed_origins: client.allowedOrigins,
+      scopes: new Set(
+        String(payload.scope ?? '')
+          .split(' ')
+          .filter((scope) => granted.has(scope)),
+      ),
+      web_origins: holder.webOrigins,
+      allowed_origins: holder.allowedOrigins,
     };
   };
 }

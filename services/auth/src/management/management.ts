@@ -13,6 +13,7 @@ import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
+import type { RevokedTokens } from '../tokens/structured.ts';
 import { makeManagementApi } from './api.ts';
 import { makeAuthenticate } from './authenticate.ts';
 import { makeBrandingRoutes } from './branding.ts';
@@ -37,6 +38,7 @@ export type ManagementParts = {
   seal: Seal;
   changes: Changes;
   clients: ClientStore;
+  revokedTokens: Pick<RevokedTokens, 'has'>;
   resources: ResourceStore;
   settings: SettingsStore;
   accounts: AccountStore;

@@ -1,6 +1,8 @@
 /** What a token for the management API can be turned into: never into more than its scopes say, and not for longer than they are granted. */
+import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
+import pg from 'pg';
 import { openGate, type TestGate } from '../gate.ts';
 import { api, machine, seed } from '../seeds.ts';
 
@@ -153,4 +155,60 @@ describe('client grants', () => {
     const given = { client_id: 'web', audience: api, scope: ['admin:x'] };
     expect((await ask('granter', 'POST', 'client-grants', given)).status).toBe(201);
   });
+});
+
+describe('a token that is out', () => {
+  /** A client with a grant for the management API, and a token that opens it. */
+  async function holder(scope = ['read:clients', 'update:clients']) {
+    const { body: client } = await ask('administrator', 'POST', 'clients', {
+      name: 'Holder',
+      grant_types: ['client_credentials'],
+    });
+    const given = { client_id: client.client_id, audience, scope };
+    const { body: grant } = await ask('administrator', 'POST', 'client-grants', given);
+    const { json } = await tokenOf(client.client_id, client.client_secret);
+    const token = json.access_token as string;
+    expect((await askWith(token, 'GET', 'clients?per_page=1')).status).toBe(200);
+    return { id: client.client_id as string, secret: client.client_secret as string, grant: grant.id as string, token };
+  }
+  const open = (token: string) => askWith(token, 'GET', 'clients?per_page=1');
+  const closed = (token: string) =>
+    until('the token is refused', async () => (await open(token)).status === 401, 20_000);
+
+  test('opens nothing once it is revoked', async () => {
+    const { id, secret, token } = await holder();
+    await gate.post('oauth/revoke', { token, client_id: id, client_secret: secret });
+    expect(await open(token)).toMatchObject({ status: 401, body: { errorCode: 'invalid_token' } });
+  });
+
+  test('opens nothing once its client’s grant is gone, and no more than what is left of it', async () => {
+    const { grant, token } = await holder();
+    await ask('administrator', 'PATCH', `client-grants/${grant}`, { scope: ['read:clients'] });
+    const change = async () => (await askWith(token, 'PATCH', 'clients/web', { name: 'x' })).status;
+    await until('the scope is gone', async () => (await change()) === 403);
+    expect((await open(token)).status).toBe(200);
+    await ask('administrator', 'DELETE', `client-grants/${grant}`);
+    await closed(token);
+  });
+
+  test('opens nothing once its client is gone, or may not ask for such tokens', async () => {
+    const [gone, changed] = [await holder(), await holder()];
+    await ask('administrator', 'DELETE', `clients/${gone.id}`);
+    await ask('administrator', 'PATCH', `clients/${changed.id}`, { grant_types: [] });
+    for (const { token } of [gone, changed]) await closed(token);
+  });
+
+  test('opens nothing within 5 s, also when nobody says that the grant went', async () => {
+    const { grant, token } = await holder();
+    const database = new pg.Client(gate.databaseUrl);
+    await database.connect();
+    try {
+      await database.query('ALTER TABLE auth.client_grants DISABLE TRIGGER changed');
+      await database.query('DELETE FROM auth.client_grants WHERE id = $1', [grant]);
+      await database.query('ALTER TABLE auth.client_grants ENABLE TRIGGER changed');
+    } finally {
+      await database.end();
+    }
+    await closed(token);
+  }, 30_000);
 });
