@@ -1,9 +1,11 @@
 /**
  * A delivery job: one message in `gatepost.deliveries`, one attempt to hand one event to one hook. The body is the event's
  * payload, byte for byte, or empty: then the payload is read from the event's row (so large ones pass the broker once).
- * All else stands as JSON in the header `job`, so that the payload is never parsed or copied into text.
+ * All else stands as JSON in the header `job`, so that the payload is never parsed or copied into text. The header `job-code`
+ * authenticates both: only what one of our services published is delivered.
  */
 
+import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { deliveriesQueue } from './topology.ts';
 
 export type DeliveryJob = {
@@ -56,41 +58,79 @@ export type Pace = {
 export const jobBodyMaxBytes = 64 * 1024;
 
 export const jobHeader = 'job';
+export const jobCodeHeader = 'job-code';
+
+/**
+ * Makes the key of the jobs' authentication codes from `SECRETS_KEY`, which the services share and producers never see: whoever can
+ * write into the queue, as a broker's other users may, can make no job.
+ */
+export function deriveJobKey(secretsKey: Buffer): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', secretsKey, 'gatepost', 'delivery jobs', 32)));
+}
 
 /** The message that carries a job, as a publisher takes it. A payload too large to travel stays behind. */
-export function jobMessage(job: DeliveryJob, payload: Buffer) {
+export function jobMessage(job: DeliveryJob, payload: Buffer, key: KeyObject) {
+  const text = JSON.stringify(job);
+  const body = payload.length <= jobBodyMaxBytes ? payload : Buffer.alloc(0);
   return {
     exchange: '',
     routingKey: deliveriesQueue,
-    body: payload.length <= jobBodyMaxBytes ? payload : Buffer.alloc(0),
-    headers: jobHeaders(job),
+    body,
+    headers: { [jobHeader]: text, [jobCodeHeader]: codeOf(text, digestOf(body), key).toString('base64url') },
     contentType: 'application/json',
     messageId: String(job.deliveryId),
   };
 }
 
-/** The AMQP headers that carry a job. */
-export function jobHeaders(job: DeliveryJob): Record<string, string> {
-  return { [jobHeader]: JSON.stringify(job) };
+export type OpenedJob =
+  | { kind: 'job'; job: DeliveryJob }
+  /** A job as earlier versions published it: nothing in it may be believed. */
+  | { kind: 'unsigned'; job: DeliveryJob }
+  | { kind: 'refused'; reason: 'not_a_job' | 'job_not_authentic'; detail: string };
+
+/** Reads the job of a message, or says why it is none of ours. Never throws. */
+export function openJob(message: { headers: Record<string, unknown>; body: Buffer }, key: KeyObject): OpenedJob {
+  const text = message.headers[jobHeader];
+  if (typeof text !== 'string') return refused('not_a_job', 'the message has no `job` header');
+  const job = parseJob(text);
+  if (!job) return refused('not_a_job', 'the `job` header is not a delivery job');
+  const code = message.headers[jobCodeHeader];
+  if (code === undefined) return { kind: 'unsigned', job };
+  const given = Buffer.from(typeof code === 'string' ? code : '', 'base64url');
+  const right = codeOf(text, digestOf(message.body), key);
+  if (given.length === right.length && timingSafeEqual(given, right)) return { kind: 'job', job };
+  return refused('job_not_authentic', 'the authentication code is not that of this job and this body');
 }
 
-/**
- * Reads the job of a message that one of our services published.
- * @throws when the header is not there or not ours: someone else writes into our queue.
- */
-export function parseDeliveryJob(headers: Record<string, unknown>): DeliveryJob {
-  const text = headers[jobHeader];
-  if (typeof text !== 'string') throw new Error('the message has no `job` header');
-  const job = JSON.parse(text) as DeliveryJob;
-  if (
-    !Number.isSafeInteger(job.deliveryId) ||
-    !Number.isInteger(job.hookId) ||
-    typeof job.guid !== 'string' ||
-    typeof job.event !== 'string' ||
-    typeof job.eventKey !== 'string' ||
-    typeof job.eventOn !== 'string'
-  ) {
-    throw new Error('the `job` header is not a delivery job');
+function parseJob(text: string): DeliveryJob | undefined {
+  try {
+    const job = JSON.parse(text) as DeliveryJob;
+    const isJob =
+      Number.isSafeInteger(job.deliveryId) &&
+      Number.isInteger(job.hookId) &&
+      typeof job.guid === 'string' &&
+      typeof job.event === 'string' &&
+      typeof job.eventKey === 'string' &&
+      typeof job.eventOn === 'string';
+    return isJob ? job : undefined;
+  } catch {
+    return undefined; // no JSON, or `null`
   }
-  return job;
+}
+
+function refused(reason: 'not_a_job' | 'job_not_authentic', detail: string): OpenedJob {
+  return { kind: 'refused', reason, detail };
+}
+
+/** HMAC-SHA256 over the body's digest, which has a fixed length, and the job's text. */
+function codeOf(text: string, bodyDigest: Buffer, key: KeyObject): Buffer {
+  return createHmac('sha256', key).update(bodyDigest).update(text).digest();
+}
+
+let last: { body: Buffer; digest: Buffer } | undefined;
+
+/** The jobs of one event follow each other with the same payload: it is read through once. */
+function digestOf(body: Buffer): Buffer {
+  if (last?.body !== body) last = { body, digest: hash('sha256', body, 'buffer') };
+  return last.digest;
 }

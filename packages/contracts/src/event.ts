@@ -30,7 +30,8 @@ export type DeadReason =
   | 'missing_attribute'
   | 'bad_attribute'
   | 'not_storable'
-  | 'not_a_job';
+  | 'not_a_job'
+  | 'job_not_authentic';
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 

@@ -2,9 +2,11 @@
  * The spine of delivering: one job of `gatepost.deliveries`, one attempt. A job is acked only when the row of its outcome is
  * committed, or when it is cancelled because nothing is left to deliver.
  */
+import type { KeyObject } from 'node:crypto';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
-import { type DeliveryJob, parseDeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
+import type { DeadReason } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { type Admit, admitted } from './admit.ts';
@@ -23,11 +25,14 @@ import { type Ended, insertDeliveries, isRecorded } from './record.ts';
 import { buildRequest, type DeliveryRequest } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 import { loadPayload } from './store-events.ts';
+import { findUnsigned } from './unsigned.ts';
 
 export type DeliverParts = {
   pool: Pool;
   hooks: Hooks;
   publisher: Publisher;
+  /** Under which jobs carry their authentication codes. */
+  jobKey: KeyObject;
   post: Post;
   admit: Admit;
   persist: Persist;
@@ -122,13 +127,30 @@ export function makeDeliver(parts: DeliverParts): Deliver {
     asking.add(tracked);
   };
 
+  const takeJob = (message: Incoming, job: DeliveryJob) => {
+    const inHand = { message, job, hookId: job.hookId, accountId: job.accountId };
+    if (job.admitted) whenDue(inHand, begin);
+    else track(guarded(parts, message, () => askLimit(inHand)));
+  };
+  const takeUnsigned = async (message: Incoming, claimed: DeliveryJob) => {
+    const work = () => findUnsigned(parts.pool, claimed, message.body);
+    const found = await parts.persist('look for the delivery of an unsigned job', work);
+    if (found === 'waits') return message.ack();
+    if (found) return takeJob({ ...message, body: found.payload }, found.job);
+    await bury(parts, message, 'job_not_authentic', 'no authentication code, and no such delivery is stored');
+  };
+
   return {
     take(message) {
-      const job = readJob(message);
-      if (job instanceof Error) return track(guarded(parts, message, () => bury(parts, message, job)));
-      const inHand = { message, job, hookId: job.hookId, accountId: job.accountId };
-      if (job.admitted) whenDue(inHand, begin);
-      else track(guarded(parts, message, () => askLimit(inHand)));
+      const opened = openJob(message, parts.jobKey);
+      switch (opened.kind) {
+        case 'job':
+          return takeJob(message, opened.job);
+        case 'unsigned':
+          return track(guarded(parts, message, () => takeUnsigned(message, opened.job)));
+        case 'refused':
+          return track(guarded(parts, message, () => bury(parts, message, opened.reason, opened.detail)));
+      }
     },
     heldUp: () => lanes.waiting(),
     waiting: () => lanes.waiting() + held.size + asking.size,
@@ -303,17 +325,9 @@ async function dismiss(parts: DeliverParts, message: Incoming, job: DeliveryJob)
   message.ack();
 }
 
-function readJob(message: Incoming): DeliveryJob | Error {
-  try {
-    return parseDeliveryJob(message.headers);
-  } catch (error) {
-    return error as Error;
-  }
-}
-
 /** Somebody else writes into our queue: their message goes to the dead letters. */
-async function bury(parts: DeliverParts, message: Incoming, { message: detail }: Error): Promise<void> {
-  await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, 'not_a_job', detail));
-  parts.events.eventDead('not_a_job', detail, message.messageId);
+async function bury(parts: DeliverParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
+  await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, reason, detail));
+  parts.events.eventDead(reason, detail, message.messageId);
   message.ack();
 }

@@ -1,6 +1,7 @@
 /** The dispatcher's parts list. */
 import { readFileSync } from 'node:fs';
 import { openPublisher } from '@gatepost/amqp/publisher';
+import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
@@ -72,7 +73,8 @@ await run(name, variables, async ({ env, log, stack }) => {
       proxyUrl: env.DELIVERY_PROXY_URL,
     }),
   );
-  const enqueue = makeEnqueue(publisher, persist);
+  const jobKey = deriveJobKey(env.SECRETS_KEY);
+  const enqueue = makeEnqueue(publisher, jobKey, persist);
   const admit = makeAdmit(throttle, limitOf, events);
   const routeParts = { pool, hooks, publisher, enqueue: enqueue.always, admit, persist, events, log };
   const calm = makeCalm();
@@ -82,6 +84,7 @@ await run(name, variables, async ({ env, log, stack }) => {
     pool,
     hooks,
     publisher,
+    jobKey,
     post,
     admit,
     persist,

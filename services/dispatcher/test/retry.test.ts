@@ -1,4 +1,4 @@
-import { type DeliveryJob, jobHeaders } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, deriveJobKey, jobMessage } from '@gatepost/contracts/delivery-job';
 import { deliveriesQueue } from '@gatepost/contracts/topology';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { management } from '@gatepost/testkit/stores';
@@ -116,13 +116,8 @@ describe('further attempts', () => {
       retries: true,
     };
     // Without a body: the payload is read from the event's row.
-    await world.publisher.publish({
-      exchange: '',
-      routingKey: deliveriesQueue,
-      body: Buffer.alloc(0),
-      headers: jobHeaders(job),
-      messageId: 'm',
-    });
+    const key = deriveJobKey(Buffer.from(world.env.SECRETS_KEY!, 'base64'));
+    await world.publisher.publish(jobMessage(job, Buffer.alloc(0), key));
     const again = await world.deliveries(guid, 2);
     expect(again[1]).toMatchObject({ redelivery: true, attempt: 1, status: 'OK' });
     expect(receiver.received.map((one) => one.body.toString())).toEqual(['{"a":1}', '{"a":1}']);

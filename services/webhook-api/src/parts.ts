@@ -1,4 +1,5 @@
 /** What operations work with: opened by `main.ts`, passed down, never global. */
+import type { KeyObject } from 'node:crypto';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -16,6 +17,8 @@ export type Parts = {
   /** Prisma: accounts and what belongs to them. */
   database: Database;
   publisher: Publisher;
+  /** Under which delivery jobs carry their authentication codes. */
+  jobKey: KeyObject;
   /** Seals what hooks keep secret. */
   seal: Seal;
   catalog: EventCatalog;

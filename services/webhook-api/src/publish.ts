@@ -5,6 +5,7 @@
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Parts } from './parts.ts';
 
 /** A delivery to be; without an id it gets the next one. */
 export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
@@ -25,13 +26,12 @@ export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Prom
  * @throws NotPublished, which the client hears of as 503; then the delivery is forgotten, since the client will ask again.
  */
 export async function publishDelivery(
-  pool: Pool,
-  publisher: Publisher,
+  { pool, publisher, jobKey }: Pick<Parts, 'pool' | 'publisher' | 'jobKey'>,
   job: DeliveryJob,
   payload: Buffer,
 ): Promise<void> {
   try {
-    await publisher.publish(jobMessage(job, payload));
+    await publisher.publish(jobMessage(job, payload, jobKey));
   } catch (error) {
     await pool.query('DELETE FROM parked WHERE delivery_id = $1', [job.deliveryId]);
     throw error;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { openPublisher } from '@gatepost/amqp/publisher';
+import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { parseSeed } from '@gatepost/contracts/seed';
 import { topology } from '@gatepost/contracts/topology';
 import { openMetrics } from '@gatepost/runtime/metrics';
@@ -58,6 +59,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
     pool,
     database,
     publisher,
+    jobKey: deriveJobKey(env.SECRETS_KEY),
     seal,
     catalog,
     allowedNetworks: env.DELIVERY_ALLOWED_NETWORKS,

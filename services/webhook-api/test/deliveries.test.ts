@@ -12,7 +12,7 @@ const hooks = '/repos/acme/widgets/hooks';
 
 beforeAll(async () => {
   api = await openApi();
-  jobs = await openJobs(api.amqpUrl);
+  jobs = await openJobs(api);
   alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
 });
 afterAll(async () => {

@@ -103,7 +103,7 @@ describe('while RabbitMQ is away', () => {
     await until('recovery', async () => (await readiness()).status === 200, 20_000);
     const { status, body } = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/new' } });
     expect(status).toBe(201);
-    await using jobs = await openJobs(api.amqpUrl);
+    await using jobs = await openJobs(api);
     await jobs.next(({ job }) => job.event === 'ping' && job.hookId === body.id);
   }, 60_000);
 

@@ -14,7 +14,8 @@ export const redeliver = placeOperation({
   summary: 'Deliver once more',
   docs: githubDocs('redeliver-a-delivery-for-a-repository-webhook', 'redeliver-a-delivery-for-an-organization-webhook'),
   answers: { 202: { description: 'It is on its way', schema: z.object({}) } },
-  async run({ parts: { pool, publisher }, place, wanted, token, params }) {
+  async run({ parts, place, wanted, token, params }) {
+    const { pool } = parts;
     const id = hookId(params);
     const delivery = deliveryId(params);
     const hook = await findHook(pool, place, token, id);
@@ -24,7 +25,7 @@ export const redeliver = placeOperation({
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
     const payload = await findPayload(pool, row);
     if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is kept no longer');
-    checkConnected(publisher);
+    checkConnected(parts.publisher);
     const job = await parkDelivery(pool, {
       guid: row.guid,
       hookId: id,
@@ -40,7 +41,7 @@ export const redeliver = placeOperation({
       throttledAt: null,
       retries: row.event !== 'ping',
     });
-    await publishDelivery(pool, publisher, job, payload);
+    await publishDelivery(parts, job, payload);
     return { status: 202, body: {} };
   },
 });

@@ -53,7 +53,7 @@ export const createHook = placeOperation({
     /** The ping is part of a creation: a client that is told it failed must find no hook when it tries again. */
     async function publishOrUndo({ job, payload }: StoredPing): Promise<void> {
       try {
-        await publishDelivery(parts.pool, parts.publisher, job, payload);
+        await publishDelivery(parts, job, payload);
       } catch (error) {
         await deleteRow(parts.pool, place, token, job.hookId);
         throw error;

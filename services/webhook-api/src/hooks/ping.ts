@@ -20,7 +20,7 @@ export const pingHook = placeOperation({
       checkConnected(parts.publisher);
       const hook = presentHook(row, place, base, parts.seal);
       const { job, payload } = await storePing(parts.pool, place, token, hook, base);
-      await publishDelivery(parts.pool, parts.publisher, job, payload);
+      await publishDelivery(parts, job, payload);
     }
     return { status: 204 };
   },

@@ -37,7 +37,7 @@ export const testHook = placeOperation({
       throttledAt: null,
       retries: false,
     });
-    await publishDelivery(parts.pool, parts.publisher, job, push.payload);
+    await publishDelivery(parts, job, push.payload);
     return { status: 204 };
   },
 });

@@ -158,7 +158,7 @@ test('the secret follows GitHub’s rules instead: it signs and is never sent', 
 });
 
 test('no payload, answer or description shows a header’s value', async () => {
-  await using jobs = await openJobs(api.amqpUrl);
+  await using jobs = await openJobs(api);
   const id = await create();
   const answers = [
     await call(api, writer, 'POST', `${places[0]}/${id}/pings`),

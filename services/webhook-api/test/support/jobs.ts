@@ -1,18 +1,20 @@
 /** Stands where the dispatcher stands: takes delivery jobs off the queue, and writes outcomes into the log. */
 import { type Consumer, openConsumer } from '@gatepost/amqp/consumer';
-import { type DeliveryJob, parseDeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, deriveJobKey, openJob } from '@gatepost/contracts/delivery-job';
 import { deliveriesQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
 import type pg from 'pg';
+import type { Api } from './api.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a payload, of which each test expects what it names
 export type TakenJob = { job: DeliveryJob; payload: any };
 
 export type Jobs = AsyncDisposable & { all: TakenJob[]; next(what: (taken: TakenJob) => boolean): Promise<TakenJob> };
 
-export async function openJobs(amqpUrl: string): Promise<Jobs> {
+export async function openJobs({ amqpUrl, env }: Pick<Api, 'amqpUrl' | 'env'>): Promise<Jobs> {
   const all: TakenJob[] = [];
+  const key = deriveJobKey(Buffer.from(env.SECRETS_KEY!, 'base64'));
   const consumer: Consumer = await openConsumer({
     url: amqpUrl,
     name: 'test',
@@ -22,7 +24,9 @@ export async function openJobs(amqpUrl: string): Promise<Jobs> {
     prefetch: 100,
     onMessage(message) {
       const payload = message.body.length === 0 ? undefined : JSON.parse(message.body.toString('utf8'));
-      all.push({ job: parseDeliveryJob(message.headers), payload });
+      const opened = openJob(message, key);
+      // As the dispatcher would: what is not signed is not made.
+      if (opened.kind === 'job') all.push({ job: opened.job, payload });
       message.ack();
     },
   });

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
+import { deliveriesQueue } from '@gatepost/contracts/topology';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type DeadLetters, openDeadLetters } from '../dead-letters.ts';
+import { type Dispatcher, openWorld, type World } from '../world.ts';
+
+// Whoever could write into the queue of deliveries had foreign bytes signed with another account's secret.
+describe('a job that none of our services made', () => {
+  let world: World;
+  let receiver: Receiver;
+  let dispatcher: Dispatcher;
+  let dead: DeadLetters;
+  let hookId: number;
+  let accountId: number;
+
+  beforeAll(async () => {
+    world = await openWorld();
+    receiver = await openReceiver();
+    accountId = await world.addAccount('acme', ['widgets']);
+    hookId = await world.addHook('acme', { url: receiver.url, secret: 'the secret of acme' });
+    dispatcher = await world.start();
+    dead = await openDeadLetters(world.amqpUrl);
+  });
+  afterEach(() => {
+    receiver.received.length = 0;
+  });
+  afterAll(async () => {
+    expect(await dispatcher?.stop()).toBe(0);
+    for (const one of [dead, receiver, world]) await one?.[Symbol.asyncDispose]();
+  });
+
+  const put = async (headers: Record<string, unknown>, body: Buffer) => {
+    const messageId = randomUUID();
+    await world.publisher.publish({ exchange: '', routingKey: deliveriesQueue, body, headers, messageId });
+    return messageId;
+  };
+  const invented = (job: Partial<DeliveryJob> = {}): DeliveryJob => ({
+    deliveryId: 987_654_321,
+    guid: randomUUID(),
+    hookId,
+    event: 'issues',
+    action: 'opened',
+    eventKey: randomUUID(),
+    eventOn: new Date().toISOString().slice(0, 10),
+    accountId,
+    repositoryId: null,
+    occurredAt: new Date().toISOString(),
+    attempt: 1,
+    redelivery: false,
+    throttledAt: null,
+    retries: false,
+    admitted: true,
+    ...job,
+  });
+  /** The job of a delivery that was made, as its row tells it. */
+  const jobOf = async (guid: string): Promise<DeliveryJob> => {
+    const [row] = await world.deliveries(guid);
+    const { rows } = await world.pool.query(
+      'SELECT key, received_on::text, occurred_at, repository_id FROM events WHERE guid = $1',
+      [guid],
+    );
+    const { key, received_on, occurred_at, repository_id } = rows[0];
+    const occurredAt = occurred_at.toISOString();
+    const made = { guid, eventKey: key, eventOn: received_on, occurredAt, repositoryId: repository_id };
+    return invented({ ...made, deliveryId: Number(row!.id) });
+  };
+
+  test('is not delivered: it lies with the dead letters, with the reason', async () => {
+    const id = await put({ [jobHeader]: JSON.stringify(invented()) }, Buffer.from('{"transfer":"everything"}'));
+    expect(await dead.of(id)).toMatchObject({
+      reason: 'job_not_authentic',
+      body: Buffer.from('{"transfer":"everything"}'),
+    });
+    expect(receiver.received).toEqual([]);
+  });
+
+  test('nor with a code that is no code, or one that somebody made up', async () => {
+    for (const code of ['', 'x', 'A'.repeat(43), 7, { a: 1 }]) {
+      const headers = { [jobHeader]: JSON.stringify(invented()), 'job-code': code };
+      const id = await put(headers, Buffer.from('{}'));
+      expect((await dead.of(id)).reason).toBe('job_not_authentic');
+    }
+    expect(receiver.received).toEqual([]);
+  });
+
+  test('nor for a delivery that there was, with other bytes or for another hook', async () => {
+    const other = await world.addHook('acme', { url: `${receiver.url}/other`, events: ['never'] });
+    const guid = await world.publish({ payload: { a: 1 } });
+    const job = await jobOf(guid);
+    const otherBytes = await put({ [jobHeader]: JSON.stringify(job) }, Buffer.from('{"a":2}'));
+    const otherHook = await put({ [jobHeader]: JSON.stringify({ ...job, hookId: other }) }, Buffer.from('{"a":1}'));
+    expect((await dead.of(otherBytes)).reason).toBe('job_not_authentic');
+    expect((await dead.of(otherHook)).reason).toBe('job_not_authentic');
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('but one that an older version has left in the queue is delivered, as PostgreSQL holds it', async () => {
+    const guid = await world.publish({ payload: { a: 1 } });
+    const job = await jobOf(guid);
+    await world.pool.query('DELETE FROM deliveries WHERE guid = $1', [guid]); // as if it still waited
+    receiver.received.length = 0;
+    await put({ [jobHeader]: JSON.stringify({ ...job, event: 'push', attempt: 7 }) }, Buffer.from('{"a":1}'));
+    const [row] = await world.deliveries(guid);
+    expect(row).toMatchObject({ attempt: 1, status: 'OK' });
+    expect(receiver.received[0]?.headers['x-github-event']).toBe('issues');
+    expect(receiver.received[0]?.body.toString()).toBe('{"a":1}');
+  });
+
+  test('and a parked one of an older version is delivered once, from its row', async () => {
+    const guid = await world.publish({ payload: { b: 1 } });
+    const job = await jobOf(guid);
+    const { rows } = await world.pool.query(
+      `INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
+       VALUES (nextval('delivery_ids'), $1, 'retry', now(), now(), $2, $3, $4) RETURNING delivery_id`,
+      [accountId, job.eventKey, job.eventOn, JSON.stringify({ ...job, redelivery: true })],
+    );
+    const deliveryId = Number(rows[0].delivery_id);
+    const old = JSON.stringify({ ...job, deliveryId, redelivery: true, parked: true });
+    await put({ [jobHeader]: old }, Buffer.alloc(0));
+    const again = await world.deliveries(guid, 2);
+    expect(again[1]).toMatchObject({ id: String(deliveryId), redelivery: true, status: 'OK' });
+    await until('its row is gone', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
+    const late = await put({ [jobHeader]: old }, Buffer.alloc(0));
+    expect((await dead.of(late)).reason).toBe('job_not_authentic');
+    expect(receiver.received).toHaveLength(2);
+  });
+});
