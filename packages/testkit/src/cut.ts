@@ -9,10 +9,12 @@ export type Cuttable = AsyncDisposable & {
   restore(): Promise<void>;
   /** Keeps connections, and takes new ones, but lets nothing through until it is called with false. */
   hold(on: boolean): void;
+  /** Where new connections lead from now on; those that stand stay where they are. */
+  lead(storeUrl: string): void;
 };
 
 export async function openCuttable(storeUrl: string): Promise<Cuttable> {
-  const target = new URL(storeUrl);
+  let target = new URL(storeUrl);
   const sockets = new Set<Socket>();
   const pairs = new Set<readonly [from: Socket, to: Socket]>();
   let held = false;
@@ -62,9 +64,13 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
     }
   };
 
+  const lead = (otherUrl: string) => {
+    target = new URL(otherUrl);
+  };
+
   await listen();
   const url = new URL(storeUrl);
   url.hostname = '127.0.0.1';
   url.port = String(port);
-  return { url: url.href, cut, restore: listen, hold, [Symbol.asyncDispose]: cut };
+  return { url: url.href, cut, restore: listen, hold, lead, [Symbol.asyncDispose]: cut };
 }

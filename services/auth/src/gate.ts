@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
+import { checkRedisWrites } from '@gatepost/runtime/redis';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { makeAuthenticate } from './accounts/authenticate.ts';
@@ -259,7 +260,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
       registry,
       ready: {
         postgresql: () => pool.query('SELECT 1'),
-        redis: () => redis.ping(),
+        redis: () => checkRedisWrites(redis, prefix),
       },
     }),
   );

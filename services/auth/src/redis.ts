@@ -1,5 +1,6 @@
 /** Redis: sessions, codes and other short-lived artefacts. */
 import type { Log } from '@gatepost/runtime/log';
+import { makeReconnectOnError } from '@gatepost/runtime/redis';
 import { Redis } from 'ioredis';
 
 /**
@@ -15,6 +16,7 @@ export async function openRedis(url: string, log: Log): Promise<Redis> {
     commandTimeout: 2_000,
     connectTimeout: 3_000,
     retryStrategy: (tries) => Math.min(tries * 100, 2_000),
+    reconnectOnError: makeReconnectOnError(log),
   });
   redis.on('error', (error) => log.warn({ error }, 'Redis is away'));
   await redis.connect();

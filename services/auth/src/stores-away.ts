@@ -1,4 +1,5 @@
 /** What a client hears while PostgreSQL or Redis is away: come back later, not that we are broken (contract: 503). */
+import { isRedisRefusal } from '@gatepost/runtime/redis';
 import { errors } from 'oidc-provider';
 
 export class TemporarilyUnavailable extends errors.OIDCProviderError {
@@ -29,11 +30,12 @@ const socketAway = new Set([
 ]);
 // Errors that their libraries give no code.
 const messages =
-  /Connection is closed|Command timed out|Connection terminated|timeout exceeded when trying to connect|Stream isn't writeable|max retries per request|Can't reach database|Server has closed the connection|Query read timeout/i;
+  /Connection is closed|Command timed out|Command aborted due to connection close|Connection terminated|timeout exceeded when trying to connect|Stream isn't writeable|max retries per request|Can't reach database|Server has closed the connection|Query read timeout/i;
 
-/** Whether the error, or what caused it, is a store that cannot be reached. */
+/** Whether the error, or what caused it, is a store that cannot be reached, or that cannot do its work now. */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (isRedisRefusal(error)) return true;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (sqlAway.test(code) || socketAway.has(code))) return true;
   if (messages.test(error.message)) return true;

@@ -1,8 +1,9 @@
 /** PostgreSQL or Redis gone for a while: 503 for those who ask, and all by itself ready again. The test starts a Redis of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net';
-import { Browser } from '@gatepost/testkit/browser';
+import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
+import { openRedisServer } from '@gatepost/testkit/redis-server';
 import { freshDatabase, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -53,6 +54,9 @@ const refreshOf = (json: Record<string, unknown>) => ({
   client_secret: 'trusted-secret',
   refresh_token: json.refresh_token as string,
 });
+/** An authorization request is refused at the client's redirect URI, or where that is not known yet by a page. */
+const refusedAs = ({ status, location }: Page) =>
+  status === 503 ? 'temporarily_unavailable' : location?.searchParams.get('error');
 const signIn = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
 
 test('without Redis the gate says temporarily_unavailable and is ready again when it is back; refresh tokens survive', async () => {
@@ -61,7 +65,7 @@ test('without Redis the gate says temporarily_unavailable and is ready again whe
   const away = await gate.post('oauth/token', password);
   expect(away).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
   const page = await new Browser(gate).authorize(signIn);
-  expect(page.status === 503 || page.location?.searchParams.get('error') === 'temporarily_unavailable').toBe(true);
+  expect(refusedAs(page)).toBe('temporarily_unavailable');
   expect((await fetch(`${gate.opsUrl}/readyz`)).status).toBe(503);
   // What needs no Redis goes on.
   const machine = {
@@ -180,9 +184,60 @@ test('a Redis that keeps its connection and answers nothing neither, and machine
   expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(tokens.status).toBe(200);
   expect(refused).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
-  expect(page.status === 503 || page.location?.searchParams.get('error') === 'temporarily_unavailable').toBe(true);
+  expect(refusedAs(page)).toBe('temporarily_unavailable');
   // Failures are counted there, but nobody is refused or kept waiting for that.
   expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   frozen.hold(false);
   await until('logins', async () => (await own.post('oauth/token', password)).status === 200);
 }, 60_000);
+
+test('a Redis that becomes a replica is left: temporarily_unavailable at every door until the new primary is there', async () => {
+  await using first = await openRedisServer();
+  await using second = await openRedisServer();
+  await using relay = await openCuttable(first.url);
+  await using own = await openGate(fullSeed, { REDIS_URL: relay.url });
+  const readiness = async () => {
+    const answer = await fetch(`${own.opsUrl}/readyz`);
+    return { status: answer.status, failing: ((await answer.json()) as { failing?: object }).failing };
+  };
+  const started = new Browser(own);
+  const page = await started.submit(await started.authorize(signIn), { identifier: 'alice@example.com' });
+  expect((await own.post('oauth/token', password)).status).toBe(200);
+  expect((await readiness()).status).toBe(200);
+
+  // The connection stays, and reads are answered.
+  await first.call('REPLICAOF', '127.0.0.1', '1');
+  const native = { client_id: 'native', email: 'alice@example.com' };
+  const web = { ...signIn, client_secret: 'web-secret' };
+  for (const [path, form] of [
+    ['oauth/token', password],
+    ['oauth/par', web],
+    ['oauth/device/code', { client_id: 'native' }],
+    ['passwordless/start', { ...native, connection: 'email', send: 'code' }],
+    ['dbconnections/change_password', { ...native, connection: 'Username-Password-Authentication' }],
+  ] as [string, Record<string, string>][]) {
+    const { status, json } = await own.post(path, form);
+    expect([path, status, json.error]).toEqual([path, 503, 'temporarily_unavailable']);
+  }
+  expect((await started.logIn(page)).status).toBe(503);
+  expect(refusedAs(await new Browser(own).authorize(signIn))).toBe('temporarily_unavailable');
+  expect(await readiness()).toMatchObject({ status: 503, failing: { redis: expect.any(String) } });
+
+  relay.lead(second.url);
+  await until('tokens', async () => (await own.post('oauth/token', password)).status === 200);
+  expect((await readiness()).status).toBe(200);
+  expect(await second.call('KEYS', `${own.redisPrefix}*`)).not.toEqual([]);
+});
+
+test('a Redis that is full refuses what must be kept, as temporarily_unavailable', async () => {
+  await using full = await openRedisServer();
+  await using own = await openGate(fullSeed, { REDIS_URL: full.url });
+  await full.call('CONFIG', 'SET', 'maxmemory', '1');
+  expect(await own.post('oauth/token', password)).toMatchObject({
+    status: 503,
+    json: { error: 'temporarily_unavailable' },
+  });
+  expect(refusedAs(await new Browser(own).authorize(signIn))).toBe('temporarily_unavailable');
+  await full.call('CONFIG', 'SET', 'maxmemory', '0');
+  expect((await own.post('oauth/token', password)).status).toBe(200);
+});

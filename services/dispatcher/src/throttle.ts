@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, type Registry } from '@gatepost/runtime/metrics';
+import { makeReconnectOnError } from '@gatepost/runtime/redis';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { Redis } from 'ioredis';
 import { isNearLimit, type Limit, slots } from './slots.ts';
@@ -58,6 +59,7 @@ export async function openThrottle(options: {
     commandTimeout: commandTimeoutMs,
     connectTimeout: 2_000,
     retryStrategy: (times) => Math.min(2_000, 50 * 2 ** times),
+    reconnectOnError: makeReconnectOnError(log),
     lazyConnect: true,
     scripts: { reserve: { lua: reserveScript, numberOfKeys: 1 } },
   }) as Scripted;

@@ -1,5 +1,6 @@
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
 import { redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -146,6 +147,26 @@ describe('the limit of an account', () => {
     expect(await dispatcher.metric(/^dispatcher_throttle_is_local/)).toBe(1);
     await relay.restore();
     await until('Redis is back', async () => (await dispatcher.metric(/^dispatcher_throttle_is_local/)) === 0);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('a Redis that becomes a replica is left, and limits are kept at the new primary', async () => {
+    await using first = await openRedisServer();
+    await using second = await openRedisServer();
+    await using failing = await openCuttable(first.url);
+    const dispatcher = await world.start({ REDIS_URL: failing.url });
+    const keysOf = (server: RedisServer) =>
+      server.call('KEYS', `${world.env.REDIS_KEY_PREFIX}throttle:*`) as Promise<string[]>;
+    const publishUntilKept = (server: RedisServer) =>
+      until('a reservation', async () => {
+        await world.deliveries(await world.publish({ subject: 'calm/r' }));
+        return (await keysOf(server)).length > 0;
+      });
+    await publishUntilKept(first);
+    await first.call('REPLICAOF', '127.0.0.1', '1');
+    await world.deliveries(await world.publish({ subject: 'calm/r' }));
+    failing.lead(second.url);
+    await publishUntilKept(second);
     expect(await dispatcher.stop()).toBe(0);
   });
 });

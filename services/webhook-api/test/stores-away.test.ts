@@ -1,6 +1,7 @@
 /** What clients see while a store or the gate is away: 503 in GitHub's form within 5 seconds, and recovery without our doing. */
 
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
 import { redisUrl } from '@gatepost/testkit/stores';
 import { openIssuer } from '@gatepost/testkit/tokens';
 import { until } from '@gatepost/testkit/until';
@@ -127,6 +128,26 @@ describe('while Redis is away', () => {
     expect(called.ms).toBeLessThan(2_000);
     expect((await readiness()).status).toBe(200);
     await redis.restore();
+  });
+
+  test('one that becomes a replica is left, and requests are counted at the new primary', async () => {
+    await using first = await openRedisServer();
+    await using second = await openRedisServer();
+    await using relay = await openCuttable(first.url);
+    await using own = await openApi({ REDIS_URL: relay.url });
+    const token = await own.tokens.user('auth0|alice', 'repo');
+    const counted = (server: RedisServer) => server.call('KEYS', `${own.env.REDIS_KEY_PREFIX}*`) as Promise<string[]>;
+    await until('a count', async () => {
+      expect((await call(own, token, 'GET', hooks)).status).toBe(200);
+      return (await counted(first)).length > 0;
+    });
+    await first.call('REPLICAOF', '127.0.0.1', '1');
+    expect(await call(own, token, 'GET', hooks)).toMatchObject({ status: 200 });
+    relay.lead(second.url);
+    await until('a count at the new primary', async () => {
+      expect((await call(own, token, 'GET', hooks)).status).toBe(200);
+      return (await counted(second)).length > 0;
+    });
   });
 });
 

@@ -1,5 +1,6 @@
 /** Redis, for counting only: a command that cannot be run at once fails at once, and each process counts by itself meanwhile. */
 import type { Log } from '@gatepost/runtime/log';
+import { makeReconnectOnError } from '@gatepost/runtime/redis';
 import { Redis } from 'ioredis';
 
 export function openRedis(options: { url: string; name: string; log: Log }): Disposable & { client: Redis } {
@@ -11,6 +12,7 @@ export function openRedis(options: { url: string; name: string; log: Log }): Dis
     commandTimeout: 300,
     connectTimeout: 2_000,
     retryStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000),
+    reconnectOnError: makeReconnectOnError(options.log),
   });
   let wasAway = false;
   client.on('error', (error) => {
