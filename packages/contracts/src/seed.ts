@@ -53,6 +53,9 @@ const api = z.strictObject({
   token_lifetime: seconds.default(86_400),
   allow_offline_access: z.boolean().default(false),
   signing_alg: z.enum(['RS256', 'PS256', 'ES256', 'EdDSA']).default('RS256'),
+  token_dialect: z
+    .enum(['access_token', 'access_token_authz', 'rfc9068_profile', 'rfc9068_profile_authz'])
+    .default('access_token'),
   skip_consent_for_verifiable_first_party_clients: z.boolean().default(true),
   scopes: z
     .array(z.union([scopeToken, z.strictObject({ value: scopeToken, description: z.string().optional() })]))

@@ -1,6 +1,8 @@
 /** What our tokens say: ID token claims by scope, and what an access token carries beyond RFC 9068. */
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from './clients/metadata.ts';
+import { openidScopes } from './resources/audience.ts';
+import type { TokenDialect } from './resources/token-dialect.ts';
 
 export const claims: Configuration['claims'] = {
   openid: ['sub', 'amr'],
@@ -13,15 +15,27 @@ export const claims: Configuration['claims'] = {
 /** The access token's claim that names its grant: how userinfo and introspection know of a revoked one. */
 export const grantClaim = 'gid';
 
-type Token = { kind: string; scopes?: Set<string>; grantId?: string; client?: OwnMetadata; clientId?: string };
+type Token = {
+  kind: string;
+  scopes?: Set<string>;
+  grantId?: string;
+  client?: OwnMetadata;
+  clientId?: string;
+  resourceServer?: { jwt?: { dialect?: TokenDialect } };
+};
+type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
 /**
  * Contract section 4: `azp`, `first_party`, and for a person's token with `openid` among its scopes an `aud` array with the
  * userinfo URL. A machine's `sub` is its client_id, which the library does by itself.
  */
 export function makeJwtCustomizer(issuer: string) {
-  return async (_ctx: KoaContextWithOIDC, token: Token, jwt: { payload: Record<string, unknown> }): Promise<void> => {
+  return async (_ctx: KoaContextWithOIDC, token: Token, jwt: Jwt): Promise<void> => {
     const { payload } = jwt;
+    const dialect = token.resourceServer?.jwt?.dialect ?? 'rfc9068_profile';
+    if (dialect.startsWith('access_token')) jwt.header = { typ: 'JWT' };
+    if (dialect.endsWith('_authz'))
+      payload.permissions = [...(token.scopes ?? [])].filter((scope) => !openidScopes.includes(scope));
     payload.azp = payload.client_id;
     payload.first_party = token.client?.is_first_party ?? false;
     if (token.kind !== 'AccessToken') return;

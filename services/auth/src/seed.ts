@@ -52,6 +52,7 @@ async function applyApi(db: Writer, api: SeedApi): Promise<void> {
     tokenLifetime: api.token_lifetime,
     allowOfflineAccess: api.allow_offline_access,
     signingAlg: api.signing_alg,
+    tokenDialect: api.token_dialect,
     skipConsent: api.skip_consent_for_verifiable_first_party_clients,
     scopes: api.scopes.map((scope) => (typeof scope === 'string' ? { value: scope } : scope)) as Prisma.InputJsonArray,
   };

@@ -49,7 +49,7 @@ test('the code flow: identifier, password, 302 with code, state and iss, then to
   });
   expect(status).toBe(200);
   expect(json).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'openid profile email' });
-  const access = await jwtVerify(json.access_token as string, jwks, { issuer, typ: 'at+jwt' });
+  const access = await jwtVerify(json.access_token as string, jwks, { issuer, typ: 'JWT' });
   expect(access.payload).toMatchObject({
     sub: 'auth0|alice',
     aud: [api, `${issuer}userinfo`],

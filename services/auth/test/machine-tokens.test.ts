@@ -51,7 +51,7 @@ test('a JWT access token has the claims of RFC 9068 and ours, and verifies offli
   const { payload, protectedHeader } = await jwtVerify(answer.json.access_token as string, jwks, {
     issuer,
     audience: api,
-    typ: 'at+jwt',
+    typ: 'JWT',
     algorithms: ['RS256'],
   });
   expect(protectedHeader.kid).toBeDefined();

@@ -5,7 +5,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Management, ManagementClient } from 'auth0';
-import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { managementApi } from '../src/resources/management-api.ts';
 import { openGate } from './gate.ts';
 import { alice, api, connections, seed } from './seeds.ts';
@@ -424,11 +424,11 @@ test('resource-servers: created, found by id and identifier, changed and deleted
   });
   expect(made).toMatchObject({ is_system: false, token_lifetime: 120, signing_alg: 'ES256' });
   await auth0.clientGrants.create({ client_id: 'machine', audience: made.identifier as string, scope: ['read:it'] });
+  const machine = { client_id: 'machine', client_secret: 'machine-secret' };
   const token = () =>
     gate.post('oauth/token', {
       grant_type: 'client_credentials',
-      client_id: 'machine',
-      client_secret: 'machine-secret',
+      ...machine,
       audience: made.identifier as string,
     });
   expect(await token()).toMatchObject({ status: 200, json: { expires_in: 120 } });
@@ -436,6 +436,21 @@ test('resource-servers: created, found by id and identifier, changed and deleted
   expect((await auth0.resourceServers.update(made.id as string, { token_lifetime: 60 })).token_lifetime).toBe(60);
   expect(await token()).toMatchObject({ json: { expires_in: 60 } });
   await expect(auth0.resourceServers.create({ identifier: api })).rejects.toEqual(refusal(409, 'resource_conflict'));
+  // What the tokens look like, by Auth0's names; all of them open what an access token opens.
+  expect(made.token_dialect).toBe('access_token');
+  for (const [token_dialect, typ] of [
+    ['access_token_authz', 'JWT'],
+    ['rfc9068_profile', 'at+jwt'],
+    ['rfc9068_profile_authz', 'at+jwt'],
+  ] as const) {
+    await auth0.resourceServers.update(made.id as string, { token_dialect });
+    const { access_token } = (await token()).json as { access_token: string };
+    expect(decodeProtectedHeader(access_token).typ).toBe(typ);
+    expect(decodeJwt(access_token).permissions).toEqual(token_dialect.endsWith('_authz') ? ['read:it'] : undefined);
+    expect(await gate.post('oauth/introspect', { token: access_token, ...machine })).toMatchObject({
+      json: { active: true, aud: made.identifier },
+    });
+  }
   const names = (await all(await auth0.resourceServers.list({ per_page: 2 }))).map(({ identifier }) => identifier);
   expect(names).toEqual(expect.arrayContaining([audience, api, made.identifier]));
   await expect(auth0.resourceServers.delete(audience)).rejects.toEqual(refusal(403));

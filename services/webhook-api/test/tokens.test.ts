@@ -32,6 +32,11 @@ describe('a token', () => {
     ).toMatchObject({ status: 200 });
   });
 
+  test('is taken in Auth0’s dialect and in that of RFC 9068', async () => {
+    for (const typ of ['JWT', 'at+jwt', 'application/at+jwt'])
+      expect(await call(api, await api.issuer.sign(claims, { typ }), 'GET', hooks)).toMatchObject({ status: 200 });
+  });
+
   test('is asked for when there is none', async () => {
     expect(await call(api, undefined, 'GET', hooks)).toMatchObject({
       status: 401,
@@ -58,7 +63,9 @@ describe('a token', () => {
       'wrong issuer': await api.issuer.sign({ ...claims, iss: 'http://elsewhere/' }),
       'alg none': `${unsigned}.`,
       'another key': await stranger.sign({ ...claims, iss: api.issuer.issuer }),
-      'an ID token': await api.issuer.sign(claims, { typ: 'JWT' }),
+      'an ID token': await api.issuer.sign({ ...withoutClient, azp: 'demo-web', nonce: 'n' }, { typ: 'JWT' }),
+      'a JWT without jti': await api.issuer.sign({ ...claims, jti: undefined } as never, { typ: 'JWT' }),
+      'a logout token': await api.issuer.sign(claims, { typ: 'logout+jwt' }),
       'no client': await api.issuer.sign(withoutClient),
       tampered: `${good.slice(0, -4)}AAAA`,
       'no JWT': 'gho_16C7e42F292c6912E7710c838347Ae178B4a',

@@ -2,10 +2,11 @@
  * Who calls the management API: an application with an access token of ours for `api/v2/` (contract section 4). The token is a JWT
  * that lives for a day; what it opens is decided by what its client may do now.
  */
-import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors, jwtVerify } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors } from 'jose';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Database } from '../database.ts';
+import { verifyAccessToken } from '../resources/token-dialect.ts';
 import type { RevokedTokens } from '../tokens/structured.ts';
 import { ManagementProblem } from './problem.ts';
 
@@ -62,17 +63,14 @@ export function makeAuthenticate(parts: {
     if (authorization === undefined) throw refused('Missing authentication');
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1];
     if (token === undefined) throw refused('Bad HTTP authentication header format');
-    const { payload } = await jwtVerify<{ jti: string }>(token, await keys.get('all'), {
-      issuer,
-      audience,
-      typ: 'at+jwt',
-      requiredClaims: ['exp', 'jti', 'client_id'],
-    }).catch((cause: unknown) => {
-      throw cause instanceof joseErrors.JOSEError ? refused(reasonOf(cause), cause) : cause;
-    });
+    const { payload } = await verifyAccessToken(token, await keys.get('all'), { issuer, audience }).catch(
+      (cause: unknown) => {
+        throw cause instanceof joseErrors.JOSEError ? refused(reasonOf(cause), cause) : cause;
+      },
+    );
     const clientId = String(payload.client_id);
     // A token bound to a key (RFC 9449) is no bearer token.
-    if (payload.cnf !== undefined || (await revokedTokens.has(payload.jti))) throw refused('Invalid token');
+    if (payload.cnf !== undefined || (await revokedTokens.has(payload.jti!))) throw refused('Invalid token');
     const holder = await holders.get(clientId);
     const [grant] = holder?.grants ?? [];
     if (!holder?.grantTypes.includes('client_credentials') || !grant) throw refused('Invalid token');

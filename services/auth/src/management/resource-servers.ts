@@ -3,6 +3,7 @@ import { z } from '@gatepost/runtime/env';
 import type { ClientStore } from '../clients/store.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { Api, ResourceStore, Scope } from '../resources/store.ts';
+import { tokenDialects } from '../resources/token-dialect.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { created, gone, ok, type Route, route } from './route.ts';
@@ -12,6 +13,7 @@ const writable = {
   name: shortText,
   scopes: z.array(z.strictObject({ value: scope, description: z.string().max(500).optional() })).max(1_000),
   signing_alg: z.enum(['RS256', 'PS256', 'ES256', 'EdDSA']),
+  token_dialect: z.enum(tokenDialects),
   token_lifetime: z.number().int().min(1).max(2_592_000),
   allow_offline_access: z.boolean(),
   skip_consent_for_verifiable_first_party_clients: z.boolean(),
@@ -114,6 +116,7 @@ function columns(body: z.infer<typeof updateBody>): Partial<Columns> {
   const given: Partial<Columns> = {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.signing_alg !== undefined && { signingAlg: body.signing_alg }),
+    ...(body.token_dialect !== undefined && { tokenDialect: body.token_dialect }),
     ...(body.token_lifetime !== undefined && { tokenLifetime: body.token_lifetime }),
     ...(body.allow_offline_access !== undefined && { allowOfflineAccess: body.allow_offline_access }),
   };
@@ -121,7 +124,10 @@ function columns(body: z.infer<typeof updateBody>): Partial<Columns> {
   return skip === undefined ? given : { ...given, skipConsent: skip };
 }
 
-type Columns = Pick<Api, 'name' | 'signingAlg' | 'tokenLifetime' | 'allowOfflineAccess' | 'skipConsent'>;
+type Columns = Pick<
+  Api,
+  'name' | 'signingAlg' | 'tokenDialect' | 'tokenLifetime' | 'allowOfflineAccess' | 'skipConsent'
+>;
 
 function scopesOf(scopes: NonNullable<z.infer<typeof updateBody>['scopes']>): Scope[] {
   if (new Set(scopes.map(({ value }) => value)).size < scopes.length) throw badBody('A scope stands twice');
@@ -142,7 +148,7 @@ function present(api: Api): object {
     signing_alg: api.signingAlg,
     token_lifetime: api.tokenLifetime,
     token_lifetime_for_web: api.tokenLifetime,
-    token_dialect: 'rfc9068_profile',
+    token_dialect: api.tokenDialect,
     allow_offline_access: api.allowOfflineAccess,
     skip_consent_for_verifiable_first_party_clients: api.skipConsent,
   };

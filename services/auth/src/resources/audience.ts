@@ -64,7 +64,7 @@ export function resourceServerOf(api: Api, scopes: string[]): ResourceServer {
     scope: scopes.join(' '),
     accessTokenFormat: 'jwt',
     accessTokenTTL: api.tokenLifetime,
-    jwt: { sign: { alg: api.signingAlg as 'RS256' } },
+    jwt: { sign: { alg: api.signingAlg as 'RS256' }, dialect: api.tokenDialect } as ResourceServer['jwt'],
   };
 }
 

@@ -26,6 +26,7 @@ export function managementApi(issuer: string): Api {
     tokenLifetime: 86_400,
     allowOfflineAccess: false,
     signingAlg: 'RS256',
+    tokenDialect: 'access_token',
     skipConsent: false,
     scopes: Object.entries(resources).flatMap(([resource, verbs]) =>
       verbs.map((verb) => ({ value: `${verb}:${resource}` })),

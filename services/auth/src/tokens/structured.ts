@@ -3,12 +3,13 @@
  * introspection and revocation work for them as for opaque ones, DPoP and client rules included (contract section 4).
  */
 import type { Redis } from 'ioredis';
-import { createLocalJWKSet, type JWTPayload, jwtVerify } from 'jose';
+import { createLocalJWKSet, type JWTPayload } from 'jose';
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
 import { hashId } from '../adapter/hashed.ts';
 import { grantClaim } from '../claims.ts';
 import { structuredToken } from '../http/structured-token.ts';
 import { publicKeys } from '../provider-seam.ts';
+import { verifyAccessToken } from '../resources/token-dialect.ts';
 import { asking } from '../stores-away.ts';
 
 type Model = {
@@ -60,12 +61,7 @@ export function makeVerifier(
       keySet = createLocalJWKSet(keys as never);
     }
     try {
-      const { payload } = await jwtVerify(token, keySet, {
-        issuer,
-        typ: 'at+jwt',
-        requiredClaims: ['exp', 'jti', 'aud', 'client_id'],
-      });
-      return payload;
+      return (await verifyAccessToken(token, keySet, { issuer })).payload;
     } catch {
       return undefined; // whatever is wrong with it, it is no token of ours
     }

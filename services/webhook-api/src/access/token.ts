@@ -1,6 +1,6 @@
-/** Checking an access token of the gate (RFC 9068; contract sections 4 and 5). */
+/** Checking an access token of the gate (RFC 9068, or Auth0's profile of it). */
 import { createHash } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { ApiError, unavailable } from '../http/errors.ts';
 import { site as machineScopes } from './scopes.ts';
 
@@ -64,19 +64,28 @@ async function verify(
   { keys, issuer, audience }: { keys: JWTVerifyGetKey; issuer: string; audience: string },
 ): Promise<JWTPayload> {
   try {
-    const { payload } = await jwtVerify(text, keys, {
+    const { payload, protectedHeader } = await jwtVerify(text, keys, {
       issuer,
       audience,
       algorithms,
-      typ: 'at+jwt',
       clockTolerance: clockToleranceSeconds,
       requiredClaims: ['sub', 'exp'],
     });
+    if (!isAccessToken(protectedHeader, payload)) throw new errors.JWTInvalid('no access token');
     return payload;
   } catch (error) {
     if (isTokensFault(error)) throw badCredentials(error);
     throw unavailable(error);
   }
+}
+
+/**
+ * By the API's `token_dialect` the type is that of RFC 9068 or Auth0's plain JWT. ID tokens of the gate have that one too, but neither
+ * `client_id` nor `jti`.
+ */
+function isAccessToken({ typ }: JWTHeaderParameters, claims: JWTPayload): boolean {
+  if (typ === 'JWT') return typeof claims.client_id === 'string' && typeof claims.jti === 'string';
+  return typ?.toLowerCase().replace(/^application\//, '') === 'at+jwt';
 }
 
 /** Everything that jose finds wrong has a class of its own; the plain JOSEError and a timeout are the key endpoint's. */
