@@ -4,8 +4,8 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
+import type { Guard } from '@gatepost/runtime/address';
 import got, { type Request } from 'got';
-import type { Guard } from './address.ts';
 import type { DeliveryRequest } from './request.ts';
 
 /** What came of an attempt, before it is judged. */

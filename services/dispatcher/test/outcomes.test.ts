@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
+import { makeGuard } from '@gatepost/runtime/address';
 import { type Certificates, makeCertificates } from '@gatepost/testkit/certificates';
 import { type Behaviour, openReceiver } from '@gatepost/testkit/receiver';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { makeGuard } from '../src/address.ts';
 import { classify } from '../src/classify.ts';
 import { makePost, type Post } from '../src/post.ts';
 import type { DeliveryRequest } from '../src/request.ts';

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { makeGuard } from '@gatepost/runtime/address';
 import { makeCertificates } from '@gatepost/testkit/certificates';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { expect, test } from '@jest/globals';
-import { makeGuard } from '../src/address.ts';
 import { classify } from '../src/classify.ts';
 import { makePost } from '../src/post.ts';
 
