@@ -260,7 +260,8 @@ test('native applications may use any loopback port and their own scheme', async
   };
   for (const uri of ['http://127.0.0.1:51234/callback', 'com.example.app:/cb']) {
     const browser = new Browser(gate);
-    const done = await browser.logIn(await browser.authorize({ ...request, redirect_uri: uri }));
+    const page = await browser.logIn(await browser.authorize({ ...request, redirect_uri: uri }));
+    const done = await browser.submit(page, { action: 'default' }); // a person confirms (RFC 8252 8.6)
     expect(done.location!.href).toMatch(/[?&]code=/);
   }
   // sec-008: only the port may differ, and only on loopback.

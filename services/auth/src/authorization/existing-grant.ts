@@ -8,6 +8,7 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import { asking } from '../stores-away.ts';
+import { needsConfirmation } from './confirmation.ts';
 import type { Consent, ConsentStore } from './consents.ts';
 
 type StoredGrant = Grant & { exp?: number; jti?: string; openid?: unknown; resources?: unknown };
@@ -50,6 +51,7 @@ async function withoutAsking(
   client: Client & OwnMetadata,
   stores: { resources: ResourceStore; consents: ConsentStore },
 ): Promise<Consent> {
+  if (needsConfirmation(ctx)) return {};
   const requested = requestedScopes(ctx);
   if (client.is_first_party && (await apisSkipConsent(ctx, stores.resources))) return requested;
   const remembered = await stores.consents.find(ctx.oidc.session!.accountId!, client.clientId);

@@ -1,5 +1,6 @@
-/** When somebody is asked to log in, beyond OpenID's own reasons. */
+/** When somebody is asked to log in or to consent, beyond OpenID's own reasons. */
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 
 const { base, Check, Prompt } = interactionPolicy;
@@ -36,8 +37,16 @@ export function makePolicy(): Policy {
       ctx.oidc.session?.accountId && !ctx.oidc.account ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
-  // Consent is remembered for native applications as for any other (contract section 4).
-  policy.get('consent')!.checks.remove('native_client_prompt');
+  // Consent is remembered for native applications as for any other, where it is certain which one asks.
+  const consent = policy.get('consent')!;
+  consent.checks.remove('native_client_prompt');
+  consent.checks.add(
+    new Check('native_client', 'a native application is confirmed each time', 'consent_required', (ctx) =>
+      needsConfirmation(ctx) && !(ctx.oidc.result as { consent?: unknown } | undefined)?.consent
+        ? Check.REQUEST_PROMPT
+        : Check.NO_NEED_TO_PROMPT,
+    ),
+  );
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   return policy;
 }
