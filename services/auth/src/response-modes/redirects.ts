@@ -5,8 +5,7 @@ import type { ResponseMode } from './index.ts';
 export const query: ResponseMode = (ctx, redirectUri, response) => {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries(response)) url.searchParams.set(name, String(value));
-  // An empty fragment: without one a browser carries that of the request's address along (RFC 9110 section 10.2.2).
-  redirect(ctx, `${url.href}#`);
+  redirect(ctx, url.href);
 };
 
 export const fragment: ResponseMode = (ctx, redirectUri, response) => {

@@ -171,11 +171,12 @@ test.each([
   expect([rp.status, rp.location]).toEqual([400, undefined]);
 });
 
-test('sec-015-fragment: a redirect says its fragment, so that one of the request is not carried along', async () => {
+// Authlib and Nimbus take an answer that ends with an empty fragment for one of the implicit flow.
+test('sec-015-fragment: a redirect by query has no fragment, not even an empty one', async () => {
   const browser = alice;
   const url = new URL(`${issuer}authorize?${new URLSearchParams(base)}`);
   const response = await fetch(url, { redirect: 'manual', headers: { cookie: browser.cookieHeader(url) } });
-  expect(response.headers.get('location')).toMatch(/#$/);
+  expect(response.headers.get('location')).toMatch(/^[^#]*\?[^#]*code=[^#]+$/);
 });
 
 test('sec-016-see-other: a form with credentials is answered 303, which does not send them again', async () => {
