@@ -13,6 +13,7 @@ const sharedVariables = [
   'HOST',
   'ISSUER',
   'WEBHOOK_API_AUDIENCE',
+  'WEBHOOK_API_URL',
   'AUTH_DATABASE_URL',
   'WEBHOOK_DATABASE_URL',
   'MAIL_URL',
@@ -51,9 +52,10 @@ export function readServicesEnv(home: string): NodeJS.Dict<string> | undefined {
   return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
 }
 
-/** Where the webhook API is reached, for programs that call it; its audience is only a name. */
+/** Where the webhook API is reached, with a trailing slash; its audience is only a name. */
 export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
-  return env.WEBHOOK_API_URL || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
+  const given = env.WEBHOOK_API_URL?.replace(/\/*$/, '/');
+  return given || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
 }
 
 export function servicesEnvFile(home: string): string {

@@ -5,10 +5,11 @@ import express, { type Express } from 'express';
 import { authenticate } from './access/authenticate.ts';
 import type { CheckToken } from './access/token.ts';
 import { answerError } from './http/answer-error.ts';
+import { makeBaseOf } from './http/base.ts';
 import { notFound } from './http/errors.ts';
 import type { Limits } from './http/limits.ts';
 import { requestLog } from './http/request-log.ts';
-import { serve } from './http/serve.ts';
+import { type Shared, serve } from './http/serve.ts';
 import { standingHeaders } from './http/standing-headers.ts';
 import type { Parts } from './parts.ts';
 import { routes } from './routes.ts';
@@ -20,6 +21,8 @@ export function makeApp(options: {
   limits: Limits;
   parts: Parts;
   trustProxy: string | undefined;
+  /** Where clients reach the API; undefined: this machine, at its port. */
+  ownUrl: string | undefined;
 }): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
@@ -32,7 +35,7 @@ export function makeApp(options: {
     if (token) response.set('X-OAuth-Scopes', [...token.scopes].sort().join(', '));
     next();
   });
-  const router = makeRouter(options.parts, options.limits);
+  const router = makeRouter({ ...options, routes, baseOf: makeBaseOf(options.ownUrl) });
   app.use('/api/v3', router);
   app.use(router);
   app.use(() => {
@@ -43,11 +46,11 @@ export function makeApp(options: {
 }
 
 /** A trailing slash is another path, as on GitHub (GH section 1). */
-function makeRouter(parts: Parts, limits: Limits): express.Router {
+function makeRouter(shared: Shared): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   for (const route of routes) {
     const path = route.path.replace(/\{(\w+)\}/g, ':$1');
-    router[route.method](path, serve(route, routes, parts, limits));
+    router[route.method](path, serve(route, shared));
   }
   return router;
 }

@@ -17,6 +17,15 @@ import {
 export const variables = z.object({
   ...commonVariables,
   WEBHOOK_API_PORT: port.default(4500).meta({ description: 'port of the REST API' }),
+  WEBHOOK_API_URL: httpUrl
+    .refine((value) => !/[?#]/.test(value) && !new URL(value).username && !new URL(value).password, {
+      message: 'must have no user, query or fragment',
+    })
+    .optional()
+    .meta({
+      description: 'where clients reach the REST API: what every address in answers and pings begins with',
+      shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`',
+    }),
   WEBHOOK_API_OPS_PORT: port.default(4501).meta({ description: 'port of `/metrics`, `/livez` and `/readyz`' }),
   DATABASE_URL: url(['postgres:', 'postgresql:'])
     .optional()

@@ -78,6 +78,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
     }),
     parts,
     trustProxy: env.TRUST_PROXY,
+    ownUrl: env.WEBHOOK_API_URL,
   });
   const server = stack.use(await openServer(createServer(app), { host: env.HOST, port: env.WEBHOOK_API_PORT }));
   const ops = stack.use(
@@ -95,5 +96,9 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
     }),
   );
   log.info({ url: `http://${env.HOST}:${server.port}` }, 'listening');
+  if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
+    log.warn(
+      'WEBHOOK_API_URL is not set: addresses in answers, and links to the next page, name this machine as localhost',
+    );
   return { port: server.port, opsPort: ops.port };
 }

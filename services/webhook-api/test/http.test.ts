@@ -1,4 +1,3 @@
-import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, call, openApi } from './support/api.ts';
@@ -8,37 +7,12 @@ let alice: string;
 const hooks = '/repos/acme/widgets/hooks';
 
 beforeAll(async () => {
-  api = await openApi({ TRUST_PROXY: 'loopback', DELIVERY_EGRESS_CIDRS: '192.0.2.0/24,2001:db8::/32' });
+  api = await openApi({ DELIVERY_EGRESS_CIDRS: '192.0.2.0/24,2001:db8::/32' });
   alice = await api.tokens.user('auth0|alice', 'repo');
 });
 afterAll(async () => await api?.[Symbol.asyncDispose]());
 
-/** With a `Host` of one's own, which fetch does not let one set. */
-function raw(path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    httpRequest(api.base + path, { headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
-    })
-      .on('error', reject)
-      .end();
-  });
-}
-
-describe('addresses in answers', () => {
-  test('are built from what the request used: host, prefix, and what a trusted proxy says', async () => {
-    const { body } = await call(api, alice, 'POST', `/api/v3${hooks}`, { config: { url: 'https://example.com/' } });
-    expect(body.url).toBe(`${api.base}/api/v3${hooks}/${body.id}`);
-    const path = `${hooks}/${body.id}`;
-    const authorization = `token ${alice}`;
-    const direct = await raw(path, { authorization, host: 'hooks.example:8080' });
-    expect(JSON.parse(direct.body).url).toBe(`http://hooks.example:8080${path}`);
-    const proxied = await raw(path, { authorization, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example' });
-    expect(JSON.parse(proxied.body).ping_url).toBe(`https://api.example${path}/pings`);
-    expect(await raw(path, { authorization, host: 'evil"><script>' })).toMatchObject({ status: 400 });
-  });
-
+describe('paths', () => {
   test('know no trailing slash', async () => {
     expect(await call(api, alice, 'GET', hooks)).toMatchObject({ status: 200 });
     expect(await call(api, alice, 'GET', `${hooks}/`)).toMatchObject({ status: 404 });

@@ -60,7 +60,7 @@ const repositoryHookSchema = organizationHookSchema
 
 export const hookSchema = (family: Family) => (family === 'repos' ? repositoryHookSchema : organizationHookSchema);
 
-/** A hook's JSON. `base` is the API's root as the request used it. */
+/** A hook's JSON. `base` is the API's root, with the prefix that the request used. */
 export function presentHook(row: HookRow, place: PlaceNames, base: string, seal: Seal): Record<string, unknown> {
   const url = `${base}${placePath(place)}/hooks/${row.id}`;
   return {

@@ -1,14 +1,29 @@
-/** The address that a request used: what absolute URLs in answers are built from (GH section 1). */
+/**
+ * The address of the API's root that absolute URLs in answers begin with (GH section 1): our own, never what a request says of itself.
+ * A `Host` or `X-Forwarded-Host` is anybody's word, and what we answer may be kept: by a cache, or by the receiver of a ping.
+ */
 import type { Request } from 'express';
-import { ApiError } from './errors.ts';
+
+/** `http://localhost:4500` or `https://host/api/v3`: our base, and below it the prefix that the request used. */
+export type BaseOf = (request: Request) => string;
 
 /**
- * `http://localhost:4500` or `https://host/api/v3`: scheme and host as the client saw them, also behind a trusted proxy.
- * @throws ApiError 400 for a `Host` that could not stand in a URL.
+ * Makes it. `own` is where clients reach us; undefined: this machine, at the port that the request came in.
+ * A base on this machine has several names (`localhost`, `127.0.0.1`, `[::1]`): a client that uses one of them is answered with that one, since
+ * some refuse to follow links to another host.
  */
-export function baseOf(request: Request): string {
-  const { protocol, host } = request;
-  if (!host || !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host) || !/^https?$/.test(protocol))
-    throw new ApiError(400, 'Bad Host header');
-  return `${protocol}://${host}${request.baseUrl}`;
+export function makeBaseOf(own: string | undefined): BaseOf {
+  return (request) => {
+    const base = new URL(own ?? `http://localhost:${request.socket.localPort}`);
+    const host = request.headers.host?.toLowerCase();
+    const name = loopbackNames.includes(base.hostname)
+      ? loopbackNames.find((candidate) => host === withPort(candidate, base.port))
+      : undefined;
+    const path = base.pathname.replace(/\/+$/, '');
+    return `${base.protocol}//${withPort(name ?? base.hostname, base.port)}${path}${request.baseUrl}`;
+  };
 }
+
+const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
+
+const withPort = (name: string, port: string): string => (port === '' ? name : `${name}:${port}`);

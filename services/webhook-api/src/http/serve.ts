@@ -8,7 +8,7 @@ import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
 import type { AnyRoute } from '../routes.ts';
 import { writeAnswer } from './answer.ts';
-import { baseOf } from './base.ts';
+import type { BaseOf } from './base.ts';
 import { readBody } from './body.ts';
 import { withDeadline } from './deadline.ts';
 import { notFound } from './errors.ts';
@@ -16,7 +16,10 @@ import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
 
-export function serve(route: AnyRoute, routes: readonly AnyRoute[], parts: Parts, limits: Limits): RequestHandler {
+/** What every route shares. */
+export type Shared = { routes: readonly AnyRoute[]; parts: Parts; limits: Limits; baseOf: BaseOf };
+
+export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared): RequestHandler {
   const { access, operation } = route;
   const accepted = access.kind === 'open' ? undefined : [...access.scopes].sort().join(', ');
   return async (request, response) => {
