@@ -73,7 +73,7 @@ describe('a host that the request makes up', () => {
   });
 
   test('stands in no ping', async () => {
-    await using jobs = await openJobs(api.amqpUrl);
+    await using jobs = await openJobs(api);
     expect(await raw(api.base, `${path}/pings`, { host: 'evil.example' }, 'POST')).toMatchObject({ status: 204 });
     const { payload } = await jobs.next(({ job }) => path.endsWith(`/${job.hookId}`) && job.event === 'ping');
     expect(payload.hook.url).toMatch(new RegExp(`^http://(localhost|127\\.0\\.0\\.1):${port}/repos/`));
