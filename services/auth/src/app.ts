@@ -10,6 +10,7 @@ import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
 import { jsonAsForm, jsonEndpoints } from './http/json-body.ts';
 import { sendPage } from './http/page.ts';
+import { boundParameters } from './http/parameter-size.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
 import { aliasStructuredTokens } from './http/structured-token.ts';
@@ -64,6 +65,7 @@ function makeApp(parts: AppParts): Express {
   app.use(jsonEndpoints, jsonAsForm);
   app.use(['/oauth/revoke', '/oauth/introspect'], aliasStructuredTokens);
   app.get('/userinfo', queryTokenAsHeader);
+  app.use('/oidc/logout', boundParameters);
   app.post(formEndpoints, formAsQuery);
   app.post('/activate', startAnewWithoutSession(parts.provider));
   for (const router of parts.routers) app.use(router);

@@ -163,6 +163,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const signUp = makeSignUp(accounts, settings);
   const interactions = makeInteractionRoutes({
     provider,
+    secure: issuer.startsWith('https:'),
     accounts,
     authenticate,
     codes,

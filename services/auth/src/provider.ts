@@ -12,12 +12,13 @@ import type { ConsentStore } from './authorization/consents.ts';
 import { applyAuthorizationDefaults } from './authorization/defaults.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
-import { makeExtraParams } from './authorization/parameters.ts';
+import { makeExtraParams, rememberRequestObject } from './authorization/parameters.ts';
 import { claims, makeJwtCustomizer } from './claims.ts';
 import {
   day,
   grantLifetimeMargin,
   hour,
+  interactionLifetime,
   minute,
   refreshLifetime,
   rotates,
@@ -170,13 +171,15 @@ function configurationOf(parts: ProviderParts): Configuration {
         refreshLifetime((grant as { client?: Client & OwnMetadata }).client).absolute + grantLifetimeMargin,
       IdToken: 10 * hour,
       InitialAccessToken: day,
-      Interaction: hour,
+      // Who has answered something gets the full time (interaction/interaction.ts).
+      Interaction: (ctx) => (ctx.oidc.result ? interactionLifetime.answered : interactionLifetime.unanswered),
       PushedAuthorizationRequest: minute,
       RefreshToken: (_ctx, token, client) => {
         const { idle, absolute } = refreshLifetime(client as unknown as OwnMetadata);
         return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
       },
-      Session: sessionLifetime.idle,
+      // Nobody's holds no more than what a page of a logout or a device's code needs.
+      Session: (_ctx, session) => (session.accountId ? sessionLifetime.idle : interactionLifetime.unanswered),
     },
   };
 }
@@ -190,11 +193,6 @@ function mayIntrospect(
   if (token.clientId === client.clientId) return true;
   const api = (client as Client & OwnMetadata).resource_server_identifier;
   return client.clientAuthMethod !== 'none' && api != null && [token.aud].flat().includes(api);
-}
-
-/** A signed request's parameters, for validators that must not look beside it; its other checks are the library's own. */
-async function rememberRequestObject(ctx: KoaContextWithOIDC, parameters: Record<string, unknown>): Promise<void> {
-  (ctx.state as { requestObject?: unknown }).requestObject = parameters;
 }
 
 function refuseForeignWebMessage(ctx: KoaContextWithOIDC, mode: string, client: Client): void {

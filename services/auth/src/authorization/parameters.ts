@@ -2,7 +2,8 @@
  * Parameters of an authorization request beyond OpenID's. Each validator runs at the end of the library's own validation, on
  * every request (PAR and device included), whether or not the parameter is there, and may change it.
  */
-import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { tooLong } from '../http/parameter-size.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -24,7 +25,8 @@ export function makeExtraParams(stores: {
   issuer: string;
 }): Configuration['extraParams'] {
   return {
-    audience: null,
+    // First of all, whatever stands there: what is too long is neither looked at nor kept.
+    audience: checkSizes,
     organization: null,
     screen_hint: null,
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
@@ -74,6 +76,28 @@ export function makeExtraParams(stores: {
       params.scope = scopes.size > 0 ? [...scopes].join(' ') : undefined;
     },
   } as Configuration['extraParams'];
+}
+
+// Packed here, of values that are bounded one by one.
+const packed = new Set(['ext']);
+
+/** Redirect URI and client are known to be right by now, so the client is told. */
+function checkSizes(ctx: KoaContextWithOIDC): void {
+  const problem = tooLong(ctx.oidc.params as Parameters, packed);
+  if (problem !== undefined) throw new errors.InvalidRequest(problem);
+}
+
+/** A signed request's parameters, for validators that must not look beside it; its other checks are the library's own. */
+export async function rememberRequestObject(
+  ctx: KoaContextWithOIDC,
+  parameters: Record<string, unknown>,
+): Promise<void> {
+  // Before its signature costs anything; what was pushed has been measured then.
+  const problem = ctx.oidc.entities.PushedAuthorizationRequest
+    ? undefined
+    : tooLong({ request: (ctx.oidc.params as Parameters).request });
+  if (problem !== undefined) throw new errors.InvalidRequestObject(problem);
+  (ctx.state as { requestObject?: unknown }).requestObject = parameters;
 }
 
 /** The request's `ext-*` parameters, as `transaction.params` of a page has them. */

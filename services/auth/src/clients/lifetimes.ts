@@ -8,6 +8,9 @@ export const day = 24 * hour;
 /** A session is over when nobody used it for so long, and in any case when so long ago somebody logged in. */
 export const sessionLifetime = { idle: 3 * day, absolute: 7 * day };
 
+/** A login page that nobody has posted anything from is dropped soon: anybody can have as many as he likes. */
+export const interactionLifetime = { unanswered: 10 * minute, answered: hour };
+
 /** How much longer than its refresh tokens a grant lives: those are issued while the session it came from lasts. */
 export const grantLifetimeMargin = sessionLifetime.absolute + day;
 

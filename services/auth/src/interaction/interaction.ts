@@ -10,6 +10,7 @@ import type { SignUp } from '../accounts/signup.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { ConsentStore } from '../authorization/consents.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
+import { interactionLifetime } from '../clients/lifetimes.ts';
 import type { GateEvents } from '../events.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
@@ -24,6 +25,8 @@ import type { MakePlace } from './place.ts';
 
 export type InteractionParts = {
   provider: Provider;
+  /** Whether cookies are for https alone. */
+  secure: boolean;
   accounts: AccountStore;
   authenticate: Authenticate;
   codes: OneTimeCodes;
@@ -55,6 +58,8 @@ export type Interaction = {
   /** `/interaction/{uid}/{step}`, or without a step its first page. */
   path(step?: string): string;
   checkCsrf(token: unknown): void;
+  /** Somebody has answered: from here on he has the full time. */
+  keep(): Promise<void>;
   /** Shows a page of this interaction; a form's action, hidden fields and place are filled in. */
   show<Name extends PageName>(
     name: Name,
@@ -94,6 +99,20 @@ export async function openInteraction(
     path,
     checkCsrf(token) {
       if (!csrf.matches(uid, token)) throw new ForeignForm();
+    },
+    async keep() {
+      const { exp, iat, returnTo } = details as typeof details & { exp: number; iat: number };
+      const { answered } = interactionLifetime;
+      if (exp - iat >= answered) return;
+      await details.save(answered);
+      // The cookies end with what they name; these are the library's, as it set them.
+      const { cookies } = provider.createContext(request, response);
+      const options = { signed: true, httpOnly: true, sameSite: 'lax', secure: parts.secure, maxAge: answered * 1000 };
+      for (const [name, where] of [
+        ['interaction', path()],
+        ['resume', new URL(returnTo).pathname],
+      ] as const)
+        cookies.set(provider.cookieName(name), uid, { ...options, path: where } as never);
     },
     async show(name, { step, hidden, ...page }, status) {
       const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) } };

@@ -36,6 +36,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
       setRoute(response, path);
       const interaction = await openInteraction(parts, request, response);
       interaction.checkCsrf(fieldsOf(request).csrf);
+      await interaction.keep();
       await handler(interaction, request, response);
     });
 

@@ -15,6 +15,7 @@ import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
+import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
 import type { Csrf } from '../interaction/csrf.ts';
 import type { MakePlace } from '../interaction/place.ts';
@@ -104,7 +105,6 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
 /** What the link itself decides is not the asker's to say. */
 const notTheirs = new Set(['client_id', 'connection', 'login_ticket', 'request', 'request_uri', 'email']);
 const paramsMax = 30;
-const paramMaxLength = 2_000;
 
 /**
  * The authorization request of `authParams`. @throws ApiError 400 for a redirect URI that the client has not, before anybody
@@ -114,7 +114,7 @@ export function linkParams(given: unknown, client: Client): Record<string, strin
   const entries = Object.entries(typeof given === 'object' && given !== null ? given : {});
   const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   const params = Object.fromEntries(texts.filter(([name]) => !notTheirs.has(name)));
-  if (texts.length > paramsMax || texts.some(([, value]) => value.length > paramMaxLength))
+  if (texts.length > paramsMax || tooLong(params) !== undefined)
     throw new ApiError(400, 'bad.authParams', 'too many or too long authParams', { code: 'bad.authParams' });
   const { redirect_uri } = params;
   if (redirect_uri !== undefined && !client.redirectUris?.includes(redirect_uri))

@@ -1,5 +1,6 @@
 /** The response modes of contract section 4, registered over oidc-provider's own, which differ in status or lack our rules. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { tooLong } from '../http/parameter-size.ts';
 import { setResponseMode } from '../provider-seam.ts';
 import { formPost } from './form-post.ts';
 import { fragment, query } from './redirects.ts';
@@ -14,7 +15,8 @@ export type ResponseMode = (
 const modes: Record<string, ResponseMode> = { query, fragment, form_post: formPost, web_message: webMessage };
 
 export function registerResponseModes(provider: Provider): void {
-  for (const [name, mode] of Object.entries(modes)) setResponseMode(provider, name, mode);
+  for (const [name, mode] of Object.entries(modes))
+    setResponseMode(provider, name, (ctx, redirectUri, response) => mode(ctx, redirectUri, withoutLongState(response)));
   // RFC 9207: also beside an ID token, where the library leaves it out.
   provider.on('authorization.success', (ctx, out) => {
     const response = out as Record<string, unknown> | undefined;
@@ -26,6 +28,11 @@ export function registerResponseModes(provider: Provider): void {
     if (routeOf(ctx) === 'discovery' && !body?.response_modes_supported?.includes('web_message'))
       body?.response_modes_supported?.push('web_message');
   });
+}
+
+/** A state too long to be kept is refused, and does not come back either: proxies and clients take no header of 50 kB. */
+function withoutLongState({ state, ...response }: Record<string, string | number>): Record<string, string | number> {
+  return state === undefined || tooLong({ state }) !== undefined ? response : { ...response, state };
 }
 
 function routeOf(ctx: unknown): string | undefined {

@@ -1,0 +1,35 @@
+/**
+ * How long the parameters of a request may be that we keep while somebody logs in or out: by the thousand they would fill Redis.
+ * 2 kB each, 8 kB all together, in bytes of UTF-8. JWTs (`request`, `id_token_hint`) have a bound of their own: what is kept of
+ * the one counts again, as the parameters it holds, and the other is a token of ours.
+ */
+import type { NextFunction, Request, Response } from 'express';
+import { ApiError } from './api-error.ts';
+
+const eachMaxBytes = 2_048;
+const allMaxBytes = 8_192;
+const jwtMaxBytes = 16_384;
+const jwts = new Set(['request', 'id_token_hint']);
+
+/** What is too long about them, in words for whoever sent them; undefined when nothing is. */
+export function tooLong(parameters: Record<string, unknown>, own: ReadonlySet<string> = new Set()): string | undefined {
+  let all = 0;
+  for (const [name, value] of Object.entries(parameters)) {
+    const isJwt = jwts.has(name);
+    for (const text of [value].flat()) {
+      if (typeof text !== 'string') continue;
+      const bytes = Buffer.byteLength(text);
+      const max = isJwt ? jwtMaxBytes : eachMaxBytes;
+      if (bytes > max && !own.has(name)) return `${name} is longer than ${max} bytes`;
+      if (!isJwt) all += bytes + name.length;
+    }
+  }
+  return all > allMaxBytes ? `the parameters are longer than ${allMaxBytes} bytes all together` : undefined;
+}
+
+/** Refuses what is too long, where no client is known to be told. */
+export function boundParameters(request: Request, _response: Response, next: NextFunction): void {
+  const problem = tooLong({ ...(request.query as object), ...((request.body ?? {}) as object) });
+  if (problem !== undefined) throw new ApiError(400, 'invalid_request', problem);
+  next();
+}
