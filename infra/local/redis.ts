@@ -85,8 +85,8 @@ export async function prepareRedis(program: string, options: PrivateOptions): Pr
   };
 }
 
-// A snapshot at a clean stop keeps people signed in from one `npm start` to the next; nothing depends on it. `noeviction`: a
-// full Redis must refuse rather than forget somebody's limit.
+// A snapshot at a clean stop keeps people signed in from one `npm start` to the next; nothing depends on it. Bounded, so that
+// nobody fills the machine; `noeviction`: a full Redis must refuse rather than forget somebody's limit (docs/redis.md).
 function config(folder: string, { port, password }: Instance, durable: boolean): string {
   return `${[
     'bind 127.0.0.1',
@@ -96,6 +96,7 @@ function config(folder: string, { port, password }: Instance, durable: boolean):
     'appendonly no',
     durable ? 'save 900 1' : 'save ""',
     'stop-writes-on-bgsave-error no',
+    'maxmemory 256mb',
     'maxmemory-policy noeviction',
     `dir "${folder}"`,
   ].join('\n')}\n`;
