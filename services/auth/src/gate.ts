@@ -9,6 +9,7 @@ import { openOps } from '@gatepost/runtime/ops';
 import { checkRedisWrites } from '@gatepost/runtime/redis';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { addressCodes } from './accounts/addressed-code.ts';
 import { makeAuthenticate } from './accounts/authenticate.ts';
 import { makeChangePasswordRoutes } from './accounts/change-password.ts';
 import { makeEndAccess } from './accounts/end-access.ts';
@@ -106,9 +107,13 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const templates = makeTemplateStore(db, changes);
   const accounts = makeAccountStore(db, pool);
   const consents = makeConsentStore(pool);
-  const tickets = makeTicketStore(redis, prefix);
+  const tickets = makeTicketStore(redis, prefix, accounts);
   const rate = makeRate(redis, prefix);
-  const codes = makeOneTimeCodes(redis, prefix, deriveKey(env.SECRETS_KEY, 'one-time codes'));
+  const codes = addressCodes(
+    makeOneTimeCodes(redis, prefix, deriveKey(env.SECRETS_KEY, 'one-time codes')),
+    accounts,
+    async (name) => ((await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email'),
+  );
   const place = makePlaceMaker({ settings, templates, log });
   const events = makeEvents({ audit, sink, log, lastLogins });
   const provider = makeProvider({
@@ -133,7 +138,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const { tokensIssued } = observeProvider(provider, { log, registry, audit, events });
 
   const authenticate = makeAuthenticate(accounts, makeLockout(redis, prefix));
-  const passwordTickets = makePasswordTickets(redis, prefix);
+  const passwordTickets = makePasswordTickets(redis, prefix, accounts);
   const sendPasswordMail = makeSendPasswordMail({
     issuer,
     accounts,
@@ -204,6 +209,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
 
   const links = makeLinks({
     issuer,
+    accounts,
     provider,
     redis,
     prefix,
@@ -230,6 +236,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     links.router,
     makeDatabaseConnectionRoutes({ provider, connections, signUp, sendPasswordMail, rate, events }),
     makeChangePasswordRoutes({
+      provider,
       accounts,
       tickets: passwordTickets,
       endAccess: makeEndAccess(pool),

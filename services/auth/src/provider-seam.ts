@@ -164,3 +164,31 @@ export function checkResponseModes(
     return responseModeAllowed.call(this, mode, type, fapi);
   };
 }
+
+type BoundSession = { accountId?: string; incarnation?: string | undefined; authTime(): number | undefined };
+
+/**
+ * Sessions remember which account logged in, not only its id, so that one made later under the same id does not get them. Whoever
+ * logs somebody in says it beside `accountId`; a session of which nobody said it is nobody's.
+ */
+export function bindSessions(provider: Provider): void {
+  const model = provider.Session as unknown as { IN_PAYLOAD: string[] };
+  const names = [...model.IN_PAYLOAD, 'incarnation'];
+  Object.defineProperty(model, 'IN_PAYLOAD', { get: () => names });
+  const prototype = provider.Session.prototype as unknown as BoundSession & {
+    loginAccount(details: { incarnation?: string }): void;
+  };
+  const { loginAccount } = prototype;
+  prototype.loginAccount = function (details) {
+    loginAccount.call(this, details);
+    // The library hands on of an interaction's result only what it knows.
+    const result = Provider.ctx?.oidc?.entities.Interaction?.result as { login?: { incarnation?: string } } | undefined;
+    this.incarnation = details.incarnation ?? result?.login?.incarnation;
+  };
+}
+
+/** When a session's login was, and of which account. */
+export function loginOf(session: object): { from: number | undefined; incarnation: string | undefined } {
+  const bound = session as BoundSession;
+  return { from: bound.authTime(), incarnation: bound.incarnation };
+}

@@ -39,7 +39,9 @@ import {
   allowLocalImplicit,
   alwaysIncludeSid,
   applySeam,
+  bindSessions,
   checkResponseModes,
+  loginOf,
   replaceSigningKeys,
 } from './provider-seam.ts';
 import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
@@ -78,6 +80,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   checkResponseModes(provider, refuseForeignWebMessage);
   registerResponseModes(provider);
   answerGetsWithFound(provider);
+  bindSessions(provider);
   rememberClients(provider);
   dressSilentLogout(provider);
   applyAuthorizationDefaults(provider);
@@ -146,7 +149,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       const session = token ? undefined : ctx.oidc?.session;
       const { clientId } = ctx.oidc?.client ?? {};
       const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
-      return parts.accounts.findForTokens(sub, session && { from: session.authTime(), grantId });
+      return parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
     },
     loadExistingGrant: makeLoadExistingGrant(parts),
     issueRefreshToken: async (_ctx, client, source) =>

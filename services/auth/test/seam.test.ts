@@ -50,6 +50,9 @@ test('the prototypes have the methods that we replace', () => {
   expect(schema.prototype.invalidate).toBeInstanceOf(Function);
   for (const model of [provider.AccessToken, provider.ClientCredentials, provider.RefreshToken])
     expect(model.find).toBeInstanceOf(Function);
+  const session = provider.Session as unknown as { IN_PAYLOAD: string[]; prototype: Record<string, unknown> };
+  expect(session.IN_PAYLOAD).toEqual(expect.arrayContaining(['accountId', 'loginTs']));
+  expect(session.prototype.loginAccount).toBeInstanceOf(Function);
 });
 
 test('a parsed body is warned of once, at once', async () => {

@@ -1,5 +1,6 @@
 /** The page behind the link of a password mail. */
 import express, { type Request, type Response, type Router } from 'express';
+import type { Provider } from 'oidc-provider';
 import type { GateEvents } from '../events.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
@@ -7,6 +8,7 @@ import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { Csrf } from '../interaction/csrf.ts';
 import type { MakePlace } from '../interaction/place.ts';
+import { linkBack } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import { Busy } from '../stores-away.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
@@ -16,6 +18,7 @@ import { passwordMinLength, passwordProblem } from './signup.ts';
 import type { AccountStore } from './store.ts';
 
 export type ChangePasswordParts = {
+  provider: Provider;
   accounts: AccountStore;
   tickets: PasswordTickets;
   endAccess: EndAccess;
@@ -46,16 +49,21 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
       throw error instanceof TooBusy ? new Busy() : error;
     });
     // Spent only now: a password that was refused can be chosen anew.
-    if (!(await parts.tickets.redeem(value))) return showExpired(parts, request, response);
+    const redeemed = await parts.tickets.redeem(value);
+    if (!redeemed) return showExpired(parts, request, response);
     // Whoever had the old password has nothing any more.
     const mark = sessionsEnd();
     const proven = { emailVerified: true, lastPasswordReset: new Date(), sessionsNotBefore: mark };
-    await parts.accounts.update(ticket.userId, { passwordHash, ...proven });
-    await parts.endAccess(ticket.userId);
+    // What is written holds for the account that the link was made for, or not at all.
+    const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
+    if (!changed) return showExpired(parts, request, response);
+    await parts.endAccess(changed.userId);
     await sessionsEnded(mark);
-    parts.events.passwordChanged(ticket.userId, addressOf(request));
+    parts.events.passwordChanged(changed.userId, addressOf(request));
+    const client = ticket.clientId ? await parts.provider.Client.find(ticket.clientId) : undefined;
+    const back = linkBack(client);
     const place = await parts.place({ acceptLanguage: request.get('accept-language') });
-    sendPage(response, 'password-changed', { ...place, ...(ticket.back ? { back: ticket.back } : {}) });
+    sendPage(response, 'password-changed', { ...place, ...(back ? { back } : {}) });
   });
   return router;
 }

@@ -11,7 +11,8 @@ import type { AccountStore } from './store.ts';
 export type SendPasswordMail = (given: {
   connection: string;
   email: string;
-  back?: string | undefined;
+  /** The application where it was asked for: the page behind the link leads back there. */
+  clientId: string;
 }) => Promise<void>;
 
 export function makeSendPasswordMail(parts: {
@@ -23,16 +24,12 @@ export function makeSendPasswordMail(parts: {
   postBox: PostBox;
   log: Log;
 }): SendPasswordMail {
-  return async ({ connection, email, back }) => {
+  return async ({ connection, email, clientId }) => {
     if (!(await parts.rate.take('password-mails', email, 10, 3_600))) return;
     const account = await parts.accounts.findByLogin(connection, email);
     const settings = await asking(parts.settings.load());
     if (!account?.email || account.blocked) return;
-    const ticket = await parts.tickets.issue({
-      userId: account.userId,
-      email: account.email,
-      ...(back ? { back } : {}),
-    });
+    const ticket = await parts.tickets.issue({ account, email: account.email, clientId });
     const name = settings.friendlyName ?? 'Gatepost';
     const text = `Somebody asked to change the password of your ${name} account. To choose a new one, open
 

@@ -1,30 +1,51 @@
-/** The link in a password mail: proves who reads that mailbox, once, for an hour. */
+/**
+ * The link in a password mail: proves who reads that mailbox, once, for an hour, and only while the account is as it was when the
+ * link was made. A changed address or password, a block, an administrator's hand or the use of another link ends it.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
+import type { AccountModel } from '../generated/models.ts';
 import { asking } from '../stores-away.ts';
+import { type AccountState, type AccountStore, stateOf, stateText } from './store.ts';
 
-export type PasswordTicket = { userId: string; email: string; back?: string };
+export type PasswordTicket = {
+  account: AccountState;
+  /** Where the link was sent. */
+  email: string;
+  /** The application that its owner came from. */
+  clientId?: string;
+};
+
+/** A ticket that is good, with the account as it is now. */
+export type LiveTicket = PasswordTicket & { account: AccountModel };
 
 export type PasswordTickets = {
   issue(ticket: PasswordTicket): Promise<string>;
   /** Looks, without spending it: mail scanners open links too. */
-  find(value: string): Promise<PasswordTicket | undefined>;
-  redeem(value: string): Promise<PasswordTicket | undefined>;
+  find(value: string): Promise<LiveTicket | undefined>;
+  redeem(value: string): Promise<LiveTicket | undefined>;
 };
 
 const ttlSeconds = 3_600;
 
-export function makePasswordTickets(redis: Redis, prefix: string): PasswordTickets {
+export function makePasswordTickets(redis: Redis, prefix: string, accounts: AccountStore): PasswordTickets {
   const key = (value: string) => `${prefix}password-ticket:${hashId(value)}`;
-  const parse = (stored: string | null) => (stored ? (JSON.parse(stored) as PasswordTicket) : undefined);
+  const live = async (stored: string | null): Promise<LiveTicket | undefined> => {
+    if (!stored) return undefined;
+    const ticket = JSON.parse(stored) as PasswordTicket;
+    const account = await accounts.find(ticket.account?.userId ?? '');
+    if (!account || account.blocked || account.email !== ticket.email) return undefined;
+    return stateText(account) === stateText(ticket.account) ? { ...ticket, account } : undefined;
+  };
   return {
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
-      await asking(redis.set(key(value), JSON.stringify(ticket), 'EX', ttlSeconds));
+      const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
+      await asking(redis.set(key(value), stored, 'EX', ttlSeconds));
       return value;
     },
-    find: async (value) => parse(await asking(redis.get(key(value)))),
-    redeem: async (value) => parse(await asking(redis.getdel(key(value)))),
+    find: async (value) => live(await asking(redis.get(key(value)))),
+    redeem: async (value) => live(await asking(redis.getdel(key(value)))),
   };
 }

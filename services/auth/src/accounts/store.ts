@@ -1,28 +1,53 @@
 /** People. */
 import { randomBytes } from 'node:crypto';
-import type { Account } from 'oidc-provider';
 import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { asking } from '../stores-away.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 
+/** One state of an account: of this one, whatever is made under its id later, until its credentials change. */
+export type AccountState = Pick<AccountModel, 'userId' | 'incarnation' | 'credentialsVersion'>;
+
+/** What of an account says its state, and nothing else of it. */
+export function stateOf({ userId, incarnation, credentialsVersion }: AccountState): AccountState {
+  return { userId, incarnation, credentialsVersion };
+}
+
+/** Equal for the same state of the same account, and for nobody. */
+export function stateText(state: AccountState | undefined): string {
+  return state ? `${state.incarnation}.${state.credentialsVersion}` : 'nobody';
+}
+
+/** An account as oidc-provider wants it, with what its grants are bound to. */
+export type TokenAccount = {
+  accountId: string;
+  incarnation: string;
+  claims: () => Promise<{ sub: string; [claim: string]: unknown }>;
+};
+
 export type AccountStore = {
   find(userId: string): Promise<AccountModel | undefined>;
   /**
-   * As oidc-provider wants it; undefined also for a blocked account, whose tokens then stop working at once, and for a session
-   * that began (`from`, epoch seconds) before the account ended its sessions. `grantId` is the grant that will be asked for next.
+   * As oidc-provider wants it; undefined also for a blocked account, whose tokens then stop working at once, for a session that
+   * began (`from`, epoch seconds) before the account ended its sessions, and for one of an earlier account of that id. `grantId`
+   * is the grant that will be asked for next.
    */
   findForTokens(
     userId: string,
-    session?: { from: number | undefined; grantId: string | undefined },
-  ): Promise<Account | undefined>;
+    session?: { from: number | undefined; incarnation: string | undefined; grantId?: string | undefined },
+  ): Promise<TokenAccount | undefined>;
   /** By email or username within a connection; by phone number where there is neither. */
   findByLogin(connection: string, login: string): Promise<AccountModel | undefined>;
-  /** Any account that has proven to own the email address or phone number; the oldest if several. */
-  findVerified(channel: 'email' | 'sms', address: string): Promise<AccountModel | undefined>;
+  /**
+   * Whose the proof of an email address or phone number is: the account that has given it before, in whatever connection, the
+   * oldest if several; else that of the connection itself, which it was made for but which has lost its verified mark.
+   */
+  findAddressee(channel: 'email' | 'sms', connection: string, address: string): Promise<AccountModel | undefined>;
   /** Undefined when the connection has an account with that email, username or number already. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
   update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
+  /** Changes an account that is still as it was found, in one step; undefined when it is not. */
+  updateState(state: AccountState, change: Prisma.AccountUpdateInput): Promise<AccountModel | undefined>;
 };
 
 export function makeAccountStore(db: Database, pool: Pool): AccountStore {
@@ -34,7 +59,9 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       if (!account || account.blocked) return undefined;
       const endedAt = account.sessionsNotBefore?.getTime() ?? 0;
       if (session?.from !== undefined && session.from * 1000 < endedAt - 999) return undefined;
-      return { accountId: account.userId, claims: async () => accountClaims(account) };
+      const { userId: accountId, incarnation } = account;
+      if (session && session.incarnation !== incarnation) return undefined;
+      return { accountId, incarnation, claims: async () => accountClaims(account) };
     },
     async findByLogin(connection, login) {
       // Both are kept in lower case, so equality is enough, and uses the unique indexes.
@@ -48,12 +75,13 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
         )) ?? undefined
       );
     },
-    async findVerified(channel, address) {
+    async findAddressee(channel, connection, address) {
       const where =
         channel === 'email'
-          ? { email: address.toLowerCase(), emailVerified: true }
-          : { phoneNumber: address, phoneVerified: true };
-      return (await asking(db.account.findFirst({ where, orderBy: { createdAt: 'asc' } }))) ?? undefined;
+          ? { email: address.toLowerCase(), OR: [{ emailVerified: true }, { connection }] }
+          : { phoneNumber: address, OR: [{ phoneVerified: true }, { connection }] };
+      const proven = channel === 'email' ? { emailVerified: 'desc' as const } : { phoneVerified: 'desc' as const };
+      return (await asking(db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] }))) ?? undefined;
     },
     async create({ userId, ...data }) {
       try {
@@ -64,6 +92,10 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       }
     },
     update: (userId, data) => asking(db.account.update({ where: { userId }, data })),
+    async updateState({ userId, incarnation, credentialsVersion }, data) {
+      const where = { userId, incarnation, credentialsVersion };
+      return (await asking(db.account.updateManyAndReturn({ where, data })))[0];
+    },
   };
 }
 
@@ -74,7 +106,7 @@ function newUserId(connection: string): string {
 }
 
 /** Everything we know of a person by OpenID's names; oidc-provider picks what was granted. */
-export function accountClaims(account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore'>): {
+export function accountClaims(account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation'>): {
   sub: string;
   [claim: string]: unknown;
 } {

@@ -1,11 +1,14 @@
 /** Durable artefacts in PostgreSQL, by plain SQL: one statement an operation. */
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts';
+import type { TokenAccount } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
 import { asking } from '../stores-away.ts';
 import { setAside, takeAside } from './side-by-side.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
+
+const foreignKeyViolation = '23503';
 
 const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()';
 
@@ -14,14 +17,28 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
     asking(pool.query<Row>({ name: `artefact ${name}`, text, values }));
   return {
     async upsert(id, payload, expiresIn) {
-      await query(
+      const json = JSON.stringify(payload);
+      const { rowCount } = await query(
         'upsert',
-        `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
+        `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
+         VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7), $8)
          ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
            client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at`,
-        [model, id, payload.grantId, payload.accountId, payload.clientId, JSON.stringify(payload), expiresIn],
-      );
+        [
+          model,
+          id,
+          payload.grantId,
+          payload.accountId,
+          payload.clientId,
+          json,
+          expiresIn,
+          incarnationOf(model, payload),
+        ],
+      ).catch((error: unknown) => {
+        if ((error as { code?: unknown }).code === foreignKeyViolation) return { rowCount: 0 };
+        throw error;
+      });
+      if (rowCount !== 1) throw new errors.AccessDenied('the account is gone');
     },
     async find(id) {
       const row = model === 'Grant' ? await findGrant(pool, id) : (await query('find', find, [model, id])).rows[0];
@@ -48,6 +65,12 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
+}
+
+/** Whose grant it is, if the request knows; PostgreSQL looks else. It writes none whose account is gone. */
+function incarnationOf(model: string, { accountId }: AdapterPayload): string | undefined {
+  const account = model === 'Grant' ? (Provider.ctx?.oidc?.account as TokenAccount | undefined) : undefined;
+  return account?.accountId === accountId ? account?.incarnation : undefined;
 }
 
 /** A grant; its account, which is asked for next when codes and refresh tokens are exchanged, comes along. */

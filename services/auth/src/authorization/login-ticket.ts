@@ -6,12 +6,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { type AccountState, type AccountStore, stateOf, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import { asking } from '../stores-away.ts';
 
 export type Ticket = {
-  accountId: string;
+  /** As it was when it proved who it is: a change of its address or password ends the ticket. */
+  account: AccountState;
   clientId: string;
   amr: string[];
   /** The browser that has proven it (http/browser-cookie.ts), if that is known. */
@@ -28,17 +30,23 @@ export type TicketStore = {
 const ttlSeconds = 60;
 const askedTtlSeconds = 600;
 
-export function makeTicketStore(redis: Redis, prefix: string): TicketStore {
+export function makeTicketStore(redis: Redis, prefix: string, accounts: AccountStore): TicketStore {
   const key = (value: string) => `${prefix}login-ticket:${hashId(value)}`;
-  const parse = (stored: string | null) => (stored ? (JSON.parse(stored) as Ticket) : undefined);
+  const live = async (stored: string | null): Promise<Ticket | undefined> => {
+    if (!stored) return undefined;
+    const ticket = JSON.parse(stored) as Ticket;
+    const account = await accounts.find(ticket.account?.userId ?? '');
+    return account && !account.blocked && stateText(account) === stateText(ticket.account) ? ticket : undefined;
+  };
   return {
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
-      await asking(redis.set(key(value), JSON.stringify(ticket), 'EX', ticket.browser ? ttlSeconds : askedTtlSeconds));
+      const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
+      await asking(redis.set(key(value), stored, 'EX', ticket.browser ? ttlSeconds : askedTtlSeconds));
       return value;
     },
-    find: async (value) => parse(await asking(redis.get(key(value)))),
-    redeem: async (value) => parse(await asking(redis.getdel(key(value)))),
+    find: async (value) => live(await asking(redis.get(key(value)))),
+    redeem: async (value) => live(await asking(redis.getdel(key(value)))),
   };
 }
 
@@ -47,7 +55,7 @@ type Session = {
   new?: boolean;
   authorizations?: unknown;
   resetIdentifier(): void;
-  loginAccount(details: { accountId: string; amr: string[] }): void;
+  loginAccount(details: { accountId: string; incarnation: string; amr: string[] }): void;
 };
 
 /**
@@ -69,9 +77,10 @@ export async function loginByTicket(
   if (!session || found?.clientId !== client.clientId) return;
   const ticket = await tickets.redeem(value);
   if (!ticket) return;
-  if (session.accountId && session.accountId !== ticket.accountId) session.authorizations = undefined;
+  const { userId: accountId, incarnation } = ticket.account;
+  if (session.accountId && session.accountId !== accountId) session.authorizations = undefined;
   if (!session.new) session.resetIdentifier();
-  session.loginAccount({ accountId: ticket.accountId, amr: ticket.amr });
+  session.loginAccount({ accountId, incarnation, amr: ticket.amr });
 }
 
 /** Nothing but a page that somebody goes to himself logs in: no picture or frame does, of whatever site. */

@@ -9,7 +9,6 @@ import type { GateEvents } from '../events.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
-import { linkBack } from '../interaction/way-back.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { asking } from '../stores-away.ts';
 
@@ -64,7 +63,7 @@ function changePassword(parts: DatabaseConnectionParts): ApiHandler {
     const connection = await databaseOf(parts, fields);
     const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
     if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
-    await parts.sendPasswordMail({ connection, email, back: linkBack(client) });
+    await parts.sendPasswordMail({ connection, email, clientId: client.clientId });
     response.type('text/plain').send("We've just sent you an email to reset your password.");
   };
 }

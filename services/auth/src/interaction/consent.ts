@@ -1,8 +1,10 @@
 /** The consent page: which application gets which scopes of which API. */
 import type { Response } from 'express';
+import { errors } from 'oidc-provider';
 import type { Consent } from '../authorization/consents.ts';
 import { addToGrant } from '../authorization/existing-grant.ts';
 import type { ConsentApi } from '../pages/pages.ts';
+import { loginOf } from '../provider-seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import { asking } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
@@ -19,7 +21,7 @@ export async function showConsent(interaction: Interaction, _response: Response)
 export async function allowConsent(interaction: Interaction, _response: Response): Promise<void> {
   const { details, client, parts } = interaction;
   const { provider } = parts;
-  const accountId = details.session!.accountId;
+  const accountId = await accountOf(interaction);
   const consent = await requestedConsent(interaction);
   const known = details.grantId ? await provider.Grant.find(details.grantId) : undefined;
   const grant = known ?? new provider.Grant({ accountId, client } as never);
@@ -29,6 +31,15 @@ export async function allowConsent(interaction: Interaction, _response: Response
   const [grantId] = await Promise.all([grant.save(), parts.consents.add(accountId, client.clientId, consent)]);
   parts.events.consentGranted(accountId, client.clientId, Object.values(consent).flat());
   await interaction.finish({ consent: { grantId } });
+}
+
+/** Who is asked, as long as the session is his. @throws errors.SessionNotFound when the account is gone, blocked or another's */
+async function accountOf({ details, parts }: Interaction): Promise<string> {
+  const { accountId, uid } = details.session!;
+  const session = await parts.provider.Session.findByUid(uid);
+  const account = session && (await parts.accounts.findForTokens(accountId, loginOf(session)));
+  if (!account) throw new errors.SessionNotFound('the session is over');
+  return accountId;
 }
 
 export async function denyConsent(interaction: Interaction): Promise<void> {

@@ -14,7 +14,8 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   const back = interaction.path();
   if (!isEmail(email))
     return interaction.show('forgot-password', { step: 'forgot-password', email, back, problem: 'email_invalid' }, 400);
-  const database = await asking(interaction.parts.connections.database());
-  if (database) await interaction.parts.sendPasswordMail({ connection: database.name, email });
+  const { parts, client } = interaction;
+  const database = await asking(parts.connections.database());
+  if (database) await parts.sendPasswordMail({ connection: database.name, email, clientId: client.clientId });
   return interaction.show('password-mail-sent', { email, back });
 }

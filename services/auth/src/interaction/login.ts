@@ -135,10 +135,8 @@ async function loggedIn(interaction: Interaction, account: AccountModel, amr: st
 /** Goes back into the authorization request as this account. */
 export async function finishLogin(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
   const { prompt } = interaction;
-  await interaction.finish(
-    { ...(prompt === 'select_account' ? { select_account: {} } : {}), login: { accountId: account.userId, amr } },
-    false,
-  );
+  const login = { accountId: account.userId, incarnation: account.incarnation, amr };
+  await interaction.finish({ ...(prompt === 'select_account' ? { select_account: {} } : {}), login }, false);
 }
 
 async function waysOf({ parts, params }: Interaction): Promise<Ways> {

@@ -33,6 +33,5 @@ function ticketOf({ params }: Interaction): string {
 
 async function ownerOf({ client, parts }: Interaction, ticket: Ticket | undefined): Promise<AccountModel | undefined> {
   if (ticket?.clientId !== client.clientId) return undefined;
-  const account = await parts.accounts.find(ticket.accountId);
-  return account?.blocked ? undefined : account;
+  return parts.accounts.find(ticket.account.userId);
 }

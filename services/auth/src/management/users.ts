@@ -146,8 +146,9 @@ export function makeUserRoutes({ db, accounts, connections, endAccess }: UserPar
         const mark = sessionsEnd();
         const change = { ...(await updateOf(account, body)), ...(ends && { sessionsNotBefore: mark }) };
         const updated = await accounts.update(account.userId, change).catch((error: unknown) => {
-          if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')
-            throw badBody('The specified new email, username or phone number already exists');
+          if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
+          if (error.code === 'P2025') throw missing('user', 'The user does not exist.'); // deleted meanwhile
+          if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');
           throw error;
         });
         if (ends) {
@@ -268,11 +269,14 @@ function columns(body: Partial<z.infer<typeof updateBody>>) {
 /** What a change of these fields writes. */
 async function updateOf(account: AccountModel, body: z.infer<typeof updateBody>): Promise<Prisma.AccountUpdateInput> {
   const email = body.email?.toLowerCase() ?? account.email ?? undefined;
-  // A new address is nobody's until it is proven, or said to be.
+  // A new address or number is nobody's until it is proven, or said to be.
   const unproven = email !== (account.email ?? undefined) && body.email_verified === undefined;
+  const phone = body.phone_number === undefined ? account.phoneNumber : body.phone_number;
+  const phoneUnproven = phone === null || (phone !== account.phoneNumber && body.phone_verified === undefined);
   return {
     ...columns(body),
     ...(unproven && { emailVerified: false }),
+    ...(phoneUnproven && { phoneVerified: false }),
     ...(body.password !== undefined && {
       passwordHash: await hashOf(body.password, email),
       lastPasswordReset: new Date(),

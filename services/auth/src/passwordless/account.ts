@@ -13,15 +13,18 @@ export type OpenAccount = (channel: Channel, connection: string, address: string
  */
 export function makeOpenAccount(accounts: AccountStore, settings: SettingsStore): OpenAccount {
   return async (channel, connection, address) => {
-    const verified = await accounts.findVerified(channel, address);
-    if (verified) return verified.blocked ? undefined : verified;
-    // One of this connection that lost its verified mark is still the owner's: the code has just shown it.
-    const own = await accounts.findByLogin(connection, address);
+    const known = await accounts.findAddressee(channel, connection, address);
+    if (known?.blocked) return undefined;
     const proof =
       channel === 'email' ? { email: address, emailVerified: true } : { phoneNumber: address, phoneVerified: true };
-    if (own) return own.blocked ? undefined : accounts.update(own.userId, proof);
+    // Not of an account that has got another address this very moment.
+    if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
     if (!(await asking(settings.load())).allowSignup) return undefined;
     // Two devices may finish at once: then the other one has just created it.
-    return (await accounts.create({ connection, ...proof })) ?? accounts.findByLogin(connection, address);
+    return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, address);
   };
+}
+
+function isProven({ emailVerified, phoneVerified }: AccountModel, channel: Channel): boolean {
+  return channel === 'email' ? emailVerified : phoneVerified;
 }

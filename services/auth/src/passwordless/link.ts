@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
 import type { Redis } from 'ioredis';
 import type { Client, Provider } from 'oidc-provider';
+import { type AccountStore, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import type { GateEvents } from '../events.ts';
@@ -28,6 +29,7 @@ export type Link = { connection: string; email: string; clientId: string; params
 
 export type LinkParts = {
   issuer: string;
+  accounts: AccountStore;
   provider: Provider;
   redis: Redis;
   prefix: string;
@@ -47,18 +49,25 @@ const ttlSeconds = 600;
 export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Router } {
   const { redis } = parts;
   const key = (value: string) => `${parts.prefix}login-link:${hashId(value)}`;
-  const parse = (stored: string | null) => (stored ? (JSON.parse(stored) as Link) : undefined);
-  const find = async (value: string) => parse(await asking(redis.get(key(value))));
-  const redeem = async (value: string) => parse(await asking(redis.getdel(key(value))));
+  // Good while the address logs in whom it logged in when the link was sent, as he was then.
+  const live = async (stored: string | null): Promise<Link | undefined> => {
+    if (!stored) return undefined;
+    const { owner, ...link } = JSON.parse(stored) as Link & { owner: string };
+    const account = await parts.accounts.findAddressee('email', link.connection, link.email);
+    return stateText(account) === owner ? link : undefined;
+  };
+  const find = async (value: string) => live(await asking(redis.get(key(value))));
+  const redeem = async (value: string) => live(await asking(redis.getdel(key(value))));
 
   const sendLink: SendLink = (link, ip) =>
     parts.sendMessage({
       channel: 'email',
+      connection: link.connection,
       address: link.email,
       ip,
-      async compose(name) {
+      async compose(name, owner) {
         const value = randomBytes(32).toString('base64url');
-        await asking(redis.set(key(value), JSON.stringify(link), 'EX', ttlSeconds));
+        await asking(redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds));
         const text = `To sign in to ${name}, open
 
 ${parts.issuer}${path.slice(1)}?ticket=${value}
@@ -92,7 +101,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     const account = link && (await parts.openAccount('email', link.connection, link.email));
     if (!browser || !link || !account) return showExpired(parts, request, response);
     parts.events.loggedIn(account, link.clientId, addressOf(request), ['otp']);
-    const ticket = { accountId: account.userId, clientId: link.clientId, amr: ['otp'], browser };
+    const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
     const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
     response
       .set('cache-control', 'no-store')

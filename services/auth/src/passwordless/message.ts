@@ -1,7 +1,7 @@
 /** Writes to somebody who wants to log in without a password: whom, how often, and what nobody learns from it. */
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Rate } from '../accounts/rate.ts';
-import type { AccountStore } from '../accounts/store.ts';
+import { type AccountStore, stateText } from '../accounts/store.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { asking } from '../stores-away.ts';
@@ -11,11 +11,15 @@ export type Message = { subject: string; text: string };
 
 export type SendMessage = (request: {
   channel: Channel;
+  connection: string;
   address: string;
   /** The address that asks. */
   ip: string;
-  /** Made for everybody, so that it takes as long for those who are not written to. @param name the tenant's */
-  compose: (name: string) => Promise<Message>;
+  /**
+   * Made for everybody, so that it takes as long for those who are not written to. @param name the tenant's @param owner whom the
+   * address logs in, as he is now
+   */
+  compose: (name: string, owner: string) => Promise<Message>;
 }) => Promise<'sent' | 'too_many'>;
 
 // Per address that is written to, and per address that asks: what a stranger may cause.
@@ -33,17 +37,17 @@ export function makeSendMessage(parts: {
   postBox: PostBox;
   log: Log;
 }): SendMessage {
-  return async ({ channel, address, ip, compose }) => {
+  return async ({ channel, connection, address, ip, compose }) => {
     const [recipient, asker] = await Promise.all([
       parts.rate.take('codes-to', address, perRecipient.max, perRecipient.windowSeconds),
       parts.rate.take('codes-by', ip, perAsker.max, perAsker.windowSeconds),
     ]);
     if (!recipient || !asker) return 'too_many';
     const [known, settings] = await Promise.all([
-      parts.accounts.findVerified(channel, address),
+      parts.accounts.findAddressee(channel, connection, address),
       asking(parts.settings.load()),
     ]);
-    const { subject, text } = await compose(settings.friendlyName ?? 'Gatepost');
+    const { subject, text } = await compose(settings.friendlyName ?? 'Gatepost', stateText(known));
     if (known ? known.blocked : !settings.allowSignup) return 'sent';
     const sending =
       channel === 'email'

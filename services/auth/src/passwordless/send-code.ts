@@ -8,6 +8,7 @@ export function makeSendCode(parts: { codes: OneTimeCodes; sendMessage: SendMess
   return ({ channel, ip, ...place }) =>
     parts.sendMessage({
       channel,
+      connection: place.connection,
       address: place.address,
       ip,
       async compose(name) {

@@ -38,8 +38,10 @@ const managerScopes = [
   'read:clients',
   'update:clients',
   'delete:clients',
+  'create:users',
   'read:users',
   'update:users',
+  'delete:users',
 ];
 
 export type Target = {

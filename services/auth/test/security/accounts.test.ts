@@ -1,0 +1,260 @@
+/** What an account leaves behind when its address, its password or the account itself goes: links, codes, sessions, tokens. */
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { api } from '../seeds.ts';
+import { callback, openTarget, password, type Tokens } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget());
+const { gate, issuer } = target;
+const connection = 'Username-Password-Authentication';
+const manager = await target.machineToken({
+  client_id: 'manager',
+  client_secret: 'manager-secret',
+  audience: `${issuer}api/v2/`,
+});
+
+async function manage(method: string, path: string, body?: object) {
+  const response = await fetch(`${issuer}api/v2/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${manager.json.access_token}`, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  return { status: response.status, json: (text ? JSON.parse(text) : {}) as Record<string, unknown> };
+}
+
+let people = 0;
+/** Somebody new with a password; `name` is what the id ends in. */
+async function somebody(more: object = {}, name = `p${++people}`) {
+  const email = `${name}@people.example`;
+  const made = await manage('POST', 'users', { connection, user_id: name, email, password, ...more });
+  expect(made.status).toBe(201);
+  return { name, email, path: `users/auth0%7C${name}` };
+}
+
+/** What the mail to the address that fits brings; the newest one that was not there before `ask`. */
+async function mailed(email: string, link: RegExp, ask: () => Promise<{ status: number }>): Promise<string> {
+  const found = async () =>
+    (await gate.outbox())
+      .filter((text) => text.includes(`To: ${email}`))
+      .map((text) => link.exec(text.replace(/=\r?\n/g, '').replaceAll('=3D', '='))?.[0])
+      .filter((each) => each !== undefined);
+  const before = (await found()).length;
+  expect((await ask()).status).toBe(200);
+  return until('the mail', async () => (await found())[before]);
+}
+const passwordLink = (email: string) =>
+  mailed(email, /http\S+change-password\?ticket=[\w-]+/, () =>
+    gate.post('dbconnections/change_password', { client_id: 'spa', connection, email }),
+  );
+const loginLink = (email: string) =>
+  mailed(email, /http\S+passwordless\/link\?ticket=[\w-]+/, () =>
+    gate.post('passwordless/start', { client_id: 'web', connection: 'email', send: 'link', email }),
+  );
+const code = (email: string) =>
+  mailed(email, /\b\d{6}\b(?=\. It is good)/, () =>
+    gate.post('passwordless/start', { client_id: 'native', connection: 'email', send: 'code', email }),
+  );
+const redeemCode = (otp: string, username: string) =>
+  gate.post('oauth/token', {
+    grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+    client_id: 'native',
+    realm: 'email',
+    scope: 'openid email',
+    username,
+    otp,
+  });
+
+type Person = Awaited<ReturnType<typeof somebody>>;
+const changes: [string, (person: Person) => Promise<unknown>][] = [
+  ['the address was changed', ({ path, name }) => manage('PATCH', path, { email: `${name}@elsewhere.example` })],
+  [
+    'the address was changed and changed back',
+    async ({ path, name, email }) => {
+      await manage('PATCH', path, { email: `${name}@elsewhere.example` });
+      await manage('PATCH', path, { email, email_verified: true });
+    },
+  ],
+  ['an administrator set another password', ({ path }) => manage('PATCH', path, { password: 'words of an admin' })],
+  ['an administrator gave another number', ({ path }) => manage('PATCH', path, { phone_number: '+15555550177' })],
+  ['the address was said to be unproven', ({ path }) => manage('PATCH', path, { email_verified: false })],
+  [
+    'the account was blocked, and let in again',
+    async ({ path }) => {
+      await manage('PATCH', path, { blocked: true });
+      await manage('PATCH', path, { blocked: false });
+    },
+  ],
+  ['access was revoked', ({ path }) => manage('POST', `${path}/revoke-access`)],
+  [
+    'the account was deleted and made anew',
+    async ({ path, name }) => {
+      await manage('DELETE', path);
+      await somebody({ email_verified: true }, name);
+    },
+  ],
+];
+
+describe('a link for a new password', () => {
+  test.each(changes)('is worth nothing once %s', async (_what, change) => {
+    const person = await somebody({ email_verified: true });
+    const link = await passwordLink(person.email);
+    const browser = new Browser(gate);
+    const form = await browser.get(link);
+    expect(form.status).toBe(200);
+    await change(person);
+    expect((await browser.get(link)).status).toBe(400);
+    // Nor does the form that was open before.
+    expect((await browser.submit(form, { password: 'words of a thief' })).status).toBe(400);
+  });
+
+  test('is worth nothing once another one was used; of eight uses at once of two links one works', async () => {
+    const { email } = await somebody();
+    const links = [await passwordLink(email), await passwordLink(email)];
+    const forms: [Browser, Page][] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const browser = new Browser(gate);
+      forms.push([browser, await browser.get(links[index % 2]!)]);
+    }
+    const answers = await Promise.all(
+      forms.map(([browser, form], index) => browser.submit(form, { password: `words of try ${index}` })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)]);
+    for (const link of links) expect((await new Browser(gate).get(link)).status).toBe(400);
+  });
+
+  test('mailed to one address never verifies another', async () => {
+    const { email, path, name } = await somebody();
+    const browser = new Browser(gate);
+    const form = await browser.get(await passwordLink(email));
+    await manage('PATCH', path, { email: `victim-${name}@people.example` });
+    await browser.submit(form, { password: 'words of a thief' });
+    expect((await manage('GET', path)).json.email_verified).toBe(false);
+  });
+
+  test('leads back to the application that it was asked for, and to none that is gone', async () => {
+    const { email } = await somebody();
+    const browser = new Browser(gate);
+    const done = await browser.submit(await browser.get(await passwordLink(email)), { password: 'words of the owner' });
+    expect(done.html).toContain('href="https://app.example/"');
+
+    const made = await somebody();
+    const client = await manage('POST', 'clients', { name: 'Left', callbacks: ['https://left.example/cb'] });
+    const link = await mailed(made.email, /http\S+change-password\?ticket=[\w-]+/, () =>
+      gate.post('dbconnections/change_password', {
+        client_id: client.json.client_id as string,
+        connection,
+        email: made.email,
+      }),
+    );
+    const form = await browser.get(link);
+    await manage('DELETE', `clients/${client.json.client_id}`);
+    const after = await browser.submit(form, { password: 'words of the owner' });
+    expect([after.status, after.html.includes('left.example')]).toEqual([200, false]);
+  });
+});
+
+describe('a link to sign in, and a code', () => {
+  test.each(changes)('are worth nothing once %s', async (_what, change) => {
+    const person = await somebody({ email_verified: true });
+    const [link, digits] = [await loginLink(person.email), await code(person.email)];
+    const browser = new Browser(gate);
+    const form = await browser.get(link);
+    expect(form.status).toBe(200);
+    await change(person);
+    expect((await browser.get(link)).status).toBe(400);
+    expect((await browser.submit(form)).status).toBe(400);
+    expect((await redeemCode(digits, person.email)).json.error).toBe('invalid_grant');
+  });
+
+  test('still work when nothing has changed', async () => {
+    const { email } = await somebody({ email_verified: true });
+    const browser = new Browser(gate);
+    const digits = await code(email);
+    expect((await browser.submit(await browser.get(await loginLink(email)))).location?.host).toBe('app.example');
+    expect((await redeemCode(digits, email)).status).toBe(200);
+  });
+});
+
+test('a number given anew is not proven, unless the same request says so', async () => {
+  const { path } = await somebody({ phone_number: '+15555550180', phone_verified: true });
+  const change = async (body: object) => (await manage('PATCH', path, body)).json.phone_verified;
+  expect(await change({ phone_number: '+15555550180' })).toBe(true);
+  expect(await change({ phone_number: '+15555550181' })).toBe(false);
+  expect(await change({ phone_number: '+15555550182', phone_verified: true })).toBe(true);
+  await change({ phone_number: null });
+  expect(await change({ phone_number: '+15555550182' })).toBe(false);
+});
+
+describe('somebody who was deleted', () => {
+  const request = { client_id: 'spa', redirect_uri: callback, scope: 'openid offline_access' };
+  const silent = async (browser: Browser) =>
+    (await browser.authorize({ ...request, response_type: 'code', ...pkce(), prompt: 'none' })).location!.search;
+  const recreate = async ({ path, name }: Person) => {
+    expect((await manage('DELETE', path)).status).toBe(204);
+    await somebody({}, name);
+  };
+
+  test('comes back to none of his sessions, grants and tokens when his id is given anew', async () => {
+    const person = await somebody();
+    const browser = new Browser(gate);
+    const { code_verifier, ...challenge } = pkce();
+    const start = { ...request, response_type: 'code', ...challenge };
+    const done = await browser.logIn(await browser.authorize(start), person.email);
+    const own = { redirect_uri: callback, code_verifier };
+    const redeem = (page: Page) => target.redeem('spa', { ...own, code: page.location!.searchParams.get('code')! });
+    const tokens = (await redeem(done)).json as Tokens;
+    const unused = await browser.authorize(start);
+    const forApi = (await redeem(await browser.authorize({ ...start, scope: 'openid read:x', audience: api })))
+      .json as Tokens;
+    expect(await silent(browser)).toContain('code=');
+    expect((await target.userinfo(forApi.access_token)).status).toBe(200);
+
+    await recreate(person);
+    expect(await silent(browser)).toContain('login_required');
+    expect((await redeem(unused)).json.error).toBe('invalid_grant');
+    expect((await target.refresh('spa', tokens.refresh_token)).json.error).toBe('invalid_grant');
+    for (const token of [tokens.access_token, forApi.access_token, tokens.refresh_token]) {
+      expect((await target.userinfo(token)).status).toBe(401);
+      expect((await gate.post('oauth/introspect', { client_id: 'spa', token })).json).toEqual({ active: false });
+    }
+  });
+
+  test('does not finish a login that he had begun', async () => {
+    const person = await somebody();
+    const browser = new Browser(gate);
+    const start = { ...request, response_type: 'code', ...pkce() };
+    const page = await browser.submit(await browser.authorize(start), { identifier: person.email });
+    // The password is right; where it leads to is kept for later.
+    const { action, fields } = page.forms[0]!;
+    const url = new URL(action, page.url);
+    const held = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: browser.cookieHeader(url) },
+      body: new URLSearchParams({ ...fields, password }),
+    });
+    expect(held.status).toBe(303);
+    await recreate(person);
+    const resumed = await browser.get(held.headers.get('location')!);
+    expect(resumed.location).toBeUndefined();
+    expect(resumed.html).toContain('name="identifier"');
+  });
+
+  test('gives no consent in the name of the one who has his id now', async () => {
+    const person = await somebody();
+    const browser = new Browser(gate);
+    const start = { ...request, client_id: 'third', response_type: 'code', ...pkce(), audience: api };
+    const consent = await browser.logIn(await browser.authorize({ ...start, scope: 'openid read:x' }), person.email);
+    expect(consent.html).toContain('Third');
+    await recreate(person);
+    expect((await browser.submit(consent, { action: 'default' })).status).toBe(400);
+    const other = new Browser(gate);
+    const asked = await other.logIn(await other.authorize({ ...start, scope: 'openid read:x' }), person.email);
+    expect(asked.html).toContain('Third');
+  });
+});
