@@ -161,8 +161,24 @@ describe('the guid of an event', () => {
     expect(eventGuid({ id: 'a1', source: 's' })).toBe('7837a156-11ab-5a47-988f-d14d136a56ce');
   });
 
-  test('differs from its key when two sources use one UUID', () => {
-    const id = '6f9619ff-8b86-d011-b42d-00c04fc964ff';
-    expect(eventKey({ id, source: 'a' })).not.toBe(eventKey({ id, source: 'b' }));
+  test('is the same for two subjects, and for two sources that use one UUID; the keys differ', () => {
+    const events = [
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', owner: 'acme', repository: null },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'b', owner: 'acme', repository: null },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', owner: 'acme', repository: 'widgets' },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', owner: 'other', repository: null },
+    ];
+    expect(new Set(events.map(eventGuid)).size).toBe(1);
+    expect(new Set(events.map(eventKey)).size).toBe(4);
+  });
+
+  test('and no source, subject and id run together into the key of others', () => {
+    const keys = [
+      eventKey({ source: 'a', owner: 'b', repository: null, id: 'c d' }),
+      eventKey({ source: 'a', owner: 'b', repository: 'c', id: 'd' }),
+      eventKey({ source: 'a#b', owner: 'c', repository: null, id: 'd' }),
+      eventKey({ source: 'a', owner: 'c', repository: null, id: 'b#d' }),
+    ];
+    expect(new Set(keys).size).toBe(4);
   });
 });

@@ -72,15 +72,37 @@ export function parseEvent(message: EventMessage): ParsedEvent {
 
 /** The guid that all deliveries of an event share: its id if that is a UUID, else UUIDv5 of `source#id` in the URL namespace. */
 export function eventGuid(event: Pick<Event, 'id' | 'source'>): string {
-  return uuidForm.test(event.id) ? event.id.toLowerCase() : eventKey(event);
+  return uuidForm.test(event.id) ? event.id.toLowerCase() : sourceAndId(event);
 }
 
 // Any version: producers number their events as they like.
 const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** What makes an event the same event: its source and id, as a UUID. */
-export function eventKey(event: Pick<Event, 'id' | 'source'>): string {
-  return uuidv5(`${event.source}#${event.id}`, uuidv5.URL);
+/**
+ * What makes an event the same event: its source, id and subject, as a UUID. Without the subject, who is first with a source and id
+ * could keep everybody else's event from being delivered.
+ */
+export function eventKey({
+  id,
+  source,
+  owner,
+  repository,
+}: Pick<Event, 'id' | 'source' | 'owner' | 'repository'>): string {
+  // Neither a source nor a subject holds a space, so that no two events run together.
+  return uuidv5(`${source} ${subjectOf(owner, repository)} ${id}`, uuidv5.URL);
+}
+
+/** The key of versions that told events apart by source and id alone; rows of the last day may have it. */
+export function eventKeyBefore(event: Pick<Event, 'id' | 'source'>): string {
+  return sourceAndId(event);
+}
+
+function subjectOf(owner: string, repository: string | null): string {
+  return repository === null ? owner : `${owner}/${repository}`;
+}
+
+function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
+  return uuidv5(`${source}#${id}`, uuidv5.URL);
 }
 
 function fromAttributes(

@@ -6,7 +6,7 @@ export type NewEvent = {
   type: string;
   /** Where it occurred: `owner/repo`, or `owner` for an organization-level event. */
   subject: string;
-  /** Unique per source. Default: a new UUID. Two events with one id are one event: the second is dropped for a day. */
+  /** Unique per source. Default: a new UUID. Two events of a subject with one id are one event: the second is dropped for a day. */
   id?: string;
   /** When it occurred. Default: now. */
   time?: Date | string;

@@ -26,6 +26,7 @@ import { makePost } from './post.ts';
 import { openPump } from './pump.ts';
 import { makeRepace } from './repace.ts';
 import { makeRoute } from './route.ts';
+import { makeStoreEvents } from './store-events.ts';
 import { openSweeper } from './sweep.ts';
 import { openThrottle } from './throttle.ts';
 
@@ -76,7 +77,8 @@ await run(name, variables, async ({ env, log, stack }) => {
   const jobKey = deriveJobKey(env.SECRETS_KEY);
   const enqueue = makeEnqueue(publisher, jobKey, persist);
   const admit = makeAdmit(throttle, limitOf, events);
-  const routeParts = { pool, hooks, publisher, enqueue: enqueue.always, admit, persist, events, log };
+  const storeEvents = await makeStoreEvents(pool);
+  const routeParts = { pool, hooks, publisher, storeEvents, enqueue: enqueue.always, admit, persist, events, log };
   const calm = makeCalm();
   const route = makeRoute(routeParts, calm.calm);
   const routeAhead = makeRoute(routeParts);

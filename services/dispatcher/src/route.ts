@@ -22,12 +22,13 @@ import { released } from './memory.ts';
 import { type Parking, park } from './park.ts';
 import { ensurePartitions } from './partitions.ts';
 import { GivenUp, type Persist } from './persist.ts';
-import { markRouted, type StoredEvent, storeEvents } from './store-events.ts';
+import { markRouted, type StoredEvent, type StoreEvents } from './store-events.ts';
 
 export type RouteParts = {
   pool: Pool;
   hooks: Hooks;
   publisher: Publisher;
+  storeEvents: StoreEvents;
   enqueue: Enqueue;
   admit: Admit;
   persist: Persist;
@@ -94,7 +95,7 @@ async function store(parts: RouteParts, routed: Routed[]): Promise<Stored[]> {
     const stored = await parts.persist('store events', async () => {
       tries += 1;
       try {
-        return await storeEvents(parts.pool, routed.map(toRow));
+        return await parts.storeEvents(routed.map(toRow));
       } catch (error) {
         if (isMissingPartition(error)) await ensurePartitions(parts.pool);
         throw error;

@@ -1,5 +1,5 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
-import { type Event, eventGuid, eventKey } from '@gatepost/contracts/event';
+import { type Event, eventGuid, eventKey, eventKeyBefore } from '@gatepost/contracts/event';
 import type { Pool } from '@gatepost/webhook-db/pool';
 
 export type NewEvent = {
@@ -26,6 +26,8 @@ export type StoredEvent = {
 };
 
 type Row = {
+  /** The key that was asked for. */
+  asked: string;
   key: string;
   guid: string;
   received_on: string;
@@ -37,15 +39,16 @@ type Row = {
 
 // OFFSET 0 keeps the look-up one by index for each incoming event: planned while today's partition is still empty, a join would read
 // the partition through for each batch, ever after. Payloads travel as one binary parameter, cut up by the database: nothing is escaped or encoded on the way.
-const insert = `
+const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1) AS r (
-      key uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
+      key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
       occurred_at timestamptz, hook_ids integer[], start integer, length integer)
   ), earlier AS MATERIALIZED (
-    SELECT e.* FROM incoming i CROSS JOIN LATERAL (
+    SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
       SELECT key, guid, received_on, hook_ids, delivery_ids, routed_at FROM events
-       WHERE key = i.key AND received_on >= (now() AT TIME ZONE 'UTC')::date - 1 AND received_at > now() - interval '24 hours'
+       WHERE ${earlierKeys}
+         AND received_on >= (now() AT TIME ZONE 'UTC')::date - 1 AND received_at > now() - interval '24 hours'
       OFFSET 0) e
   ), inserted AS (
     INSERT INTO events (key, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
@@ -54,18 +57,29 @@ const insert = `
            substring($2::bytea FROM start + 1 FOR length), hook_ids,
            ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(i.hook_ids))),
            CASE WHEN cardinality(hook_ids) = 0 THEN now() END
-      FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.key = i.key)
+      FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.asked = i.key)
     ON CONFLICT DO NOTHING
     RETURNING key, guid, received_on, hook_ids, delivery_ids, routed_at
   )
-  SELECT key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, true AS is_new
+  SELECT key AS asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, true AS is_new
     FROM inserted
   UNION ALL
-  SELECT key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL, false FROM earlier`;
+  SELECT asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL, false FROM earlier`;
+
+// Rows of earlier versions have the key without the subject, and are an event's if they are of the same place. That costs some 25 µs an
+// event, so they are looked for only while there can be any.
+const statements = {
+  ever: { name: 'store events', text: insert('key = i.key') },
+  afterUpgrade: {
+    name: 'store events after an upgrade',
+    text: insert(`key = ANY (ARRAY[i.key, i.key_before]) AND (key = i.key OR
+              (account_id IS NOT DISTINCT FROM i.account_id AND repository_id IS NOT DISTINCT FROM i.repository_id))`),
+  },
+};
 
 // Another dispatcher stored the same event while our statement ran, which therefore saw neither the row nor room for it.
 const select = `
-  SELECT key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, false AS is_new
+  SELECT key AS asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, false AS is_new
     FROM events
    WHERE key = ANY ($1) AND received_on >= (now() AT TIME ZONE 'UTC')::date - 1`;
 
@@ -73,13 +87,25 @@ const select = `
  * Stores events that are not there yet, with a delivery id per hook, and answers for each (in order) what is stored. Of two
  * equal events in one call both get the same answer.
  */
-export async function storeEvents(pool: Pool, events: NewEvent[]): Promise<StoredEvent[]> {
+export type StoreEvents = (events: NewEvent[]) => Promise<StoredEvent[]>;
+
+/** TODO: leave out what knows of keys before when upgrades from versions without the subject in it are no longer supported. */
+export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
+  const { rows } = await pool.query<{ until: number }>(
+    "SELECT extract(epoch FROM with_subject_since + interval '2 days')::float8 * 1000 AS until FROM event_keys",
+  );
+  const until = rows[0]?.until ?? 0;
+  return (events) => storeEvents(pool, events, Date.now() < until);
+}
+
+async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
   const keys = events.map(({ event }) => eventKey(event));
   const payloads: Buffer[] = [];
   let start = 0;
   const rows = events.map(({ event, accountId, repositoryId, hookIds, keepPayload }, index) => {
     const row = {
       key: keys[index],
+      key_before: isAfterUpgrade ? eventKeyBefore(event) : undefined,
       guid: eventGuid(event),
       source: event.source,
       event_id: event.id,
@@ -100,21 +126,20 @@ export async function storeEvents(pool: Pool, events: NewEvent[]): Promise<Store
     return row;
   });
   const { rows: found } = await pool.query<Row>({
-    name: 'store events',
-    text: insert,
+    ...(isAfterUpgrade ? statements.afterUpgrade : statements.ever),
     values: [JSON.stringify(rows), Buffer.concat(payloads)],
   });
-  const byKey = new Map(found.map((row) => [row.key, row]));
+  const byKey = new Map(found.map((row) => [row.asked, row]));
   const missing = keys.filter((key) => !byKey.has(key));
   if (missing.length > 0) {
     const { rows: others } = await pool.query<Row>(select, [missing]);
-    for (const row of others) byKey.set(row.key, row);
+    for (const row of others) byKey.set(row.asked, row);
   }
   return keys.map((key) => {
     const row = byKey.get(key);
     if (!row) throw new Error('an event is neither stored nor found; it is tried again');
     return {
-      key,
+      key: row.key,
       guid: row.guid,
       receivedOn: row.received_on,
       hookIds: row.hook_ids,

@@ -263,7 +263,8 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
       return exited;
     },
     async metric(line) {
-      const port = log.find((entry) => 'ops.port' in entry)?.['ops.port'];
+      // Its log may come later than the word that it is ready.
+      const port = await until('the ops port', () => log.find((entry) => 'ops.port' in entry)?.['ops.port']);
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       const match = text.split('\n').find((candidate) => line.test(candidate));
       return match === undefined ? undefined : Number(match.split(' ').at(-1));

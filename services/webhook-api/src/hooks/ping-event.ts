@@ -23,9 +23,11 @@ export async function storePing(
   const guid = randomUUID();
   const hookId = Number(hook.id);
   const payload = Buffer.from(JSON.stringify(pingPayload(place, token, hook, base)));
-  const key = eventKey({ source, id: guid });
-  const accountId = place.account.id;
-  const repositoryId = place.repository?.id ?? null;
+  const { account, repository } = place;
+  const [owner, name] = [account.login.toLowerCase(), repository?.name.toLowerCase() ?? null];
+  const key = eventKey({ source, id: guid, owner, repository: name });
+  const accountId = account.id;
+  const repositoryId = repository?.id ?? null;
   // Nothing is left to route: we publish the one delivery ourselves.
   const { rows } = await db.query<{ received_on: string; delivery_id: string; occurred_at: Date }>(
     `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, payload, hook_ids,

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { eventKeyBefore } from '@gatepost/contracts/event';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Dispatcher, openWorld, type World } from '../world.ts';
+
+describe('what one producer can do to another', () => {
+  let world: World;
+  let receiver: Receiver;
+  let dispatcher: Dispatcher;
+
+  beforeAll(async () => {
+    world = await openWorld();
+    receiver = await openReceiver();
+    for (const login of ['acme', 'other']) {
+      await world.addAccount(login, ['widgets']);
+      await world.addHook(login, { url: `${receiver.url}/${login}` });
+    }
+    dispatcher = await world.start();
+  });
+  afterAll(async () => {
+    expect(await dispatcher?.stop()).toBe(0);
+    for (const one of [receiver, world]) await one?.[Symbol.asyncDispose]();
+  });
+  const duplicates = (count: number) =>
+    until(`${count} duplicates`, async () => (await dispatcher.metric(/result="duplicate"/)) === count);
+
+  // Whoever published first under a source and id had everybody else's event dropped for a day.
+  test.each([
+    ['a UUID', randomUUID()],
+    ['any other text', 'build-77'],
+  ])('an event is not dropped because another subject had its source and id, when that is %s', async (_, id) => {
+    const before = (await dispatcher.metric(/result="duplicate"/)) ?? 0;
+    const source = 'https://ci.example/builds';
+    const subjects = ['other/widgets', 'acme/widgets', 'acme', 'ACME/Widgets', 'acme/widgets'];
+    for (const subject of subjects) await world.publish({ source, id, subject, payload: { subject } });
+    await duplicates(before + 2);
+    const guid = receiver.received.find(({ body }) => body.includes('other/widgets'))!.headers['x-github-delivery']!;
+    const rows = await world.deliveries(guid, 3);
+    const { rows: log } = await world.pool.query(
+      `SELECT a.login, r.name, convert_from(e.payload, 'UTF8') AS payload
+         FROM deliveries d JOIN events e ON e.key = d.event_key JOIN accounts a ON a.id = d.account_id AND a.id = e.account_id
+         LEFT JOIN repositories r ON r.id = d.repository_id AND r.id = e.repository_id WHERE d.guid = $1 ORDER BY login, name`,
+      [guid],
+    );
+    expect(rows).toHaveLength(3);
+    expect(log).toEqual([
+      { login: 'acme', name: 'widgets', payload: '{"subject":"acme/widgets"}' },
+      { login: 'acme', name: null, payload: '{"subject":"acme"}' },
+      { login: 'other', name: 'widgets', payload: '{"subject":"other/widgets"}' },
+    ]);
+    const paths = receiver.received
+      .filter(({ headers }) => headers['x-github-delivery'] === guid)
+      .map(({ path }) => path);
+    expect(paths.sort()).toEqual(['/acme', '/acme', '/other']);
+  });
+
+  test('a copy of an event that a version before stored, without its subject in the key, is dropped as ever', async () => {
+    const guid = await world.publish({ source: 'urn:before', payload: { first: true } });
+    await world.deliveries(guid);
+    const earlier = eventKeyBefore({ source: 'urn:before', id: guid });
+    await world.pool.query('UPDATE events SET key = $1 WHERE guid = $2', [earlier, guid]);
+    // As the migration leaves it where there were events.
+    await world.pool.query('INSERT INTO event_keys VALUES (1, now())');
+    expect(await dispatcher.stop()).toBe(0);
+    dispatcher = await world.start();
+    await world.publish({ source: 'urn:before', id: guid });
+    await duplicates(1);
+    await world.publish({ source: 'urn:before', id: guid, subject: 'other/widgets' });
+    expect(await world.deliveries(guid, 2)).toHaveLength(2);
+  });
+});
