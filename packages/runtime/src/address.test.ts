@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import ipaddr from 'ipaddr.js';
 import { isAllowed, makeGuard } from './address.ts';
+import { cloudMetadata } from './cloud-metadata.ts';
 
 test.each([
   '8.8.8.8',
@@ -69,6 +70,26 @@ test.each([
 ])('%s is refused', (address) => {
   expect(isAllowed(address, [])).toBe(false);
 });
+
+test.each(cloudMetadata)(
+  '%s, where a cloud tells a machine its secrets, is refused even within an exempt network',
+  (address) => {
+    const kind = ipaddr.parse(address).kind();
+    expect(isAllowed(address, [])).toBe(false);
+    expect(isAllowed(address, [ipaddr.parseCIDR(kind === 'ipv4' ? '0.0.0.0/0' : '::/0')])).toBe(false);
+    if (kind === 'ipv4') expect(isAllowed(`::ffff:${address}`, [ipaddr.parseCIDR('0.0.0.0/0')])).toBe(false);
+    if (kind === 'ipv6') expect(isAllowed(`${address}%eth0`, [ipaddr.parseCIDR('::/0')])).toBe(false);
+    // Unless an operator names that very address.
+    expect(isAllowed(address, [ipaddr.parseCIDR(`${address}/${kind === 'ipv4' ? 32 : 128}`)])).toBe(true);
+  },
+);
+
+test.each(['168.63.129.15', '168.63.129.17', '192.80.8.123', '192.80.8.125'])(
+  '%s, beside such an address, may be connected to',
+  (address) => {
+    expect(isAllowed(address, [])).toBe(true);
+  },
+);
 
 test('an exempt network lets its own addresses pass, mapped ones too, and no others', () => {
   const exempt = ['127.0.0.2/32', 'fd00::/8'].map((cidr) => ipaddr.parseCIDR(cidr));

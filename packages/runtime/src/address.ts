@@ -1,10 +1,11 @@
 /**
- * The guard: which addresses a delivery may connect to. Checked when a connection is made, on the very address that is used, so
+ * The guard: which addresses somebody else's URL may lead us to. Checked when a connection is made, on the very address that is used, so
  * that a name cannot point elsewhere between check and use.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { cloudMetadata } from './cloud-metadata.ts';
 
 /** A refused address, as a connection error: the delivery fails with "Failed to connect to host". */
 export class Blocked extends Error {
@@ -55,11 +56,19 @@ export function makeGuard(allowedNetworks: string[], resolve: typeof lookup = lo
 export function isAllowed(text: string, exempt: Network[]): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text); // a mapped IPv6 address is the IPv4 address it stands for
-  if (exempt.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits))) return true;
+  const isMetadata = metadata.has(address.toNormalizedString().split('%', 1)[0]!);
+  const exempts = ([network, bits]: Network) =>
+    network.kind() === address.kind() &&
+    address.match(network, bits) &&
+    (!isMetadata || bits === 8 * network.toByteArray().length); // it was named by itself
+  if (exempt.some(exempts)) return true;
+  if (isMetadata) return false;
   const refused = address.kind() === 'ipv4' ? refusedIPv4 : refusedIPv6;
   if (address.kind() === 'ipv6' && !address.match(ipaddr.IPv6.parse('2000::'), 3)) return false;
   return !refused.some(([network, bits]) => address.match(network, bits));
 }
+
+const metadata = new Set(cloudMetadata.map((address) => ipaddr.parse(address).toNormalizedString()));
 
 // IANA special-purpose address registries (RFC 6890 and its updates), multicast and reserved space.
 const refusedIPv4 = [
