@@ -36,6 +36,8 @@ export function writeServicesEnv(
     SECRETS_KEY: given.SECRETS_KEY || secretsKey(home),
     SEED_FILE: given.SEED_FILE ?? join(rootFolder, 'infra/demo/seed.yaml'),
     DELIVERY_ALLOWED_NETWORKS: given.DELIVERY_ALLOWED_NETWORKS ?? '127.0.0.2/32',
+    // The applications that a developer's gate tells of a logout are on his machine.
+    OUTBOUND_ALLOWED_NETWORKS: given.OUTBOUND_ALLOWED_NETWORKS ?? '127.0.0.0/8,::1/128',
     GATEPOST_HOME: home,
   };
   // Whoever moves the gate's port wants to find it there.

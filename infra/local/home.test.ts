@@ -53,6 +53,7 @@ test('writes what the services need, for the owner only, with the same key each 
     REDIS_URL: urls.Redis,
     AMQP_URL: urls.RabbitMQ,
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
+    OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
     SEED_FILE: expect.stringMatching(/\/infra\/demo\/seed\.yaml$/),
     GATEPOST_HOME: home,
   });

@@ -69,6 +69,11 @@ export const variables = z.object({
   REQUEST_TIMEOUT_MS: integer(100, 600_000)
     .default(30_000)
     .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
+  OUTBOUND_ALLOWED_NETWORKS: cidrList.default([]).meta({
+    description:
+      'CIDRs exempt from the private-address guard of what the gate sends to others (back-channel logout), separated by commas',
+    shownDefault: 'empty; loopback under `npm start`',
+  }),
   TRUSTED_PROXIES: cidrList.default([]).meta({
     description: 'CIDRs of reverse proxies whose `X-Forwarded-For` names the client; nobody else is believed',
   }),

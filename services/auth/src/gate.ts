@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { makeGuard } from '@gatepost/runtime/address';
 import type { Log } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
@@ -118,6 +119,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const events = makeEvents({ audit, sink, log, lastLogins });
   const provider = makeProvider({
     issuer,
+    guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
     adapter: makeAdapterFactory({ pool, redis, redisPrefix: prefix, clients }),
     signingKeys: await loadSigningKeys(db, seal),
     cookieKey: deriveKey(env.SECRETS_KEY, 'cookies'),

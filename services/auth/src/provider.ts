@@ -1,4 +1,5 @@
 /** oidc-provider's one configuration object; each entry points at the file that knows more. */
+import type { Guard } from '@gatepost/runtime/address';
 import Provider, {
   type AdapterFactory,
   type Client,
@@ -54,6 +55,7 @@ import type { SettingsStore } from './settings/store.ts';
 
 export type ProviderParts = {
   issuer: string;
+  guard: Guard;
   adapter: AdapterFactory;
   signingKeys: PrivateJwk[];
   cookieKey: Buffer;
@@ -140,7 +142,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
       rpInitiatedLogout: { enabled: true, ...parts.pages.rpInitiatedLogout } as never,
     },
-    fetch: makeOutsideFetch(parts.issuer),
+    fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
     interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     extraTokenClaims: async (_ctx, token) => actClaim(token),
