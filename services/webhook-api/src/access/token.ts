@@ -1,6 +1,7 @@
 /** Checking an access token of the gate (RFC 9068, or Auth0's profile of it). */
 import { createHash } from 'node:crypto';
 import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { isIdentifier } from '../accounts/name.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
 import { site as machineScopes } from './scopes.ts';
 
@@ -100,9 +101,9 @@ function isTokensFault(error: unknown): boolean {
 
 function readClaims(claims: JWTPayload): Token {
   const clientId = claims.client_id ?? claims.azp;
-  if (typeof claims.sub !== 'string' || typeof clientId !== 'string') throw badCredentials();
+  if (!isIdentifier(claims.sub) || !isIdentifier(clientId)) throw badCredentials();
   const isMachine = claims.sub === clientId;
-  const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(Boolean) : [];
+  const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(isScope) : [];
   // The gate knows no roles of people: whoever asks for an API's scope and consents has it. Only an operator's client
   // grant makes a machine the installation's administrator.
   const firstParty = claims.first_party === true;
@@ -116,5 +117,8 @@ function readClaims(claims: JWTPayload): Token {
     firstParty,
   };
 }
+
+// Scopes stand in a header of every answer; others than RFC 6749 section 3.3 knows are nobody's.
+const isScope = (text: string) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
 
 export const badCredentials = (cause?: unknown) => new ApiError(401, 'Bad credentials', { cause });

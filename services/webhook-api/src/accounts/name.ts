@@ -12,6 +12,9 @@ export const repositoryNameSchema = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-
 // Whatever the gate may put into `sub` or `client_id`, but nothing that PostgreSQL or a log could not hold.
 const identifier = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 
+/** Whether it may be a subject or client id. */
+export const isIdentifier = (value: unknown): value is string => typeof value === 'string' && identifier.test(value);
+
 /** A subject or client id in a body. */
 export const identifierSchema = z
   .string()

@@ -10,13 +10,16 @@ export function readEvents(names: string[], catalog: EventCatalog, held: string[
   const unknown = new Set(names.filter((name) => name !== '*' && !catalog.has(name) && !held.includes(name)));
   if (unknown.size > 0)
     throw validationFailed(
-      ...[...unknown].slice(0, 10).map((name) => ({
-        resource: 'Hook',
-        code: 'custom' as const,
-        field: 'events',
-        message: `${JSON.stringify(name.slice(0, 64))} is not a supported event`,
-        value: name.slice(0, 64),
-      })),
+      ...[...unknown].slice(0, 10).map((name) => {
+        const value = name.slice(0, 64).toWellFormed();
+        return {
+          resource: 'Hook',
+          code: 'custom' as const,
+          field: 'events',
+          message: `${JSON.stringify(value)} is not a supported event`,
+          value,
+        };
+      }),
     );
   return names.includes('*') ? ['*'] : [...new Set(names)];
 }

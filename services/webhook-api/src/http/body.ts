@@ -1,9 +1,13 @@
-/** Reading a request's body: JSON whatever its content type says, as GitHub does, at most 1 MB. */
+/**
+ * Reading a request's body: JSON whatever its content type says, as GitHub does, at most 1 MB and 64 levels deep, of whole characters
+ * (RFC 7493 sections 2.1 and 2.3). What comes after this may walk it by recursion and hand its text to PostgreSQL.
+ */
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
 import { ApiError } from './errors.ts';
 
 const maxBytes = 1024 * 1024;
+const maxDepth = 64;
 const raw = express.raw({ type: () => true, limit: maxBytes });
 
 /** The JSON object that was sent; an empty body is an empty object. @throws ApiError 400, 413 or 415. */
@@ -20,12 +24,49 @@ export async function readBody(request: Request, response: Response): Promise<Re
 }
 
 function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new ApiError(400, 'Problems parsing JSON');
+  if (!isUtf8(bytes)) throw unparsable();
+  const text = bytes.toString('utf8');
+  if (isDeeperThan(maxDepth, text))
+    throw new ApiError(400, `Problems parsing JSON: it is nested too deeply (maximum is ${maxDepth} levels)`);
+  const value = parse(text);
+  // Bytes that are UTF-8 hold half a character only by an escape.
+  if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
+    throw new ApiError(400, 'Problems parsing JSON: it holds half of a character (a lone surrogate)');
+  return value;
+}
+
+function parse(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
-    throw new ApiError(400, 'Problems parsing JSON'); // the parser's own words would say no more to a client
+    throw unparsable(); // the parser's own words would say no more to a client
   }
+}
+
+const unparsable = () => new ApiError(400, 'Problems parsing JSON');
+
+/** Whether brackets that are not in a string nest deeper; of text that is no JSON it says what it says. */
+function isDeeperThan(levels: number, text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (inString) {
+      if (character === '\\') index += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{' || character === '[') {
+      depth += 1;
+      if (depth > levels) return true;
+    } else if (character === '}' || character === ']') depth -= 1;
+  }
+  return false;
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
 }
 
 function readError(error: unknown): Error {

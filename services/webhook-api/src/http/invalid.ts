@@ -43,7 +43,7 @@ function inspect(value: unknown): string {
 }
 
 function shorten(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text;
 }
 
 function valueAt(root: unknown, path: PropertyKey[]): unknown {
