@@ -26,7 +26,7 @@ type Token = {
 type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
 /**
- * Contract section 4: `azp`, `first_party`, and for a person's token with `openid` among its scopes an `aud` array with the
+ * Contract section 4: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts), and for a person's token with `openid` among its scopes an `aud` array with the
  * userinfo URL. A machine's `sub` is its client_id, which the library does by itself.
  */
 export function makeJwtCustomizer(issuer: string) {
@@ -37,7 +37,7 @@ export function makeJwtCustomizer(issuer: string) {
     if (dialect.endsWith('_authz'))
       payload.permissions = [...(token.scopes ?? [])].filter((scope) => !openidScopes.includes(scope));
     payload.azp = payload.client_id;
-    payload.first_party = token.client?.is_first_party ?? false;
+    payload.first_party = payload.first_party !== false && (token.client?.is_first_party ?? false);
     if (token.kind !== 'AccessToken') return;
     if (token.grantId) payload[grantClaim] = token.grantId;
     if (token.scopes?.has('openid')) payload.aud = [payload.aud, `${issuer}userinfo`];

@@ -63,6 +63,7 @@ import { makeConnectionStore } from './settings/connections.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
 import { shareSuccessors } from './tokens/refresh.ts';
+import { endWithSources } from './tokens/sources.ts';
 import { findStructuredTokens, makeRevokedTokens } from './tokens/structured.ts';
 
 /** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
@@ -135,6 +136,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   shareSuccessors(provider, deriveKey(env.SECRETS_KEY, 'refresh tokens'));
   const revokedTokens = makeRevokedTokens(redis, prefix);
   findStructuredTokens(provider, issuer, revokedTokens);
+  endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   const clientThrottle = makeClientThrottle(redis, prefix);
   throttleClientAuthentication(provider, clientThrottle);
   const { tokensIssued } = observeProvider(provider, { log, registry, audit, events });

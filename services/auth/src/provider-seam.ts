@@ -172,9 +172,7 @@ type BoundSession = { accountId?: string; incarnation?: string | undefined; auth
  * logs somebody in says it beside `accountId`; a session of which nobody said it is nobody's.
  */
 export function bindSessions(provider: Provider): void {
-  const model = provider.Session as unknown as { IN_PAYLOAD: string[] };
-  const names = [...model.IN_PAYLOAD, 'incarnation'];
-  Object.defineProperty(model, 'IN_PAYLOAD', { get: () => names });
+  keepProperty(provider.Session, 'incarnation');
   const prototype = provider.Session.prototype as unknown as BoundSession & {
     loginAccount(details: { incarnation?: string }): void;
   };
@@ -191,4 +189,10 @@ export function bindSessions(provider: Provider): void {
 export function loginOf(session: object): { from: number | undefined; incarnation: string | undefined } {
   const bound = session as BoundSession;
   return { from: bound.authTime(), incarnation: bound.incarnation };
+}
+
+/** Lets a model carry a property of ours: the library writes and reads only those it lists. Before the first of its kind. */
+export function keepProperty(model: object, property: string): void {
+  const { IN_PAYLOAD } = model as { IN_PAYLOAD: string[] };
+  Object.defineProperty(model, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, property] });
 }

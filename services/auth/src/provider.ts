@@ -27,7 +27,7 @@ import {
 } from './clients/lifetimes.ts';
 import { type OwnMetadata, ownMetadataNames } from './clients/metadata.ts';
 import { refuseOwnMetadata } from './clients/registration.ts';
-import { actClaim } from './grants/token-exchange.ts';
+import { exchangedClaims } from './grants/token-exchange.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
@@ -145,7 +145,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
     interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
-    extraTokenClaims: async (_ctx, token) => actClaim(token),
+    extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
     formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
     findAccount: (ctx, sub, token) => {
       const session = token ? undefined : ctx.oidc?.session;

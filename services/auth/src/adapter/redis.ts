@@ -44,9 +44,12 @@ export function defineArtefactScripts(redis: Redis): void {
   redis.defineCommand('artefactRevoke', { numberOfKeys: 1, lua: revoke });
 }
 
+/** Where an artefact lies; its id as it is stored, hashed or not. */
+export const artefactKey = (prefix: string, model: string, id: string): string => `${prefix}${model}:${id}`;
+
 export function makeRedisAdapter(redis: Redis, prefix: string, model: string, grantable: boolean): Adapter {
   const scripts = redis as unknown as Scripts;
-  const key = (id: string) => `${prefix}${model}:${id}`;
+  const key = (id: string) => artefactKey(prefix, model, id);
   // One set a model and grant, because oidc-provider revokes model by model.
   const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
   const uidKey = (uid: string) => `${prefix}uid:${uid}`;

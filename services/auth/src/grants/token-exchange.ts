@@ -3,19 +3,23 @@
  * with `actor_token` the new token says who acts (`act`, delegation), without it is as if the person came (impersonation).
  *
  * A token can be exchanged by the client it was given to, and by the API it was given for (`resource_server_identifier`).
- * Scopes never grow: for the same API they are a subset of the subject token's, for another one what the client's own grant for
- * it allows. The new token dies no later than the old.
+ * The new token is never worth more than what it was made from: its scopes are among the subject token's, and for another API also
+ * among those of the client's own grant; it is the first party's only if all that had a part in it are; it ends when the first
+ * of them expires, and dies with each of them (tokens/sources.ts).
  */
 import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { grantKit as kit } from '../provider-seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
+import { type Source, sourcesOf } from '../tokens/sources.ts';
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 const jwtType = 'urn:ietf:params:oauth:token-type:jwt';
 
 /** What we read of a token that was presented. */
-type Presented = {
+type Found = {
+  kind: string;
+  jti: string;
   accountId?: string;
   clientId: string;
   aud?: string | string[];
@@ -23,8 +27,12 @@ type Presented = {
   exp: number;
   grantId?: string;
   jkt?: string;
-  extra?: { act?: Act };
+  extra?: { act?: Act; first_party?: boolean };
 };
+type Presented = Found & { isFirstParty: boolean; sources: Source[] };
+
+/** An exchange of an exchanged token makes this grow by one or two. */
+const sourcesMax = 20;
 
 /** RFC 8693 section 4.1: who acts, and on whose behalf that one acts. */
 export type Act = { sub: string; act?: Act };
@@ -46,7 +54,11 @@ export function registerTokenExchange(provider: Provider): void {
     if (!subject.accountId) throw new errors.InvalidGrant('the subject token is no person’s');
     if (!mayExchange(client, subject))
       throw new errors.InvalidGrant('the subject token was neither given to nor for this client');
-    const act = await actingParty(provider, params, subject);
+    const actor = await actingParty(provider, params);
+    const act = actor ? actedBy(actor, subject) : subject.extra?.act;
+    const madeFrom = actor ? [subject, actor] : [subject];
+    const sources = madeFrom.flatMap((token) => token.sources);
+    if (sources.length > sourcesMax) throw new errors.InvalidRequest('the token was exchanged too often');
 
     const [server, another] = await kit.resolveRequestedResources(provider, ctx as never);
     if (another) throw new errors.InvalidTarget('only one audience is supported');
@@ -60,8 +72,10 @@ export function registerTokenExchange(provider: Provider): void {
     const account = await kit.findAccount(provider, ctx as never, subject.accountId, undefined as never);
     if (!account) throw new errors.InvalidGrant('account not found');
     ctx.oidc.entity('Account', account);
-    const remaining = subject.exp - Math.floor(Date.now() / 1000);
-    const grant = new provider.Grant({ accountId: account.accountId, client, expiresIn: remaining } as never);
+    const now = Math.floor(Date.now() / 1000);
+    const end = Math.min(...madeFrom.map(({ exp }) => exp));
+    if (end <= now) throw new errors.InvalidGrant('the subject token is not valid');
+    const grant = new provider.Grant({ accountId: account.accountId, client, exp: end, sources } as never);
     const openid = scopes.filter((scope) => openidScopes.includes(scope));
     if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
     if (server) grant.addResourceScope(server.identifier(), scopes.join(' '));
@@ -77,12 +91,14 @@ export function registerTokenExchange(provider: Provider): void {
     if (server) token.resourceServer = server as never;
     else token.claims = {};
     token.scope = scopes.join(' ');
-    (token as { expiresIn?: number }).expiresIn = Math.min(server?.accessTokenTTL ?? remaining, remaining);
+    const exp = Math.min(end, now + (server?.accessTokenTTL ?? Number.POSITIVE_INFINITY));
+    Object.assign(token, { exp, expiresIn: exp - now });
     if (dPoP) {
       await kit.checkDpopReplay(provider, ctx as never, dPoP, client.clientId, errors.InvalidGrant as never);
       token.setThumbprint('jkt', dPoP.thumbprint);
     }
-    actors.set(token, act);
+    const isFirstParty = client.is_first_party && madeFrom.every((source) => source.isFirstParty);
+    exchanged.set(token, { ...(act && { act }), ...(!isFirstParty && { first_party: false }) });
     ctx.oidc.entity('AccessToken', token);
     ctx.body = kit.buildTokenResponse(provider, {
       accessToken: await token.save(),
@@ -101,42 +117,46 @@ export function registerTokenExchange(provider: Provider): void {
   );
 }
 
-// Who acts through a token that is being made; the library asks for its further claims while it saves it.
-const actors = new WeakMap<object, Act | undefined>();
+// What a token that is being made says of its origin; the library asks for its further claims while it saves it.
+const exchanged = new WeakMap<object, { act?: Act; first_party?: false }>();
 
 /** `extraTokenClaims` of the configuration. */
-export function actClaim(token: object): { act: Act } | undefined {
-  const act = actors.get(token);
-  return act ? { act } : undefined;
+export function exchangedClaims(token: object): { act?: Act; first_party?: false } | undefined {
+  const claims = exchanged.get(token);
+  return claims && Object.keys(claims).length > 0 ? claims : undefined;
 }
 
 async function present(provider: Provider, which: string, value: string, type: string): Promise<Presented> {
   if (type !== accessTokenType && type !== jwtType) throw new errors.InvalidRequest(`unsupported ${which}_token_type`);
   const found = ((await provider.AccessToken.find(value)) ?? (await provider.ClientCredentials.find(value))) as
-    | (Presented & { isExpired: boolean })
+    | (Found & { isExpired: boolean })
     | undefined;
   if (!found || found.isExpired) throw new errors.InvalidGrant(`the ${which} token is not valid`);
   // A sender-constrained token is worth nothing to whoever only holds it.
   if (found.jkt) throw new errors.InvalidGrant(`the ${which} token is sender-constrained`);
-  if (found.grantId && !(await provider.Grant.find(found.grantId)))
-    throw new errors.InvalidGrant(`the ${which} token was revoked`);
-  return found;
+  const grant = found.grantId ? await provider.Grant.find(found.grantId) : undefined;
+  const client = (await provider.Client.find(found.clientId)) as (Client & OwnMetadata) | undefined;
+  if (!client || (found.grantId && !grant)) throw new errors.InvalidGrant(`the ${which} token was revoked`);
+  const isFirstParty = client.is_first_party && found.extra?.first_party !== false;
+  return Object.assign(found, { isFirstParty, sources: sourcesOf(found, value, grant) });
 }
 
 async function actingParty(
   provider: Provider,
   params: Record<string, string | undefined>,
-  subject: Presented,
-): Promise<Act | undefined> {
-  const earlier = subject.extra?.act;
+): Promise<Presented | undefined> {
   if (!params.actor_token) {
     if (params.actor_token_type) throw new errors.InvalidRequest('actor_token_type without actor_token');
-    return earlier;
+    return undefined;
   }
   if (!params.actor_token_type) throw new errors.InvalidRequest('missing required parameter(s) actor_token_type');
-  const actor = await present(provider, 'actor', params.actor_token, params.actor_token_type);
-  const sub = actor.accountId ?? actor.clientId;
-  return earlier ? { sub, act: earlier } : { sub };
+  return present(provider, 'actor', params.actor_token, params.actor_token_type);
+}
+
+/** Who acts now, and on whose behalf: who acted by the subject token before (RFC 8693 section 4.1). */
+function actedBy(actor: Presented, subject: Presented): Act {
+  const earlier = subject.extra?.act;
+  return { sub: actor.accountId ?? actor.clientId, ...(earlier && { act: earlier }) };
 }
 
 function mayExchange(client: Client & OwnMetadata, subject: Presented): boolean {
@@ -149,6 +169,6 @@ function allowedScopes(client: OwnMetadata, subject: Presented, audience: string
   if (audience === undefined || [subject.aud].flat().includes(audience)) return subject.scopes;
   const grant = client.client_grants.find((own) => own.audience === audience);
   if (!grant) throw new errors.AccessDenied(`client is not authorized to access ${audience}`);
-  const openid = [...subject.scopes].filter((scope) => openidScopes.includes(scope));
-  return new Set([...openid, ...grant.scope]);
+  const allowed = new Set([...openidScopes, ...grant.scope]);
+  return new Set([...subject.scopes].filter((scope) => allowed.has(scope)));
 }

@@ -84,8 +84,14 @@ function instantiate(Token: Model, payload: JWTPayload, issuer: string, revoked:
     ...(grantId ? { grantId, accountId: payload.sub } : {}),
     ...(cnf?.jkt ? { jkt: cnf.jkt } : {}),
     ...(cnf?.['x5t#S256'] ? { 'x5t#S256': cnf['x5t#S256'] } : {}),
-    ...(payload.act ? { extra: { act: payload.act } } : {}),
+    ...extraOf(payload),
   });
   token.destroy = () => revoked.add(payload.jti!, payload.exp!);
   return token;
+}
+
+/** What was said of the token when it was exchanged (grants/token-exchange.ts). */
+function extraOf({ act, first_party }: JWTPayload): { extra?: object } {
+  const extra = { ...(act ? { act } : {}), ...(first_party === false ? { first_party } : {}) };
+  return Object.keys(extra).length > 0 ? { extra } : {};
 }
