@@ -119,6 +119,8 @@ function makeErrorHandler({ provider, place, log }: AppParts): ErrorRequestHandl
   return async (error, request, response, next) => {
     if (response.headersSent) return next(error);
     const known = publicError(error, log);
+    const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
+    if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
     const html = request.accepts(['json', 'html']) === 'html';
     if (!html) {
       response

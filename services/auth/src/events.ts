@@ -2,12 +2,14 @@
  * What is said about the gate's work, where the work ends: one log line, the counters of contract section 8, the audit log, and
  * (with EVENTS_ACCOUNT) an event for RabbitMQ.
  */
+import { createHmac } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { Counter, httpDuration, type Registry } from '@gatepost/runtime/metrics';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { LastLogins } from './accounts/last-login.ts';
+import type { Subject } from './accounts/subject.ts';
 import type { Audit } from './audit.ts';
 import type { EventSink } from './event-sink.ts';
 import type { AccountModel } from './generated/models.ts';
@@ -21,6 +23,7 @@ export type GateEvents = {
   loginFailed(
     where: Pick<Interaction, 'address'> & { client: { clientId: string } },
     reason: 'wrong_password' | 'wrong_code' | 'code_expired' | 'too_many_attempts',
+    subject: Subject,
   ): void;
   signedUp(account: AccountModel, clientId: string): void;
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
@@ -31,8 +34,17 @@ export type GateEvents = {
   clientUpdated(clientId: string): void;
 };
 
-export function makeEvents(parts: { audit: Audit; sink: EventSink; log: Log; lastLogins: LastLogins }): GateEvents {
+export function makeEvents(parts: {
+  audit: Audit;
+  sink: EventSink;
+  log: Log;
+  lastLogins: LastLogins;
+  /** Of the hash that stands for a login nobody has. */
+  loginKey: Buffer;
+}): GateEvents {
   const { audit, sink, log } = parts;
+  // What was typed may be a password in the wrong field. The hash tells equal ones apart from others, to nobody without the key.
+  const hashOf = (typed: string) => createHmac('sha256', parts.loginKey).update(typed).digest('base64url');
   return {
     loggedIn(account, clientId, ip, amr) {
       audit.add({ type: 's', clientId, userId: account.userId, ip, details: { amr } });
@@ -40,12 +52,13 @@ export function makeEvents(parts: { audit: Audit; sink: EventSink; log: Log; las
       log.info({ 'client.id': clientId, amr }, 'somebody logged in');
       parts.lastLogins.note(account.userId, ip);
     },
-    loginFailed({ client, address }, reason) {
+    loginFailed({ client, address }, reason, { userId, typed }) {
       audit.add({
-        type: reason === 'too_many_attempts' ? 'limit_wc' : 'fp',
+        type: failedType(reason, userId !== undefined),
         clientId: client.clientId,
+        userId,
         ip: address,
-        details: { reason },
+        details: { reason, ...(userId === undefined && { login_hash: hashOf(typed) }) },
       });
       sink.publish('login_failed', { client_id: client.clientId, reason });
       log.info({ 'client.id': client.clientId, reason }, 'a login failed');
@@ -77,6 +90,19 @@ export function makeEvents(parts: { audit: Audit; sink: EventSink; log: Log; las
       sink.publish('client_updated', { client_id: clientId });
     },
   };
+}
+
+/** Auth0's log types of failed logins. */
+function failedType(reason: Parameters<GateEvents['loginFailed']>[1], isKnown: boolean): string {
+  switch (reason) {
+    case 'too_many_attempts':
+      return 'limit_wc';
+    case 'wrong_password':
+      return isKnown ? 'fp' : 'fu';
+    case 'wrong_code':
+    case 'code_expired':
+      return 'f';
+  }
 }
 
 /** Observes a request from its head to the end of its response. The path and its query are never logged: they hold codes. */
@@ -113,7 +139,7 @@ const exchangeTypes: Record<string, string> = {
   'urn:ietf:params:oauth:grant-type:device_code': 'sede',
 };
 
-/** The same for refusals. Whoever fails to prove who he is, is in the log by his login already (`fp`). */
+/** The same for refusals. Whoever fails to prove who he is, is in the log by his login already (`failedType`). */
 const refusedTypes: Record<string, string> = {
   client_credentials: 'feccft',
   authorization_code: 'feacft',

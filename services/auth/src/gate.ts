@@ -13,6 +13,7 @@ import { makeSeal } from '@gatepost/runtime/seal';
 import { addressCodes } from './accounts/addressed-code.ts';
 import { makeAuthenticate } from './accounts/authenticate.ts';
 import { makeChangePasswordRoutes } from './accounts/change-password.ts';
+import { makeCheckCode } from './accounts/check-code.ts';
 import { makeEndAccess } from './accounts/end-access.ts';
 import { openLastLogins } from './accounts/last-login.ts';
 import { makeLockout } from './accounts/lockout.ts';
@@ -117,7 +118,8 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     async (name) => ((await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email'),
   );
   const place = makePlaceMaker({ settings, templates, log });
-  const events = makeEvents({ audit, sink, log, lastLogins });
+  const loginKey = deriveKey(env.SECRETS_KEY, 'logins in the log');
+  const events = makeEvents({ audit, sink, log, lastLogins, loginKey });
   const provider = makeProvider({
     issuer,
     guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
@@ -141,7 +143,9 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   throttleClientAuthentication(provider, clientThrottle);
   const { tokensIssued } = observeProvider(provider, { log, registry, audit, events });
 
-  const authenticate = makeAuthenticate(accounts, makeLockout(redis, prefix));
+  const lockout = makeLockout(redis, prefix);
+  const authenticate = makeAuthenticate(accounts, lockout);
+  const checkCode = makeCheckCode({ accounts, connections, codes, lockout });
   const passwordTickets = makePasswordTickets(redis, prefix, accounts);
   const sendPasswordMail = makeSendPasswordMail({
     issuer,
@@ -160,7 +164,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     redis,
     prefix,
     authenticate,
-    codes,
+    checkCode,
     openAccount,
     accounts,
     connections,
@@ -175,7 +179,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     secure: issuer.startsWith('https:'),
     accounts,
     authenticate,
-    codes,
+    checkCode,
     sendCode,
     openAccount,
     signUp,
@@ -230,7 +234,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     makePasswordlessRoutes({
       provider,
       connections,
-      codes,
+      checkCode,
       sendCode,
       sendLink: links.sendLink,
       openAccount,

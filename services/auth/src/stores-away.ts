@@ -10,10 +10,21 @@ export class TemporarilyUnavailable extends errors.OIDCProviderError {
   }
 }
 
-/** More passwords wait to be checked than is good: whoever comes now is sent away rather than kept waiting. */
-export class Busy extends TemporarilyUnavailable {
-  constructor() {
-    super(undefined);
+/** What waits for a password to be checked has had its turn then. */
+export const busySeconds = 2;
+
+/**
+ * More passwords wait to be checked than is good: whoever comes now is sent away rather than kept waiting. `excess`: because of
+ * all the others that came from his own network.
+ */
+export class Busy extends errors.OIDCProviderError {
+  readonly retryAfterSeconds = busySeconds;
+  constructor(excess = false) {
+    super(excess ? 429 : 503, excess ? 'too_many_requests' : 'temporarily_unavailable');
+    this.error_description = excess
+      ? 'too many logins at once from this address, try again in a moment'
+      : 'the service is temporarily unavailable, try again in a moment';
+    this.expose = true;
   }
 }
 

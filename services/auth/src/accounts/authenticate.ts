@@ -1,16 +1,21 @@
 /** A login and its password: the one place that both the hosted page and the password grant ask. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountModel } from '../generated/models.ts';
+import { networkOf } from '../http/network.ts';
 import { parseIdentifier } from './identifier.ts';
 import type { Lockout } from './lockout.ts';
-import { passwordMatches, TooBusy } from './password.ts';
+import { passwordMatches, passwordsAreFull } from './password.ts';
 import type { AccountStore } from './store.ts';
+import { type Subject, subjectOf } from './subject.ts';
+import { TooBusy } from './turns.ts';
 
 export type Authentication =
   | { kind: 'right'; account: AccountModel }
-  /** Also for an unknown or blocked account: nobody outside learns which. */
-  | { kind: 'wrong' }
-  | { kind: 'locked'; seconds: number }
-  | { kind: 'busy' };
+  /** Also for an unknown or blocked account: nobody outside learns which. The subject is for the log. */
+  | { kind: 'wrong'; subject: Subject }
+  | { kind: 'locked'; seconds: number; subject: Subject }
+  /** `excess`: because of all the others that come from this network. */
+  | { kind: 'busy'; excess: boolean };
 
 export type Authenticate = (given: {
   connection: string;
@@ -20,23 +25,46 @@ export type Authenticate = (given: {
   address: string;
 }) => Promise<Authentication>;
 
+const heldMs = 250;
+const heldMax = 1_000;
+let held = 0;
+
+/** Who is refused hears of it a little later: a crowd that asks again at once would keep us at refusing. */
+async function holdBack(): Promise<void> {
+  if (held >= heldMax) return;
+  held += 1;
+  await sleep(heldMs);
+  held -= 1;
+}
+
 export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Authenticate {
   return async ({ connection, login, password, address }) => {
-    const attempt = await lockout.attempt(login, address);
-    if (!attempt.allowed) return { kind: 'locked', seconds: attempt.seconds };
+    const network = networkOf(address);
+    // Before any store is asked: what comes beyond its network's share costs next to nothing.
+    if (passwordsAreFull(network)) {
+      await holdBack();
+      return { kind: 'busy', excess: true };
+    }
     const identifier = parseIdentifier(login);
-    let account: AccountModel | undefined;
+    const account = identifier && (await accounts.findByLogin(connection, identifier.value));
+    const subject = subjectOf(connection, login, account);
+    const attempt = await lockout.begin(subject.key, network);
+    if (attempt.kind === 'closed') return { kind: 'locked', seconds: attempt.seconds, subject };
+    if (attempt.kind === 'busy') return { kind: 'busy', excess: true };
+    let matches: boolean;
     try {
-      account = identifier && (await accounts.findByLogin(connection, identifier.value));
-      const matches = await passwordMatches(password, account?.passwordHash);
-      if (!matches || !account || account.blocked) return { kind: 'wrong' };
+      matches = await passwordMatches(password, account?.passwordHash, { network, account: subject.key });
     } catch (error) {
       // Nobody is shut out for having tried while we could not answer.
-      await lockout.takeBack(login, address);
-      if (error instanceof TooBusy) return { kind: 'busy' };
+      await attempt.takenBack();
+      if (error instanceof TooBusy) return { kind: 'busy', excess: error.excess };
       throw error;
     }
-    await lockout.clear(login, address);
+    if (!matches || !account || account.blocked) {
+      await attempt.failed();
+      return { kind: 'wrong', subject };
+    }
+    await attempt.succeeded();
     return { kind: 'right', account };
   };
 }

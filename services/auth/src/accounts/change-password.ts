@@ -2,8 +2,9 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { Provider } from 'oidc-provider';
 import type { GateEvents } from '../events.ts';
-import { fieldsOf } from '../http/form-fields.ts';
+import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
+import { networkOf } from '../http/network.ts';
 import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import type { Csrf } from '../interaction/csrf.ts';
@@ -33,7 +34,7 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
   const router = express.Router();
   router.get(path, async (request, response) => {
     setRoute(response, path);
-    const value = String((request.query as Record<string, unknown>).ticket ?? '');
+    const { ticket: value = '' } = queryOf(request);
     const ticket = await parts.tickets.find(value);
     if (!ticket) return showExpired(parts, request, response);
     await showForm(parts, request, response, value, ticket);
@@ -45,8 +46,9 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     if (!ticket || !parts.csrf.matches(value, csrf)) return showExpired(parts, request, response);
     const problem = passwordProblem(password, ticket.email);
     if (problem) return showForm(parts, request, response, value, ticket, problem);
-    const passwordHash = await hashPassword(password!).catch((error) => {
-      throw error instanceof TooBusy ? new Busy() : error;
+    const asker = { network: networkOf(addressOf(request)), account: ticket.account.userId };
+    const passwordHash = await hashPassword(password!, asker).catch((error) => {
+      throw error instanceof TooBusy ? new Busy(error.excess) : error;
     });
     // Spent only now: a password that was refused can be chosen anew.
     const redeemed = await parts.tickets.redeem(value);

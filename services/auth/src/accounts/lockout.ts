@@ -1,52 +1,110 @@
 /**
- * Ten wrong passwords for one login from one address in ten minutes close that pair (contract section 4). A try is counted
- * before the password is looked at, so parallel guesses cannot slip through; the right password takes its own pair's count back.
- * Kept in Redis: it survives our restarts and is shared by processes.
+ * Ten failures for one account from one network in ten minutes close that pair, whichever door they came by; a success takes its
+ * own pair's back. Only failures close it. But what is being looked at may still fail, so failures and tries in flight together
+ * are never more than ten: who comes beyond waits until one of them has ended. So parallel guesses get no more tries than serial
+ * ones, and many right passwords at once are all right.
+ *
+ * Kept in Redis: it survives our restarts and is shared by processes. A try whose process died is forgotten after `leaseMs`.
  */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 import { asking } from '../stores-away.ts';
 
+export type Attempt =
+  /** To be ended by one of the three. */
+  | {
+      kind: 'open';
+      failed(): Promise<void>;
+      succeeded(): Promise<void>;
+      /** It could not be looked at, and so was no try. Never throws. */
+      takenBack(): Promise<void>;
+    }
+  | { kind: 'closed'; seconds: number }
+  /** Others' tries took too long. */
+  | { kind: 'busy' };
+
 export type Lockout = {
-  /** Counts a try. Refused tries answer how long the pair stays closed, in seconds. */
-  attempt(login: string, address: string): Promise<{ allowed: true } | { allowed: false; seconds: number }>;
-  /** The password could not be looked at: that was no try. Never throws. */
-  takeBack(login: string, address: string): Promise<void>;
-  /** The password was right. */
-  clear(login: string, address: string): Promise<void>;
+  /** Begins a try for `subject` (accounts/subject.ts) from `network` (http/network.ts). */
+  begin(subject: string, network: string): Promise<Attempt>;
+  /** A success that was no try of its own. */
+  clear(subject: string, network: string): Promise<void>;
 };
 
-const triesMax = 10;
+const failuresMax = 10;
 const windowSeconds = 600;
+const leaseMs = 30_000;
+const waitMs = 10_000;
+const pollMs = 40;
+/** Of so many tries a process waits with at a time. */
+const waitingMax = 256;
+
+// KEYS: failures, tries in flight. ARGV: most failures, the try, its lease. Answers seconds, 0 for "open" and -1 for "wait".
+const beginScript = `
+local failures = tonumber(redis.call('GET', KEYS[1]) or '0')
+if failures >= tonumber(ARGV[1]) then return math.max(redis.call('TTL', KEYS[1]), 1) end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+if failures + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then return -1 end
+redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+return 0`;
+
+type Scripts = { lockoutBegin(...args: (string | number)[]): Promise<number> };
 
 export function makeLockout(redis: Redis, prefix: string): Lockout {
-  const key = (login: string, address: string) =>
-    `${prefix}tries:${hashId(`${login.trim().toLowerCase()} ${address}`)}`;
+  redis.defineCommand('lockoutBegin', { numberOfKeys: 2, lua: beginScript });
+  const scripts = redis as unknown as Scripts;
+  const pairOf = (subject: string, network: string) => hashId(JSON.stringify([subject, network]));
+  const failures = (pair: string) => `${prefix}failures:${pair}`;
+  const inFlight = (pair: string) => `${prefix}tries:${pair}`;
+  let waiting = 0;
+
+  const ask = (pair: string, id: string) =>
+    asking(scripts.lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs));
+  /** The script's answer, once it is not "wait"; undefined if that takes too long. */
+  const askUntilOpen = async (pair: string, id: string): Promise<number | undefined> => {
+    const answer = await ask(pair, id);
+    if (answer !== -1) return answer;
+    if (waiting >= waitingMax) return undefined;
+    waiting += 1;
+    try {
+      for (let waited = 0; waited < waitMs; waited += pollMs) {
+        await sleep(pollMs);
+        const later = await ask(pair, id);
+        if (later !== -1) return later;
+      }
+      return undefined;
+    } finally {
+      waiting -= 1;
+    }
+  };
+
   return {
-    async attempt(login, address) {
-      const tries = await asking(
-        redis
-          .multi()
-          .incr(key(login, address))
-          .expire(key(login, address), windowSeconds, 'NX')
-          .ttl(key(login, address))
-          .exec(),
-      );
-      const [count, seconds] = [tries?.[0]?.[1] as number, tries?.[2]?.[1] as number];
-      return count > triesMax ? { allowed: false, seconds: Math.max(seconds, 1) } : { allowed: true };
+    async begin(subject, network) {
+      const pair = pairOf(subject, network);
+      const id = randomUUID();
+      const answer = await askUntilOpen(pair, id);
+      if (answer === undefined) return { kind: 'busy' };
+      if (answer > 0) return { kind: 'closed', seconds: answer };
+      return {
+        kind: 'open',
+        async failed() {
+          const name = failures(pair);
+          await asking(redis.multi().zrem(inFlight(pair), id).incr(name).expire(name, windowSeconds, 'NX').exec());
+        },
+        async succeeded() {
+          await asking(redis.multi().zrem(inFlight(pair), id).del(failures(pair)).exec());
+        },
+        async takenBack() {
+          await redis.zrem(inFlight(pair), id).catch(() => {}); // Redis away as well: its lease ends
+        },
+      };
     },
-    async takeBack(login, address) {
-      const name = key(login, address);
-      // Redis away as well: then the try stays counted, for ten minutes.
-      await redis
-        .multi()
-        .decr(name)
-        .expire(name, windowSeconds, 'NX')
-        .exec()
-        .catch(() => {});
-    },
-    async clear(login, address) {
-      await asking(redis.del(key(login, address)));
+    async clear(subject, network) {
+      await asking(redis.del(failures(pairOf(subject, network))));
     },
   };
 }

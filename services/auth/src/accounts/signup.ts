@@ -1,5 +1,6 @@
 /** A new account in a database connection. */
 import type { AccountModel } from '../generated/models.ts';
+import { networkOf } from '../http/network.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { asking } from '../stores-away.ts';
 import { isCommonPassword } from './common-password.ts';
@@ -20,6 +21,8 @@ export type SignUp = (given: {
   connection: string;
   email: unknown;
   password: unknown;
+  /** Whoever signs up. */
+  ip: string;
   profile?: {
     username?: string;
     name?: string;
@@ -32,14 +35,14 @@ export type SignUp = (given: {
 }) => Promise<Signup>;
 
 export function makeSignUp(accounts: AccountStore, settings: SettingsStore): SignUp {
-  return async ({ connection, email, password, profile }) => {
+  return async ({ connection, email, password, ip, profile }) => {
     if (typeof email !== 'string' || !isEmail(email.trim()) || !parseIdentifier(email)) return refused('email_invalid');
     const problem = passwordProblem(password, email);
     if (problem) return refused(problem);
     if (!(await asking(settings.load())).allowSignup) return refused('signup_refused');
     try {
       // Hashed before the account is looked for: an address that is taken answers no faster.
-      const passwordHash = await hashPassword(password as string);
+      const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: email });
       const account = await accounts.create({
         connection,
         email: email.trim().toLowerCase(),

@@ -9,6 +9,7 @@ import type { GateEvents } from '../events.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
+import { networkOf } from '../http/network.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { asking } from '../stores-away.ts';
 
@@ -34,12 +35,14 @@ export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Ro
 function signup(parts: DatabaseConnectionParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const connection = await databaseOf(parts, fields);
-    if (!(await parts.rate.take('signups', addressOf(request), signupsPerMinute, 60)))
+    const ip = addressOf(request);
+    if (!(await parts.rate.take('signups', networkOf(ip), signupsPerMinute, 60)))
       throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again in a minute');
     const result = await parts.signUp({
       connection,
       email: fields.email,
       password: fields.password,
+      ip,
       profile: profileOf(fields),
     });
     if (result.kind === 'refused') throw refusal(result.problem);

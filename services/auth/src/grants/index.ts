@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import type { Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
-import type { OneTimeCodes } from '../accounts/one-time-code.ts';
+import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { GateEvents } from '../events.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
@@ -25,7 +25,7 @@ export type GrantParts = {
   redis: Redis;
   prefix: string;
   authenticate: Authenticate;
-  codes: OneTimeCodes;
+  checkCode: CheckCode;
   openAccount: OpenAccount;
   accounts: AccountStore;
   connections: ConnectionStore;

@@ -10,6 +10,7 @@ import { addressOf } from '../http/head.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { asking, Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
+import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
 export function passwordGrants(parts: {
   authenticate: Authenticate;
@@ -33,12 +34,12 @@ export function passwordGrants(parts: {
         case 'right':
           return { accountId: result.account.userId, amr: ['pwd'] };
         case 'busy':
-          throw new Busy();
+          throw retryLater(ctx, new Busy(result.excess));
         case 'locked':
-          events.loginFailed({ client, address }, 'too_many_attempts');
-          throw new TooManyAttempts(ctx, result.seconds);
+          events.loginFailed({ client, address }, 'too_many_attempts', result.subject);
+          throw retryLater(ctx, new TooManyAttempts(result.seconds));
         case 'wrong': {
-          events.loginFailed({ client, address }, 'wrong_password');
+          events.loginFailed({ client, address }, 'wrong_password', result.subject);
           const error = new errors.InvalidGrant('wrong password');
           error.error_description = 'Wrong email or password.';
           throw error;
@@ -46,15 +47,6 @@ export function passwordGrants(parts: {
       }
     },
   }));
-}
-
-/** 429 for this pair of login and address (contract section 4). */
-class TooManyAttempts extends errors.OIDCProviderError {
-  constructor(ctx: KoaContextWithOIDC, seconds: number) {
-    super(429, 'too_many_attempts');
-    this.error_description = 'Too many wrong passwords for this login from this address. Try again later.';
-    ctx.set('retry-after', String(seconds));
-  }
 }
 
 /** Where the person is: a confidential client may say it (Auth0's header), since it has authenticated. */

@@ -1,17 +1,19 @@
 /** Auth0's passwordless grant: the code that `passwordless/start` sent, for tokens. */
 import { errors } from 'oidc-provider';
+import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
-import type { OneTimeCodes } from '../accounts/one-time-code.ts';
 import type { GateEvents } from '../events.ts';
 import { addressOf } from '../http/head.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { Channel } from '../passwordless/message.ts';
+import { apiPlace } from '../passwordless/place.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking } from '../stores-away.ts';
+import { asking, Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
+import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
 export function passwordlessOtp(parts: {
-  codes: OneTimeCodes;
+  checkCode: CheckCode;
   connections: ConnectionStore;
   openAccount: OpenAccount;
   events: GateEvents;
@@ -29,16 +31,35 @@ export function passwordlessOtp(parts: {
       const channel: Channel = connection.strategy;
       const identifier = parseIdentifier(username);
       const address = identifier?.value ?? username;
-      const check = await parts.codes.check({ connection: realm, address, binding: client.clientId }, otp);
-      const account = check === 'right' ? await parts.openAccount(channel, realm, address) : undefined;
-      if (account) return { accountId: account.userId, amr: ['otp'] };
-      parts.events.loginFailed(
-        { client, address: addressOf(ctx.req) },
-        check === 'expired' ? 'code_expired' : 'wrong_code',
-      );
-      const error = new errors.InvalidGrant(check);
-      error.error_description = 'Wrong email, phone number or verification code.';
-      throw error;
+      const ip = addressOf(ctx.req);
+      const place = apiPlace({ connection: realm, address, clientId: client.clientId, ip });
+      const answer = await parts.checkCode({ channel, place, code: otp, ip });
+      const where = { client, address: ip };
+      switch (answer.kind) {
+        case 'right': {
+          const account = await parts.openAccount(channel, realm, address);
+          if (account) return { accountId: account.userId, amr: ['otp'] };
+          parts.events.loginFailed(where, 'wrong_code', answer.subject);
+          throw wrongCode('nobody may log in with that address');
+        }
+        case 'busy':
+          throw retryLater(ctx, new Busy());
+        case 'locked':
+          parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
+          throw retryLater(ctx, new TooManyAttempts(answer.seconds));
+        case 'wrong':
+          parts.events.loginFailed(where, 'wrong_code', answer.subject);
+          throw wrongCode('wrong code');
+        case 'expired':
+          parts.events.loginFailed(where, 'code_expired', answer.subject);
+          throw wrongCode('no such code, or no more');
+      }
     },
   };
+}
+
+function wrongCode(detail: string): Error {
+  const error = new errors.InvalidGrant(detail);
+  error.error_description = 'Wrong email, phone number or verification code.';
+  return error;
 }

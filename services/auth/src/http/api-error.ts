@@ -4,6 +4,8 @@ export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
   readonly body: Record<string, unknown>;
+  /** For whoever has to wait. */
+  retryAfterSeconds?: number;
   constructor(status: number, error: string, description: string, more: Record<string, unknown> = {}) {
     super(description);
     this.status = status;

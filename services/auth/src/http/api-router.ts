@@ -33,6 +33,7 @@ export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHa
         await handler({ fields, client, request, response });
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
+        if (error.retryAfterSeconds !== undefined) response.set('retry-after', String(error.retryAfterSeconds));
         response.status(error.status).json(error.body);
       }
     });
@@ -40,10 +41,11 @@ export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHa
   return router;
 }
 
-/** A field as text; undefined for anything else. */
+/** A field as text; undefined for one that is missing or empty. @throws ApiError 400 for anything else, as a field given twice */
 export function textField(fields: Record<string, unknown>, name: string): string | undefined {
-  const value = fields[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  const value = fields[name] ?? '';
+  if (typeof value !== 'string') throw new ApiError(400, 'invalid_request', `${name} must be given once, as text`);
+  return value || undefined;
 }
 
 function fieldsOf(request: Request): Record<string, unknown> {

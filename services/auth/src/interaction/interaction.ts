@@ -3,7 +3,7 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Request, Response } from 'express';
 import { type Client, errors, type InteractionResults, type Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
-import type { OneTimeCodes } from '../accounts/one-time-code.ts';
+import type { CheckCode } from '../accounts/check-code.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { SignUp } from '../accounts/signup.ts';
@@ -29,7 +29,7 @@ export type InteractionParts = {
   secure: boolean;
   accounts: AccountStore;
   authenticate: Authenticate;
-  codes: OneTimeCodes;
+  checkCode: CheckCode;
   sendCode: SendCode;
   openAccount: OpenAccount;
   signUp: SignUp;

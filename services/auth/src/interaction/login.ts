@@ -2,12 +2,14 @@
 import type { Request, Response } from 'express';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { passwordMinLength } from '../accounts/signup.ts';
+import type { Subject } from '../accounts/subject.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
+import { networkOf } from '../http/network.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Channel } from '../passwordless/message.ts';
-import { asking } from '../stores-away.ts';
+import { asking, busySeconds } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
 
 /** What this request's person can log in with. */
@@ -41,7 +43,7 @@ export async function checkIdentifier(interaction: Interaction, request: Request
 }
 
 /** The password, after the identifier or together with it (classic login). */
-export async function checkPassword(interaction: Interaction, request: Request): Promise<void> {
+export async function checkPassword(interaction: Interaction, request: Request, response: Response): Promise<void> {
   const { identifier = '', password = '', action, page } = fieldsOf(request);
   const { parts } = interaction;
   const ways = await waysOf(interaction);
@@ -59,22 +61,29 @@ export async function checkPassword(interaction: Interaction, request: Request):
     case 'right':
       return loggedIn(interaction, result.account, ['pwd']);
     case 'wrong':
-      parts.events.loginFailed(interaction, 'wrong_password');
+      parts.events.loginFailed(interaction, 'wrong_password', result.subject);
       return again('wrong_credentials');
     case 'locked':
-      parts.events.loginFailed(interaction, 'too_many_attempts');
-      return interaction.show(
-        'too-many-attempts',
-        { back: interaction.path(), minutes: Math.ceil(result.seconds / 60) },
-        429,
-      );
+      return showLocked(interaction, response, result);
     case 'busy':
-      return again('busy', 503);
+      response.set('retry-after', String(busySeconds));
+      return again('busy', result.excess ? 429 : 503);
   }
 }
 
+function showLocked(
+  interaction: Interaction,
+  response: Response,
+  { seconds, subject }: { seconds: number; subject: Subject },
+): Promise<void> {
+  interaction.parts.events.loginFailed(interaction, 'too_many_attempts', subject);
+  response.set('retry-after', String(seconds));
+  const page = { back: interaction.path(), minutes: Math.ceil(seconds / 60) };
+  return interaction.show('too-many-attempts', page, 429);
+}
+
 /** A one-time code, or the wish for another one. */
-export async function checkCode(interaction: Interaction, request: Request): Promise<void> {
+export async function checkCode(interaction: Interaction, request: Request, response: Response): Promise<void> {
   const { code = '', identifier = '', action } = fieldsOf(request);
   const { parts } = interaction;
   const ways = await waysOf(interaction);
@@ -83,10 +92,21 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   if (action === 'resend') return startCode(interaction, ways, identifier, true);
   if (!code.trim()) return showCode(interaction, ways, target, { problem: 'code_missing' });
   const place = { connection: target.connection, address: target.address, binding: interaction.uid };
-  const check = await parts.codes.check(place, code);
-  if (check !== 'right') {
-    parts.events.loginFailed(interaction, check === 'wrong' ? 'wrong_code' : 'code_expired');
-    return showCode(interaction, ways, target, { problem: check === 'wrong' ? 'code_wrong' : 'code_expired' });
+  const { channel } = target;
+  const answer = await parts.checkCode({ channel, place, code, ip: interaction.address });
+  switch (answer.kind) {
+    case 'busy':
+      response.set('retry-after', String(busySeconds));
+      return showCode(interaction, ways, target, { problem: 'busy' }, 503);
+    case 'locked':
+      return showLocked(interaction, response, answer);
+    case 'wrong':
+      parts.events.loginFailed(interaction, 'wrong_code', answer.subject);
+      return showCode(interaction, ways, target, { problem: 'code_wrong' });
+    case 'expired':
+      parts.events.loginFailed(interaction, 'code_expired', answer.subject);
+      return showCode(interaction, ways, target, { problem: 'code_expired' });
+    case 'right':
   }
   const account = await parts.openAccount(target.channel, target.connection, target.address);
   if (!account) return showCode(interaction, ways, target, { problem: 'code_wrong' });
@@ -119,9 +139,9 @@ export async function checkSignup(interaction: Interaction, request: Request, re
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   if (!ways.signup || !ways.database) return showIdentifier(interaction, ways);
-  if (!(await parts.rate.take('signups', interaction.address, 60, 60)))
+  if (!(await parts.rate.take('signups', networkOf(interaction.address), 60, 60)))
     return showSignup(interaction, response, 'busy', email);
-  const result = await parts.signUp({ connection: ways.database.name, email, password });
+  const result = await parts.signUp({ connection: ways.database.name, email, password, ip: interaction.address });
   if (result.kind === 'refused') return showSignup(interaction, response, result.problem, email);
   parts.events.signedUp(result.account, interaction.client.clientId);
   return loggedIn(interaction, result.account, ['pwd']);
@@ -235,6 +255,7 @@ function showCode(
   _ways: Ways,
   { channel, address }: CodeTarget,
   more: { problem?: ProblemName; resent?: boolean },
+  status = more.problem ? 400 : 200,
 ): Promise<void> {
   return interaction.show(
     'code',
@@ -247,7 +268,7 @@ function showCode(
       resend: true,
       ...more,
     },
-    more.problem ? 400 : 200,
+    status,
   );
 }
 

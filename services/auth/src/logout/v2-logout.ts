@@ -6,6 +6,7 @@ import express, { type Router } from 'express';
 import type { Client, Provider, Session } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { GateEvents } from '../events.ts';
+import { queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
@@ -27,11 +28,11 @@ export function makeV2LogoutRoutes(parts: {
   const router = express.Router();
   router.get('/v2/logout', async (request, response) => {
     setRoute(response, '/v2/logout');
-    const { returnTo, client_id } = request.query as Record<string, string | undefined>;
-    const client = typeof client_id === 'string' ? await provider.Client.find(client_id) : undefined;
+    const { returnTo, client_id } = queryOf(request);
+    const client = client_id ? await provider.Client.find(client_id) : undefined;
     const allowed = (client as (Client & OwnMetadata) | undefined)?.allowed_logout_urls ?? [];
     const context = { acceptLanguage: request.get('accept-language'), client };
-    if (returnTo !== undefined && !allowed.includes(String(returnTo))) {
+    if (returnTo !== undefined && !allowed.includes(returnTo)) {
       const description = 'The "returnTo" address is not among the allowed logout URLs of this application.';
       return sendPage(
         response,
@@ -56,7 +57,7 @@ export function makeV2LogoutRoutes(parts: {
         expires: new Date(0),
       });
     response.set('cache-control', 'no-store');
-    if (returnTo !== undefined) return response.redirect(302, String(returnTo));
+    if (returnTo !== undefined) return response.redirect(302, returnTo);
     const back = linkBack(client);
     sendPage(response, 'logged-out', { ...(await parts.place(context)), ...(back ? { back } : {}) });
   });

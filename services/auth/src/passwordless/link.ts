@@ -13,7 +13,7 @@ import type { TicketStore } from '../authorization/login-ticket.ts';
 import type { GateEvents } from '../events.ts';
 import { ApiError } from '../http/api-error.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
-import { fieldsOf } from '../http/form-fields.ts';
+import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import { tooLong } from '../http/parameter-size.ts';
@@ -81,7 +81,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
   const router = express.Router();
   router.get(path, async (request, response) => {
     setRoute(response, path);
-    const value = String((request.query as Record<string, unknown>).ticket ?? '');
+    const { ticket: value = '' } = queryOf(request);
     const link = await find(value);
     const client = link && (await parts.provider.Client.find(link.clientId));
     if (!link || !client) return showExpired(parts, request, response);

@@ -2,6 +2,7 @@
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Rate } from '../accounts/rate.ts';
 import { type AccountStore, stateText } from '../accounts/store.ts';
+import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { asking } from '../stores-away.ts';
@@ -22,9 +23,13 @@ export type SendMessage = (request: {
   compose: (name: string, owner: string) => Promise<Message>;
 }) => Promise<'sent' | 'too_many'>;
 
-// Per address that is written to, and per address that asks: what a stranger may cause.
-const perRecipient = { max: 50, windowSeconds: 3_600 };
-const perAsker = { max: 100, windowSeconds: 3_600 };
+// What one may cause in an hour: whoever asks, of anybody and of one person. What all together may cause one person; but however
+// much they ask, whoever asks for the first few times is heard, or strangers would keep a person from asking for his own.
+const windowSeconds = 3_600;
+const perAsker = 100;
+const perAskerAndRecipient = 25;
+const perRecipient = 50;
+const alwaysHeard = 3;
 
 /**
  * A message goes to whom it can log in: a known account, or anybody while sign-up is open. Others hear nothing, and whoever asked
@@ -38,11 +43,15 @@ export function makeSendMessage(parts: {
   log: Log;
 }): SendMessage {
   return async ({ channel, connection, address, ip, compose }) => {
-    const [recipient, asker] = await Promise.all([
-      parts.rate.take('codes-to', address, perRecipient.max, perRecipient.windowSeconds),
-      parts.rate.take('codes-by', ip, perAsker.max, perAsker.windowSeconds),
+    const network = networkOf(ip);
+    const pair = JSON.stringify([network, address]);
+    const [asker, both, recipient, first] = await Promise.all([
+      parts.rate.take('codes-by', network, perAsker, windowSeconds),
+      parts.rate.take('codes-by-to', pair, perAskerAndRecipient, windowSeconds),
+      parts.rate.take('codes-to', address, perRecipient, windowSeconds),
+      parts.rate.take('codes-first', pair, alwaysHeard, windowSeconds),
     ]);
-    if (!recipient || !asker) return 'too_many';
+    if (!asker || !both || !(recipient || first)) return 'too_many';
     const [known, settings] = await Promise.all([
       parts.accounts.findAddressee(channel, connection, address),
       asking(parts.settings.load()),

@@ -2,27 +2,29 @@
  * Auth0's passwordless API: `passwordless/start` sends a code or a link (link.ts), `passwordless/verify` looks at a code,
  * `verify_redirect` logs in by one.
  */
-import express, { type Router } from 'express';
+import express, { type Request, type Router } from 'express';
 import type { Client, Provider } from 'oidc-provider';
+import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
-import type { OneTimeCodes } from '../accounts/one-time-code.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import type { GateEvents } from '../events.ts';
+import { TooManyAttempts } from '../grants/too-many-attempts.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking } from '../stores-away.ts';
+import { asking, Busy } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
 import { type Link, linkParams, type SendLink } from './link.ts';
 import type { Channel } from './message.ts';
+import { apiPlace } from './place.ts';
 import type { SendCode } from './send-code.ts';
 
 export type PasswordlessParts = {
   provider: Provider;
   connections: ConnectionStore;
-  codes: OneTimeCodes;
+  checkCode: CheckCode;
   sendCode: SendCode;
   sendLink: SendLink;
   openAccount: OpenAccount;
@@ -39,17 +41,17 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
   );
   router.get('/passwordless/verify_redirect', async (request, response) => {
     setRoute(response, '/passwordless/verify_redirect');
-    const query = request.query as Record<string, string>;
-    const client = query.client_id ? await parts.provider.Client.find(query.client_id) : undefined;
-    const target = await targetOf(parts, query);
+    const fields = request.query as Record<string, unknown>;
+    const clientId = textField(fields, 'client_id');
+    const client = clientId ? await parts.provider.Client.find(clientId) : undefined;
+    const target = await targetOf(parts, fields);
     if (!client) throw new ApiError(400, 'invalid_request', 'missing or unknown client_id');
     const { connection, address, channel } = target;
-    const check = await parts.codes.check(
-      { connection, address, binding: client.clientId },
-      query.verification_code ?? '',
-    );
-    const account = check === 'right' ? await parts.openAccount(channel, connection, address) : undefined;
-    const forward = new URLSearchParams(query);
+    const code = textField(fields, 'verification_code') ?? '';
+    const right = await check(parts, { request, client, target, code });
+    const account = right ? await parts.openAccount(channel, connection, address) : undefined;
+    // As it came: what of it may be given twice, its own endpoint decides.
+    const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
       parts.events.loggedIn(account, client.clientId, addressOf(request), ['otp']);
@@ -72,7 +74,11 @@ function start(parts: PasswordlessParts): ApiHandler {
     const ip = addressOf(request);
     const sent = wantsLink(fields, target.channel)
       ? await parts.sendLink(linkOf(fields, client, target), ip)
-      : await parts.sendCode({ ...target, binding: client.clientId, ip });
+      : await parts.sendCode({
+          channel: target.channel,
+          ip,
+          ...apiPlace({ ...target, clientId: client.clientId, ip }),
+        });
     if (sent === 'too_many')
       throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');
     const { channel, address } = target;
@@ -97,16 +103,44 @@ function linkOf(fields: Record<string, unknown>, client: Client, { connection, a
 
 /** Says whether the code is right, and leaves it for `verify_redirect` or the token endpoint; a wrong try counts. */
 function verify(parts: PasswordlessParts): ApiHandler {
-  return async ({ fields, client, response }) => {
-    const { connection, address } = await targetOf(parts, fields);
+  return async ({ fields, client, request, response }) => {
+    const target = await targetOf(parts, fields);
     const code = textField(fields, 'verification_code') ?? textField(fields, 'otp') ?? '';
-    const check = await parts.codes.check({ connection, address, binding: client.clientId }, code, true);
-    if (check !== 'right')
+    if (!(await check(parts, { request, client, target, code, keep: true })))
       throw new ApiError(403, 'invalid_grant', 'Wrong email, phone number or verification code.', {
         code: 'invalid_user_password',
       });
     response.json({ verified: true });
   };
+}
+
+/** Whether the code is right. @throws ApiError 429 or 503 where it is not looked at */
+async function check(
+  parts: PasswordlessParts,
+  given: { request: Request; client: Client; target: Target; code: string; keep?: boolean },
+): Promise<boolean> {
+  const { request, client, target, code, keep = false } = given;
+  const ip = addressOf(request);
+  const place = apiPlace({ ...target, clientId: client.clientId, ip });
+  const answer = await parts.checkCode({ channel: target.channel, place, code, ip, keep });
+  const where = { client, address: ip };
+  switch (answer.kind) {
+    case 'right':
+      return true;
+    case 'wrong':
+      parts.events.loginFailed(where, 'wrong_code', answer.subject);
+      return false;
+    case 'expired':
+      parts.events.loginFailed(where, 'code_expired', answer.subject);
+      return false;
+    case 'locked': {
+      parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
+      const { status, error, error_description, retryAfterSeconds } = new TooManyAttempts(answer.seconds);
+      throw Object.assign(new ApiError(status, error, error_description!), { retryAfterSeconds });
+    }
+    case 'busy':
+      throw new Busy();
+  }
 }
 
 async function targetOf(parts: PasswordlessParts, fields: Record<string, unknown>): Promise<Target> {

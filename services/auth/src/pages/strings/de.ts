@@ -52,7 +52,7 @@ export const de: Strings = {
   code: {
     title: 'Sehen Sie in Ihr Postfach',
     titleSms: 'Sehen Sie auf Ihr Telefon',
-    lead: 'Wenn man sich mit {identifier} anmelden kann, ist ein sechsstelliger Code dorthin unterwegs.',
+    lead: 'Wenn man sich mit {identifier} anmelden kann, ist ein Code dorthin unterwegs.',
     label: 'Einmalcode',
     hint: 'Der Code gilt drei Minuten.',
     submit: 'Weiter',
@@ -184,7 +184,7 @@ export const de: Strings = {
     identifier_unusable: 'Damit kann man sich hier nicht anmelden. Prüfen Sie es auf Tippfehler.',
     password_missing: 'Geben Sie Ihr Passwort ein.',
     wrong_credentials: 'Diese Angaben stimmen nicht. Prüfen Sie sie und versuchen Sie es noch einmal.',
-    code_missing: 'Geben Sie die sechs Ziffern des Codes ein.',
+    code_missing: 'Geben Sie die Ziffern des Codes ein.',
     code_wrong: 'Dieser Code stimmt nicht. Prüfen Sie ihn und versuchen Sie es noch einmal.',
     code_expired: 'Dieser Code gilt nicht mehr. Fordern Sie einen neuen an.',
     email_invalid: 'Geben Sie eine E-Mail-Adresse wie name@example.com ein.',

@@ -53,7 +53,7 @@ export const en = {
   code: {
     title: 'Check your email',
     titleSms: 'Check your phone',
-    lead: 'If {identifier} can be used to sign in, a six-digit code is on its way there.',
+    lead: 'If {identifier} can be used to sign in, a code is on its way there.',
     label: 'One-time code',
     hint: 'The code is good for three minutes.',
     submit: 'Continue',
@@ -184,7 +184,7 @@ export const en = {
     identifier_unusable: 'That cannot be used to sign in here. Check it for typing mistakes.',
     password_missing: 'Enter your password.',
     wrong_credentials: 'That combination is not right. Check it and try again.',
-    code_missing: 'Enter the six digits of your code.',
+    code_missing: 'Enter the digits of your code.',
     code_wrong: 'That code is not right. Check it and try again.',
     code_expired: 'That code no longer works. Ask for a new one.',
     email_invalid: 'Enter an email address such as name@example.com.',

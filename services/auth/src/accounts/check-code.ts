@@ -1,0 +1,66 @@
+/**
+ * A one-time code and where it was typed: the one place that the hosted page, the passwordless grant and Auth0's API ask. Failures
+ * count in the lockout beside wrong passwords of the same account. A right code in the place that asked for it opens all the same:
+ * its tries are bounded by themselves (one-time-code.ts), and nobody's failures keep out who has the mail in his hands.
+ */
+import { networkOf } from '../http/network.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import { asking } from '../stores-away.ts';
+import type { Lockout } from './lockout.ts';
+import type { CodePlace, OneTimeCodes } from './one-time-code.ts';
+import type { AccountStore } from './store.ts';
+import { type Subject, subjectOf } from './subject.ts';
+
+export type CodeAnswer =
+  | { kind: 'right' | 'wrong' | 'expired'; subject: Subject }
+  | { kind: 'locked'; seconds: number; subject: Subject }
+  | { kind: 'busy' };
+
+export type CheckCode = (given: {
+  channel: 'email' | 'sms';
+  place: CodePlace;
+  code: string;
+  /** Whoever types it. */
+  ip: string;
+  /** Leaves a right code as it is: this is no login yet. */
+  keep?: boolean;
+}) => Promise<CodeAnswer>;
+
+export function makeCheckCode(parts: {
+  accounts: AccountStore;
+  connections: ConnectionStore;
+  codes: OneTimeCodes;
+  lockout: Lockout;
+}): CheckCode {
+  const { accounts, codes, lockout } = parts;
+  /** The account that the code would open; else as the password's door would count it. */
+  const find = async (channel: 'email' | 'sms', { connection, address }: CodePlace): Promise<Subject> => {
+    const database = (await asking(parts.connections.database()))?.name ?? connection;
+    const account =
+      (await accounts.findAddressee(channel, connection, address)) ?? (await accounts.findByLogin(database, address));
+    return subjectOf(database, address, account);
+  };
+
+  return async ({ channel, place, code, ip, keep = false }) => {
+    const network = networkOf(ip);
+    const subject = await find(channel, place);
+    const attempt = await lockout.begin(subject.key, network);
+    if (attempt.kind === 'busy') return { kind: 'busy' };
+    if (attempt.kind === 'closed') {
+      if ((await codes.check(place, code, keep)) !== 'right')
+        return { kind: 'locked', seconds: attempt.seconds, subject };
+      if (!keep) await lockout.clear(subject.key, network);
+      return { kind: 'right', subject };
+    }
+    let answer: Awaited<ReturnType<OneTimeCodes['check']>>;
+    try {
+      answer = await codes.check(place, code, keep);
+    } catch (error) {
+      await attempt.takenBack();
+      throw error;
+    }
+    if (answer !== 'right') await attempt.failed();
+    else await (keep ? attempt.takenBack() : attempt.succeeded());
+    return { kind: answer, subject };
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * Who is served next when work costs more than is there of it. Networks take turns, and within a network the accounts that are
+ * asked for: however many requests one of them sends, each of the others waits for one piece of work per network before it.
+ *
+ * What may wait is bounded, per network and altogether. Where there is no room, whoever waits with the most makes some: his newest
+ * is sent away. So nobody is refused because of what a stranger sends, while there is any network that waits with more.
+ */
+
+/** Whose work it is: the network it was asked from, and the account (or what was typed) it is about. */
+export type Asker = { network: string; account: string };
+
+/** There is no room to wait. `excess`: because of what this very network waits with already. */
+export class TooBusy extends Error {
+  override name = 'TooBusy';
+  readonly excess: boolean;
+  constructor(excess: boolean) {
+    super(excess ? 'this network waits with too much' : 'too much is waiting');
+    this.excess = excess;
+  }
+}
+
+export type Turns = {
+  /** Runs the work when it is its turn. @throws TooBusy */
+  take<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
+  /** Whether the network waits with as much as it may. */
+  isFull(network: string): boolean;
+};
+
+type Waiting = { start(): void; refuse(error: TooBusy): void };
+/** Maps keep the order of insertion: the first is next, and goes to the end when it had its turn. */
+type Line = { size: number; accounts: Map<string, Waiting[]> };
+
+export function makeTurns(limits: { running: number; perNetwork: number; waiting: number }): Turns {
+  const lines = new Map<string, Line>();
+  let running = 0;
+  let size = 0;
+
+  function add({ network, account }: Asker, waiting: Waiting): void {
+    const line = lines.get(network) ?? { size: 0, accounts: new Map<string, Waiting[]>() };
+    const queue = line.accounts.get(account) ?? [];
+    queue.push(waiting);
+    line.accounts.set(account, queue);
+    line.size += 1;
+    lines.set(network, line);
+    size += 1;
+  }
+
+  /** Whose turn it is: the account goes to the end of its network's, and the network to the end of all. */
+  function next(): Waiting | undefined {
+    const [network] = lines.keys();
+    if (network === undefined) return undefined;
+    const line = lines.get(network)!;
+    const [account] = line.accounts.keys();
+    const queue = line.accounts.get(account!)!;
+    const waiting = queue.shift()!;
+    line.accounts.delete(account!);
+    if (queue.length > 0) line.accounts.set(account!, queue);
+    line.size -= 1;
+    size -= 1;
+    lines.delete(network);
+    if (line.size > 0) lines.set(network, line);
+    return waiting;
+  }
+
+  /** The newest of an account's; its turn stays where it is. */
+  function sendAway(line: Line, account: string): void {
+    const queue = line.accounts.get(account)!;
+    const newest = queue.pop()!;
+    if (queue.length === 0) line.accounts.delete(account);
+    line.size -= 1;
+    size -= 1;
+    newest.refuse(new TooBusy(true));
+  }
+
+  /** Makes room for one more. @throws TooBusy when the asker himself has the most. */
+  function makeRoom({ network, account }: Asker): void {
+    const own = lines.get(network);
+    const isNetworkFull = (own?.size ?? 0) >= limits.perNetwork;
+    if (!isNetworkFull && size < limits.waiting) return;
+    const longest = isNetworkFull ? network : longestOf(lines, ({ size: length }) => length);
+    if (longest !== network && lines.get(longest)!.size <= (own?.size ?? 0) + 1) throw new TooBusy(false);
+    const { accounts } = lines.get(longest)!;
+    const busiest = longestOf(accounts, ({ length }) => length);
+    if (longest === network && accounts.get(busiest)!.length <= (accounts.get(account)?.length ?? 0) + 1)
+      throw new TooBusy(true);
+    sendAway(lines.get(longest)!, busiest);
+  }
+
+  return {
+    isFull: (network) => (lines.get(network)?.size ?? 0) >= limits.perNetwork,
+    async take(asker, work) {
+      if (running < limits.running) running += 1;
+      else {
+        makeRoom(asker);
+        await new Promise<void>((start, refuse) => add(asker, { start, refuse }));
+      }
+      try {
+        return await work();
+      } finally {
+        const waiting = next();
+        if (waiting) waiting.start();
+        else running -= 1;
+      }
+    },
+  };
+}
+
+function longestOf<T>(entries: Map<string, T>, lengthOf: (entry: T) => number): string {
+  let [longest, length] = ['', -1];
+  for (const [name, entry] of entries) if (lengthOf(entry) > length) [longest, length] = [name, lengthOf(entry)];
+  return longest;
+}

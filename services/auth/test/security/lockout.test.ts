@@ -1,0 +1,173 @@
+/** Guesses at people: what is counted together, what is not, and what the log says of it. Addresses are named by a trusted proxy. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import type { Answer } from '../gate.ts';
+import { callback, openTarget, password } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
+const { gate } = target;
+const database = new pg.Client(gate.databaseUrl);
+await database.connect();
+stack.defer(() => database.end());
+
+type Form = Record<string, string>;
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const grant = (address: string, form: Form = {}) =>
+  gate.post(
+    'oauth/token',
+    {
+      grant_type: 'password',
+      client_id: 'trusted',
+      client_secret: 'trusted-secret',
+      username: 'alice@example.com',
+      password,
+      ...form,
+    },
+    from(address),
+  );
+const wrong = (address: string, username: string) => grant(address, { username, password: 'wrong' });
+const otp = (address: string, code: string, username: string, realm = 'email') =>
+  gate.post(
+    'oauth/token',
+    {
+      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+      client_id: 'native',
+      otp: code,
+      username,
+      realm,
+      scope: 'openid',
+    },
+    from(address),
+  );
+const verify = (address: string, verification_code: string, email: string) =>
+  gate.post(
+    'passwordless/verify',
+    { client_id: 'native', connection: 'email', email, verification_code },
+    from(address),
+  );
+const times = async <T>(count: number, work: (index: number) => Promise<T>) => {
+  const answers: T[] = [];
+  for (let index = 0; index < count; index += 1) answers.push(await work(index));
+  return answers;
+};
+const statusesOf = (answers: Pick<Answer, 'status'>[]) => answers.map(({ status }) => status);
+/** A browser whose every request comes from one address. */
+const browserAt = (address: string) =>
+  new (class extends Browser {
+    override get = (path: string) => super.get(path, from(address));
+    override post = (path: string, fields: Form) => super.post(path, fields, from(address));
+  })(gate);
+const asked = { client_id: 'spa', redirect_uri: callback, response_type: 'id_token', scope: 'openid', nonce: 'n' };
+/** The page that asks for the password. */
+const passwordPage = async (browser: Browser, identifier: string, first?: ReturnType<Browser['get']>) =>
+  browser.submit(await (first ?? browser.authorize(asked)), { identifier });
+
+test('one account is one, however it is typed: its spellings, its address and its number share ten failures', async () => {
+  const spellings = [
+    '+1-555-555-0100',
+    '+1--5555550100',
+    '+1 (555) 555.0100',
+    'alice@example.com',
+    ' ALICE@example.com',
+  ];
+  // Each spelling had ten tries of its own.
+  const answers = await times(11, (index) => wrong('192.0.2.1', spellings[index % spellings.length]!));
+  expect(statusesOf(answers)).toEqual([...Array(10).fill(400), 429]);
+  expect(answers[10]).toMatchObject({ json: { error: 'too_many_attempts' } });
+  expect(Number(answers[10]!.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await grant('192.0.2.1')).status).toBe(429);
+  expect((await grant('192.0.2.2')).status).toBe(200);
+});
+
+test('a login that nobody has is counted the same way', async () => {
+  const spellings = ['+1-555-555-0999', '+1--5555550999', '+15555550999'];
+  const numbers = await times(11, (index) => wrong('192.0.2.3', spellings[index % 3]!));
+  expect(statusesOf(numbers)).toEqual([...Array(10).fill(400), 429]);
+  const names = await times(11, (index) => wrong('192.0.2.3', index % 2 ? 'NoBody' : 'nobody '));
+  expect(statusesOf(names)).toEqual([...Array(10).fill(400), 429]);
+});
+
+test('all addresses of an IPv6 /64 are one', async () => {
+  const answers = await times(11, (index) => wrong(`2001:db8:1:2::${index + 1}`, 'bob@example.com'));
+  expect(statusesOf(answers)).toEqual([...Array(10).fill(400), 429]);
+  expect((await grant('2001:db8:1:2:ffff::1', { username: 'bob@example.com' })).status).toBe(429);
+  expect((await grant('2001:db8:1:3::1', { username: 'bob@example.com' })).status).toBe(200);
+});
+
+test('all doors count together: page, password grant, passwordless grant, verify and a device’s page', async () => {
+  const address = '192.0.2.4';
+  const browser = browserAt(address);
+  let page = await passwordPage(browser, 'alice@example.com');
+  page = await browser.submit(page, { password: 'wrong' });
+  expect(page.status).toBe(400);
+  await browser.submit(page, { password: 'wrong' });
+  await times(2, () => wrong(address, '+15555550100'));
+  await times(2, () => otp(address, '000000', 'alice@example.com'));
+  await times(2, () => verify(address, '000000', 'Alice@example.com'));
+  const { json: device } = await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid' });
+  const television = browserAt(address);
+  const confirm = await television.submit(await television.get('activate'), { user_code: device.user_code as string });
+  let login = await television.submit(confirm, { confirm: 'yes' });
+  login = await television.submit(login, { identifier: 'alice@example.com' });
+  for (const _ of [1, 2]) login = await television.submit(login, { password: 'wrong' });
+  expect(login.status).toBe(400);
+
+  const closed = await television.submit(login, { password });
+  expect([closed.status, Number(closed.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  expect((await browser.submit(page, { password })).status).toBe(429);
+  expect((await grant(address)).status).toBe(429);
+  expect((await otp(address, '000000', 'alice@example.com')).json.error).toBe('too_many_attempts');
+  expect(await verify(address, '000000', 'alice@example.com')).toMatchObject({
+    status: 429,
+    json: { error: 'too_many_attempts' },
+  });
+  expect((await grant('192.0.2.5')).status).toBe(200);
+});
+
+test('sixteen right passwords of one person at once all succeed, also after nine wrong ones', async () => {
+  // Tries in flight used to count as failures.
+  const sixteen = () => Promise.all(Array.from({ length: 16 }, () => grant('192.0.2.6')));
+  expect(statusesOf(await sixteen())).toEqual(Array(16).fill(200));
+  await times(9, () => wrong('192.0.2.6', 'alice@example.com'));
+  expect(statusesOf(await sixteen())).toEqual(Array(16).fill(200));
+});
+
+test('parallel guesses get no more tries than serial ones', async () => {
+  const answers = await Promise.all(Array.from({ length: 24 }, () => wrong('192.0.2.7', 'bob@example.com')));
+  expect(statusesOf(answers).sort()).toEqual([...Array(10).fill(400), ...Array(14).fill(429)]);
+});
+
+test('a success takes back its own pair’s failures, and no other’s', async () => {
+  for (const address of ['192.0.2.8', '192.0.2.9']) await times(9, () => wrong(address, 'bob@example.com'));
+  expect((await grant('192.0.2.8', { username: '+15555550101' })).status).toBe(200);
+  expect(statusesOf(await times(2, () => wrong('192.0.2.8', 'bob@example.com')))).toEqual([400, 400]);
+  expect(statusesOf(await times(2, () => wrong('192.0.2.9', 'bob@example.com')))).toEqual([400, 429]);
+});
+
+test('the log names whose login failed: a known account by its id, anything else by a hash that only we can make', async () => {
+  const address = '192.0.2.10';
+  await wrong(address, '+1-555-555-0101');
+  await wrong(address, 'hunter2 in the wrong field');
+  await wrong(address, 'hunter2 in the WRONG field ');
+  await otp(address, '000000', 'bob@example.com');
+  const rows = await until('the rows', async () => {
+    const { rows: found } = await database.query(
+      'SELECT type, user_id, details FROM auth.logs WHERE ip = $1 ORDER BY id',
+      [address],
+    );
+    return found.length === 4 && found;
+  });
+  expect(rows.map(({ type, user_id }) => [type, user_id])).toEqual([
+    ['fp', 'auth0|bob'],
+    ['fu', null],
+    ['fu', null],
+    ['f', 'auth0|bob'],
+  ]);
+  expect(rows[1].details.login_hash).toMatch(/^[\w-]{43}$/);
+  expect(rows[2].details.login_hash).toBe(rows[1].details.login_hash);
+  expect(JSON.stringify(rows)).not.toContain('hunter2');
+});

@@ -1,0 +1,172 @@
+/** Nobody is kept out by what strangers do. Addresses are named by a trusted proxy. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { callback, openTarget, password } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
+const { gate } = target;
+
+type Form = Record<string, string>;
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const grant = (address: string, form: Form = {}) =>
+  gate.post(
+    'oauth/token',
+    {
+      grant_type: 'password',
+      client_id: 'trusted',
+      client_secret: 'trusted-secret',
+      username: 'alice@example.com',
+      password,
+      ...form,
+    },
+    from(address),
+  );
+const start = (address: string, email: string) =>
+  gate.post('passwordless/start', { client_id: 'native', connection: 'email', send: 'code', email }, from(address));
+const otp = (address: string, code: string, username: string) =>
+  gate.post(
+    'oauth/token',
+    {
+      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+      client_id: 'native',
+      otp: code,
+      username,
+      realm: 'email',
+      scope: 'openid',
+    },
+    from(address),
+  );
+const codesTo = async (email: string) =>
+  (await gate.outbox()).filter((mail) => mail.includes(email)).map((mail) => /code is (\d+)/.exec(mail)![1]!);
+/** What the mail brings that the work asks for. */
+const codeOf = async (email: string, work: () => Promise<unknown>) => {
+  const before = await codesTo(email);
+  await work();
+  const [code] = await until('the code', async () => {
+    const now = await codesTo(email);
+    for (const old of before) now.splice(now.indexOf(old), 1);
+    return now.length > 0 && now;
+  });
+  return code!;
+};
+const wrongOnes = (code: string, count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    String((Number(code) + index + 1) % 10 ** code.length).padStart(code.length, '0'),
+  );
+const asked = {
+  client_id: 'spa',
+  redirect_uri: callback,
+  response_type: 'id_token',
+  scope: 'openid',
+  nonce: 'n',
+  connection: 'email',
+};
+const askOnPage = async (browser: Browser, identifier: string) =>
+  browser.submit(await browser.authorize(asked), { identifier });
+
+test('beside eighty sockets that guess logins from one address everybody else logs in, and machines get tokens', async () => {
+  // Of 21 logins two used to succeed.
+  let isOver = false;
+  const answers: Record<number, number> = {};
+  const waits = new Set<string | null>();
+  const crowd = Array.from({ length: 80 }, async (_, socket) => {
+    for (let round = 0; round < 200 && !isOver; round += 1) {
+      const guess = { username: `nobody-${socket}-${round}@example.com`, password: 'wrong' };
+      const { status, headers } = await grant('198.51.100.1', guess);
+      answers[status] = (answers[status] ?? 0) + 1;
+      if (status === 429) waits.add(headers.get('retry-after'));
+    }
+  });
+  try {
+    await until('the crowd', () => (answers[429] ?? 0) > 0 && (answers[400] ?? 0) > 0);
+    for (let round = 0; round < 3; round += 1) {
+      const logins = await Promise.all(
+        Array.from({ length: 7 }, (_, index) => grant(`203.0.113.${round * 7 + index}`)),
+      );
+      expect(logins.map(({ status }) => status)).toEqual(Array(7).fill(200));
+    }
+    const page = await new Browser(gate).authorize({ ...asked, connection: '' });
+    expect(page.status).toBe(200);
+    expect((await target.machineToken()).status).toBe(200);
+  } finally {
+    isOver = true;
+    await Promise.all(crowd);
+  }
+  expect(Object.keys(answers).sort()).toEqual(['400', '429']);
+  expect([...waits].every((seconds) => Number(seconds) > 0)).toBe(true);
+});
+
+test('the code in the owner’s browser survives what others ask for and guess, at his very address', async () => {
+  const email = 'alice@example.com';
+  const owner = new Browser(gate);
+  let page!: Awaited<ReturnType<typeof askOnPage>>;
+  const code = await codeOf(email, async () => {
+    page = await askOnPage(owner, email);
+  });
+  for (let round = 0; round < 4; round += 1) {
+    const stranger = new Browser(gate);
+    const form = await askOnPage(stranger, email);
+    for (const guess of wrongOnes(code, 3)) await stranger.submit(form, { code: guess });
+    await start('127.0.0.1', email);
+    for (const guess of wrongOnes(code, 3)) await otp('127.0.0.1', guess, email);
+  }
+  const done = await owner.submit(page, { code });
+  expect(decodeJwt(new URLSearchParams(done.location!.hash.slice(1)).get('id_token')!).sub).toBe('auth0|alice');
+});
+
+test('the code that an application asked for survives what others ask for and guess at the same application', async () => {
+  const email = 'bob@example.com';
+  const code = await codeOf(email, () => start('192.0.2.1', email));
+  for (let round = 0; round < 4; round += 1) await start('192.0.2.2', email);
+  for (const guess of [...wrongOnes(code, 12), code])
+    expect((await otp('192.0.2.2', guess, email)).status).not.toBe(200);
+  const verify = { client_id: 'native', connection: 'email', email, verification_code: code };
+  expect((await gate.post('passwordless/verify', verify, from('192.0.2.2'))).status).toBeGreaterThanOrEqual(400);
+  expect((await gate.post('passwordless/verify', verify, from('192.0.2.1'))).status).toBe(200);
+  expect((await otp('192.0.2.1', code, email)).status).toBe(200);
+});
+
+test('three wrong tries spend a code also in the browser that asked for it', async () => {
+  const email = 'carol@example.com';
+  const browser = new Browser(gate);
+  let page!: Awaited<ReturnType<typeof askOnPage>>;
+  const code = await codeOf(email, async () => {
+    page = await askOnPage(browser, email);
+  });
+  for (const guess of wrongOnes(code, 3)) page = await browser.submit(page, { code: guess });
+  const spent = await browser.submit(page, { code });
+  expect([spent.status, spent.location]).toEqual([400, undefined]);
+});
+
+test('when thirty guesses at one person were wrong, his next codes have twelve digits, and let him in', async () => {
+  const email = 'dave@example.com';
+  for (let index = 0; index < 10; index += 1) {
+    const address = `198.51.100.${index}`;
+    const code = await codeOf(email, () => start(address, email));
+    expect(code).toMatch(/^\d{6}$/);
+    for (const guess of wrongOnes(code, 3)) await otp(address, guess, email);
+  }
+  const code = await codeOf(email, () => start('192.0.2.3', email));
+  expect(code).toMatch(/^\d{12}$/);
+  expect((await otp('192.0.2.3', code.slice(0, 6), email)).status).toBe(400);
+  expect((await otp('192.0.2.3', code, email)).status).toBe(200);
+});
+
+test('however many codes others ask for, the owner still gets his; who asks for too many hears it', async () => {
+  const email = 'erin@example.com';
+  const own = async (address: string, count: number) => {
+    const statuses: number[] = [];
+    for (let index = 0; index < count; index += 1) statuses.push((await start(address, email)).status);
+    return statuses;
+  };
+  expect(await own('198.51.100.1', 26)).toEqual([...Array(25).fill(200), 429]);
+  expect(await own('198.51.100.2', 26)).toEqual([...Array(24).fill(200), 429, 429]);
+  await until('their mails', async () => (await codesTo(email)).length === 49);
+  const code = await codeOf(email, () => start('192.0.2.4', email));
+  expect((await otp('192.0.2.4', code, email)).status).toBe(200);
+  expect(await own('192.0.2.4', 3)).toEqual([200, 200, 429]);
+});
