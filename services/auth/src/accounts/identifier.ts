@@ -1,20 +1,61 @@
-/** What somebody typed to say who they are. */
+/**
+ * What somebody typed to say who they are. Its form alone says what it is, and no two kinds share a form: nobody's username is
+ * another's email address or telephone number.
+ */
 
 export type Identifier = { kind: 'email' | 'phone' | 'username'; value: string };
 
-/** The identifier in the form we keep it: an address in lower case, a number in E.164. Undefined for what is none. */
+/**
+ * The identifier in the form we keep it: an address or username in lower case, a number in E.164. Undefined for what is none.
+ * Usernames are read more generously than new ones are taken: those from before the rules still log in.
+ */
 export function parseIdentifier(typed: unknown): Identifier | undefined {
   if (typeof typed !== 'string') return undefined;
   const text = typed.trim();
   if (text.length === 0 || text.length > 320 || /[\p{Cc}\p{Cs}]/u.test(text)) return undefined;
   if (isEmail(text)) return { kind: 'email', value: text.toLowerCase() };
-  const digits = text.replace(/[\s().-]/g, '');
+  const digits = withoutSeparators(text);
   if (/^\+[1-9]\d{6,14}$/.test(digits)) return { kind: 'phone', value: digits };
-  if (/^[^\s@]{1,128}$/.test(text)) return { kind: 'username', value: text };
+  if (/^[^\s@]{1,128}$/.test(text)) return { kind: 'username', value: text.toLowerCase() };
   return undefined;
 }
 
 /** Close enough to tell an address from a typing mistake; whether it exists only mail can tell. */
 export function isEmail(text: string): boolean {
   return text.length <= 320 && /^[^\s@<>"(),;:\\[\]]+@[^\s@.<>"(),;:\\[\]]+(?:\.[^\s@.<>"(),;:\\[\]]+)*$/.test(text);
+}
+
+const lengthDefault = { min: 1, max: 15 };
+const lengthBounds = { min: 1, max: 128 };
+
+/**
+ * A new username in the form we keep it, or what is wrong with it. Auth0's alphabet, but for `@`, and its lengths: 1 to 15, or what
+ * the connection's `options.validation.username` says (up to 128). Never digits that could be a telephone number.
+ */
+export function parseUsername(
+  given: string,
+  connection: { options: unknown },
+): { username: string } | { problem: string } {
+  const username = given.trim().toLowerCase();
+  const { min, max } = usernameLength(connection.options);
+  if (username.length < min || username.length > max)
+    return { problem: `a username has between ${min} and ${max} characters` };
+  if (!/^[a-z0-9_+\-.!#$'^`~]+$/.test(username))
+    return { problem: "a username consists of letters, digits and _ + - . ! # $ ' ^ ` ~" };
+  if (/^\+?\d{7,15}$/.test(withoutSeparators(username)))
+    return { problem: 'a username must not be a telephone number' };
+  return { username };
+}
+
+/** Of a connection's options, as Auth0 has them. */
+function usernameLength(options: unknown): { min: number; max: number } {
+  const { min, max } =
+    (options as { validation?: { username?: { min?: unknown; max?: unknown } } } | null)?.validation?.username ?? {};
+  const within = (value: unknown, otherwise: number) =>
+    Number.isInteger(value) ? Math.min(Math.max(value as number, lengthBounds.min), lengthBounds.max) : otherwise;
+  return { min: within(min, lengthDefault.min), max: within(max, lengthDefault.max) };
+}
+
+function withoutSeparators(text: string): string {
+  return text.replace(/[\s().-]/g, '');
 }

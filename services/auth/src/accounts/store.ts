@@ -4,6 +4,7 @@ import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { asking } from '../stores-away.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
+import { parseIdentifier } from './identifier.ts';
 
 /** One state of an account: of this one, whatever is made under its id later, until its credentials change. */
 export type AccountState = Pick<AccountModel, 'userId' | 'incarnation' | 'credentialsVersion'>;
@@ -36,7 +37,10 @@ export type AccountStore = {
     userId: string,
     session?: { from: number | undefined; incarnation: string | undefined; grantId?: string | undefined },
   ): Promise<TokenAccount | undefined>;
-  /** By email or username within a connection; by phone number where there is neither. */
+  /**
+   * By what was typed, within a connection: an email address finds no username, nor does a number. Of several accounts with one
+   * number, one that has proven it, and the oldest.
+   */
   findByLogin(connection: string, login: string): Promise<AccountModel | undefined>;
   /**
    * Whose the proof of an email address or phone number is: the account that has given it before, in whatever connection, the
@@ -49,6 +53,8 @@ export type AccountStore = {
   /** Changes an account that is still as it was found, in one step; undefined when it is not. */
   updateState(state: AccountState, change: Prisma.AccountUpdateInput): Promise<AccountModel | undefined>;
 };
+
+const columnOf = { email: 'email', phone: 'phoneNumber', username: 'username' } as const;
 
 export function makeAccountStore(db: Database, pool: Pool): AccountStore {
   const find = async (userId: string) => (await asking(db.account.findUnique({ where: { userId } }))) ?? undefined;
@@ -64,13 +70,14 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       return { accountId, incarnation, claims: async () => accountClaims(account) };
     },
     async findByLogin(connection, login) {
-      // Both are kept in lower case, so equality is enough, and uses the unique indexes.
-      const lower = login.toLowerCase();
+      const identifier = parseIdentifier(login);
+      if (!identifier) return undefined;
       return (
         (await asking(
           db.account.findFirst({
-            where: { connection, OR: [{ email: lower }, { username: lower }, { phoneNumber: login }] },
-            orderBy: { createdAt: 'asc' },
+            where: { connection, [columnOf[identifier.kind]]: identifier.value },
+            // Only numbers may be several accounts'.
+            orderBy: [{ phoneVerified: 'desc' }, { createdAt: 'asc' }],
           }),
         )) ?? undefined
       );

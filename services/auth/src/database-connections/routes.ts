@@ -1,11 +1,12 @@
 /** Auth0's database connection API: sign-up, and the mail for a new password. */
 import type { Router } from 'express';
 import type { Provider } from 'oidc-provider';
-import { isEmail } from '../accounts/identifier.ts';
+import { isEmail, parseUsername } from '../accounts/identifier.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { SignUp } from '../accounts/signup.ts';
 import type { GateEvents } from '../events.ts';
+import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
@@ -39,11 +40,11 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
     if (!(await parts.rate.take('signups', networkOf(ip), signupsPerMinute, 60)))
       throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again in a minute');
     const result = await parts.signUp({
-      connection,
+      connection: connection.name,
       email: fields.email,
       password: fields.password,
       ip,
-      profile: profileOf(fields),
+      profile: profileOf(fields, connection),
     });
     if (result.kind === 'refused') throw refusal(result.problem);
     const { account } = result;
@@ -66,23 +67,26 @@ function changePassword(parts: DatabaseConnectionParts): ApiHandler {
     const connection = await databaseOf(parts, fields);
     const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
     if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
-    await parts.sendPasswordMail({ connection, email, clientId: client.clientId });
+    await parts.sendPasswordMail({ connection: connection.name, email, clientId: client.clientId });
     response.type('text/plain').send("We've just sent you an email to reset your password.");
   };
 }
 
-async function databaseOf(parts: DatabaseConnectionParts, fields: Record<string, unknown>): Promise<string> {
+async function databaseOf(parts: DatabaseConnectionParts, fields: Record<string, unknown>): Promise<ConnectionModel> {
   const name = textField(fields, 'connection');
   const connection = await asking(name ? parts.connections.find(name) : parts.connections.database());
   if (connection?.strategy !== 'auth0') throw new ApiError(400, 'invalid_request', 'missing or unknown connection');
-  return connection.name;
+  return connection;
 }
 
-function profileOf(fields: Record<string, unknown>) {
-  const username = textField(fields, 'username')?.trim().toLowerCase();
+function profileOf(fields: Record<string, unknown>, connection: ConnectionModel) {
+  const given = textField(fields, 'username');
+  const parsed: { username?: string } | { problem: string } =
+    given === undefined ? {} : parseUsername(given, connection);
+  if ('problem' in parsed) throw signupError(400, 'invalid_username', 'BadRequestError', parsed.problem);
   const { user_metadata: userMetadata } = fields;
   const profile = {
-    username,
+    ...parsed,
     name: textField(fields, 'name'),
     givenName: textField(fields, 'given_name'),
     familyName: textField(fields, 'family_name'),

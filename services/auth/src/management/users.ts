@@ -1,6 +1,7 @@
 /** `users` and `users-by-email`: people. */
 import { z } from '@gatepost/runtime/env';
 import { type EndAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { parseUsername } from '../accounts/identifier.ts';
 import { hashPassword, passwordMaxBytes, TooBusy } from '../accounts/password.ts';
 import { passwordProblem } from '../accounts/signup.ts';
 import type { AccountStore } from '../accounts/store.ts';
@@ -20,7 +21,7 @@ const metadata = z.record(z.string().max(255), z.unknown());
 const profile = {
   email: z.email().max(320),
   email_verified: z.boolean(),
-  username: z.string().regex(/^[^\s@]{1,128}$/, 'Not a username'),
+  username: z.string().max(256),
   phone_number: z.string().regex(/^\+[1-9]\d{6,14}$/, 'Not a phone number such as +15555550100'),
   phone_verified: z.boolean(),
   password: z.string().min(1).max(passwordMaxBytes),
@@ -115,6 +116,7 @@ export function makeUserRoutes({ db, accounts, connections, endAccess }: UserPar
         checkIdentity(connection, body);
         const account = await accounts.create({
           ...columns(body),
+          ...usernameOf(body.username, connection),
           connection: connection.name,
           ...(body.user_id !== undefined && { userId: `${prefixOf(connection)}|${body.user_id}` }),
           ...(body.password !== undefined && { passwordHash: await hashOf(body.password, body.email) }),
@@ -144,7 +146,13 @@ export function makeUserRoutes({ db, accounts, connections, endAccess }: UserPar
         // Whoever is blocked, or has a new password, is signed out everywhere.
         const ends = body.blocked === true || body.password !== undefined;
         const mark = sessionsEnd();
-        const change = { ...(await updateOf(account, body)), ...(ends && { sessionsNotBefore: mark }) };
+        const connection = await connections.find(account.connection);
+        const change = {
+          ...(await updateOf(account, body)),
+          // One from before the rules may stay as it is.
+          ...(body.username !== account.username && usernameOf(body.username, connection)),
+          ...(ends && { sessionsNotBefore: mark }),
+        };
         const updated = await accounts.update(account.userId, change).catch((error: unknown) => {
           if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
           if (error.code === 'P2025') throw missing('user', 'The user does not exist.'); // deleted meanwhile
@@ -251,7 +259,6 @@ function columns(body: Partial<z.infer<typeof updateBody>>) {
   const given = {
     email: body.email?.toLowerCase(),
     emailVerified: body.email_verified,
-    username: body.username,
     phoneNumber: body.phone_number,
     phoneVerified: body.phone_verified,
     blocked: body.blocked,
@@ -264,6 +271,13 @@ function columns(body: Partial<z.infer<typeof updateBody>>) {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
     [Key in keyof typeof given]?: Exclude<(typeof given)[Key], undefined>;
   };
+}
+
+function usernameOf(given: string | undefined, connection: ConnectionModel | undefined): { username?: string } {
+  if (given === undefined) return {};
+  const parsed = parseUsername(given, connection ?? { options: {} });
+  if ('problem' in parsed) throw badBody(parsed.problem);
+  return parsed;
 }
 
 /** What a change of these fields writes. */

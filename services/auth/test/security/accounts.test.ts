@@ -258,3 +258,51 @@ describe('somebody who was deleted', () => {
     expect(asked.html).toContain('Third');
   });
 });
+
+describe('a username', () => {
+  const signup = (form: Record<string, string>) =>
+    gate.post('dbconnections/signup', { client_id: 'spa', connection, password: 'four unrelated words', ...form });
+  const login = (username: string, secret: string) =>
+    gate.post('oauth/token', {
+      grant_type: 'password',
+      client_id: 'trusted',
+      client_secret: 'trusted-secret',
+      scope: 'openid',
+      username,
+      password: secret,
+    });
+
+  test.each(['later@people.example', '+15555550190', '+1 (555) 555-0190', '15555550190', 'a b', 'x'.repeat(16), 'é'])(
+    'is not %j, at any door',
+    async (username) => {
+      const refused = await signup({ email: `u${++people}@people.example`, username });
+      expect(refused).toMatchObject({ status: 400, json: { code: 'invalid_username' } });
+      const made = await manage('POST', 'users', {
+        connection,
+        email: `u${++people}@people.example`,
+        password,
+        username,
+      });
+      expect(made).toMatchObject({ status: 400, json: { errorCode: 'invalid_body' } });
+      const { path } = await somebody();
+      expect((await manage('PATCH', path, { username })).status).toBe(400);
+    },
+  );
+
+  test('logs in, whatever its case; no address or number of another finds it', async () => {
+    const made = await signup({ email: 'named@people.example', username: 'Na.Med_1' });
+    expect(made).toMatchObject({ status: 200, json: { username: 'na.med_1' } });
+    expect((await login('NA.MED_1', 'four unrelated words')).status).toBe(200);
+    const { path } = await somebody();
+    expect((await manage('PATCH', path, { username: 'Changed' })).json.username).toBe('changed');
+    expect((await manage('PATCH', path, { username: 'na.med_1' })).status).toBe(400);
+  });
+
+  test('is one person’s, of eight who ask for it at once', async () => {
+    const asked = Array.from({ length: 8 }, (_, index) =>
+      signup({ email: `wanted${index}@people.example`, username: 'wanted' }),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, ...Array(7).fill(400)]);
+  });
+});

@@ -1,0 +1,69 @@
+/** Migrations on a database that people have used: nobody is locked out, and nothing is left that belongs to nobody. */
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '@gatepost/migrate/migrate';
+import { freshDatabase } from '@gatepost/testkit/stores';
+import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { schemaName } from '../src/database.ts';
+import { migrateAuth, migrationsFolder } from '../src/migrations.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+/** A database as a release left it whose last migration is the one of that time. */
+async function databaseOf(last: string): Promise<{ url: string; client: pg.Client }> {
+  const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'migrations-')), (path) => rm(path, { recursive: true }));
+  for (const name of await readdir(migrationsFolder))
+    if (name < last || name.startsWith(last))
+      await cp(join(migrationsFolder, name), join(folder, name), { recursive: true });
+  const { url } = stack.use(await freshDatabase());
+  await migrate({ databaseUrl: url, schema: schemaName, folder });
+  const client = stack.adopt(new pg.Client({ connectionString: url, options: '-c search_path=auth' }), (opened) =>
+    opened.end(),
+  );
+  await client.connect();
+  return { url, client };
+}
+
+test('usernames in the form of an address or number are set aside with a log row, grants find their accounts', async () => {
+  const { url, client } = await databaseOf('20261121010000');
+  await client.query(`
+    INSERT INTO accounts (user_id, connection, email, username, phone_number, app_metadata) VALUES
+      ('auth0|thief', 'db', 'thief@example.com', 'victim@example.com', NULL, '{"kept": 1}'),
+      ('auth0|number', 'db', NULL, '+1 (555) 555-0100', NULL, '{}'),
+      ('auth0|plain', 'db', 'plain@example.com', 'plain', NULL, '{}'),
+      ('auth0|odd', 'db', NULL, 'o d d', NULL, '{}');
+    INSERT INTO artefacts (model, id, account_id, payload, expires_at) VALUES
+      ('Grant', 'kept', 'auth0|plain', '{}', now() + '1 day'), ('Grant', 'lost', 'auth0|gone', '{}', now() + '1 day'),
+      ('RefreshToken', 'kept', 'auth0|plain', '{}', now() + '1 day')`);
+  await migrateAuth(url);
+  const { rows } = await client.query('SELECT user_id, username, app_metadata FROM accounts ORDER BY user_id');
+  const renamed = expect.stringMatching(/^user-[0-9a-f]{10}$/);
+  expect(rows).toEqual([
+    { user_id: 'auth0|number', username: renamed, app_metadata: { former_username: '+1 (555) 555-0100' } },
+    { user_id: 'auth0|odd', username: 'o d d', app_metadata: {} },
+    { user_id: 'auth0|plain', username: 'plain', app_metadata: {} },
+    { user_id: 'auth0|thief', username: null, app_metadata: { kept: 1, former_username: 'victim@example.com' } },
+  ]);
+  const logs = await client.query('SELECT type, user_id, details FROM logs ORDER BY user_id');
+  expect(logs.rows).toMatchObject([
+    { type: 'scu', user_id: 'auth0|number', details: { former_username: '+1 (555) 555-0100', username: renamed } },
+    { type: 'scu', user_id: 'auth0|thief', details: { former_username: 'victim@example.com', username: null } },
+  ]);
+  const artefacts = await client.query(
+    'SELECT model, id, incarnation IS NOT NULL AS bound FROM artefacts ORDER BY model',
+  );
+  expect(artefacts.rows).toEqual([
+    { model: 'Grant', id: 'kept', bound: true },
+    { model: 'RefreshToken', id: 'kept', bound: false },
+  ]);
+  // Whoever writes past our own code cannot bring one back.
+  for (const username of ['a@b.example', '+1-555-555-0100'])
+    await expect(
+      client.query("UPDATE accounts SET username = $1 WHERE user_id = 'auth0|plain'", [username]),
+    ).rejects.toMatchObject({
+      code: '23514',
+    });
+});
