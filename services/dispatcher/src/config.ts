@@ -49,9 +49,12 @@ export const variables = z
     DELIVERY_CA_FILE: existingFile
       .optional()
       .meta({ description: 'further PEM roots trusted for receivers', shownDefault: 'none' }),
-    DELIVERY_PROXY_URL: httpUrl
-      .optional()
-      .meta({ description: 'HTTP proxy through which deliveries leave', shownDefault: 'none', secret: true }),
+    DELIVERY_PROXY_URL: httpUrl.optional().meta({
+      description:
+        'HTTP proxy through which deliveries leave: by CONNECT, to addresses that were resolved and checked here',
+      shownDefault: 'none',
+      secret: true,
+    }),
     DELIVERY_USER_AGENT: text
       .default(`Gatepost-Hookshot/${version}`)
       .meta({ description: 'user agent of deliveries', shownDefault: '`Gatepost-Hookshot/<version>`' }),

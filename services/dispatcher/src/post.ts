@@ -1,12 +1,24 @@
 /** Makes one attempt: got posts, within one deadline from start to the end of the response. */
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
+import {
+  type AgentOptions,
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import {
+  Agent as HttpsAgent,
+  type AgentOptions as HttpsAgentOptions,
+  request as httpsRequest,
+  type RequestOptions,
+} from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
 import type { Guard } from '@gatepost/runtime/address';
 import got, { type Request } from 'got';
 import type { DeliveryRequest } from './request.ts';
+import { makeOpenTunnel, type OpenTunnel, SecureTunnelAgent, TunnelAgent } from './tunnel.ts';
 
 /** What came of an attempt, before it is judged. */
 export type Attempt = { timings: DeliveryTimings } & (
@@ -34,9 +46,12 @@ export function makePost(options: {
   extraRoots?: string | undefined;
   proxyUrl?: string | undefined;
 }): Post {
-  const agents = makeAgents(options.extraRoots, options.proxyUrl);
-  // With a proxy the only name that we resolve is the proxy's, which may well be private.
-  const looking = options.proxyUrl === undefined ? { lookup: options.guard.lookup } : {};
+  const { guard, timeoutMs, proxyUrl } = options;
+  const agents = makeAgents(
+    options.extraRoots,
+    proxyUrl === undefined ? undefined : makeOpenTunnel({ proxyUrl, guard, timeoutMs }),
+  );
+  const looking = { lookup: guard.lookup };
 
   const attemptOnce = (request: DeliveryRequest, agent: HttpAgent | HttpsAgent, timeoutMs: number) => {
     const headers: Record<string, string | number> = { ...request.headers, 'Content-Length': request.body.length };
@@ -168,15 +183,16 @@ function flatHeaders(response: IncomingMessage): Record<string, string> {
 /** Connections that are kept, and ones that are not. */
 type Pool<A> = { kept: A; fresh: A };
 
+/** With a tunnel every connection is one through the proxy. */
 function makeAgents(
   extraRoots: string | undefined,
-  proxyUrl: string | undefined,
+  openTunnel: OpenTunnel | undefined,
 ): { http: Pool<HttpAgent>; https: Pool<HttpsAgent>; insecure: Pool<HttpsAgent> } {
-  const common = {
-    ...(proxyUrl === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
-  };
+  const http = (options: AgentOptions): HttpAgent =>
+    openTunnel ? new TunnelAgent(options, openTunnel) : new HttpAgent(options);
+  const https = (options: HttpsAgentOptions): HttpsAgent =>
+    openTunnel ? new SecureTunnelAgent(options, openTunnel) : new HttpsAgent(options);
   const kept = {
-    ...common,
     keepAlive: true,
     maxFreeSockets: idlePerOrigin,
     scheduling: 'lifo' as const,
@@ -188,15 +204,9 @@ function makeAgents(
   const trusting = secureContext === undefined ? {} : { secureContext };
   const insecure = { rejectUnauthorized: false };
   return {
-    http: { kept: bounded(new HttpAgent(kept)), fresh: new HttpAgent(common) },
-    https: {
-      kept: bounded(new HttpsAgent({ ...kept, ...trusting })),
-      fresh: new HttpsAgent({ ...common, ...trusting }),
-    },
-    insecure: {
-      kept: bounded(new HttpsAgent({ ...kept, ...insecure })),
-      fresh: new HttpsAgent({ ...common, ...insecure }),
-    },
+    http: { kept: bounded(http(kept)), fresh: http({}) },
+    https: { kept: bounded(https({ ...kept, ...trusting })), fresh: https({ ...trusting }) },
+    insecure: { kept: bounded(https({ ...kept, ...insecure })), fresh: https({ ...insecure }) },
   };
 }
 

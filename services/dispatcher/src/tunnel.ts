@@ -1,0 +1,124 @@
+/**
+ * Connections through a forward proxy (DELIVERY_PROXY_URL). The guard holds there too: a name is resolved and checked here, and the
+ * proxy is asked for the checked address, never for the name, which it might resolve to another. TLS and the Host header keep the name.
+ * So plain HTTP goes through CONNECT as well: a proxy replaces the Host header of a request by what it was asked for (RFC 9112 section 3.2.2).
+ */
+import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent, request as httpRequest } from 'node:http';
+import {
+  Agent as HttpsAgent,
+  type AgentOptions as HttpsAgentOptions,
+  request as httpsRequest,
+  type RequestOptions,
+} from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Guard } from '@gatepost/runtime/address';
+
+/** Opens a connection to the host, which is a name or an address. @throws Blocked, what resolving says, or `ProxyRefused` */
+export type OpenTunnel = (host: string, port: number) => Promise<Socket>;
+
+/** The proxy did not make the connection. */
+export class ProxyRefused extends Error {
+  override name = 'ProxyRefused';
+  readonly code = 'ERR_PROXY_TUNNEL';
+}
+
+/** So many addresses of a name are tried. */
+const addressesMax = 4;
+
+export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeoutMs: number }): OpenTunnel {
+  const { guard, timeoutMs } = options;
+  const proxy = new URL(options.proxyUrl);
+  return async (host, port) => {
+    const addresses = await checkedAddresses(guard, host);
+    let refused: ProxyRefused | undefined;
+    for (const address of addresses.slice(0, addressesMax)) {
+      try {
+        return await connectThrough(
+          proxy,
+          address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+          timeoutMs,
+        );
+      } catch (error) {
+        if (!(error instanceof ProxyRefused)) throw error;
+        refused = error; // it may have no way to that one, but to the next
+      }
+    }
+    throw refused;
+  };
+}
+
+function checkedAddresses(guard: Guard, host: string): Promise<string[]> {
+  const name = host.replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve, reject) => {
+    guard.checkLiteral(name);
+    if (isIP(name) !== 0) return resolve([name]);
+    guard.lookup(name, { all: true }, (error, found) => {
+      if (error) reject(error);
+      else resolve((found as { address: string }[]).map(({ address }) => address));
+    });
+  });
+}
+
+function connectThrough(proxy: URL, authority: string, timeoutMs: number): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const { username, password } = proxy;
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  const request = (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({
+    method: 'CONNECT',
+    host: proxy.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
+    path: authority,
+    headers: { Host: authority, ...(username || password ? { 'Proxy-Authorization': `Basic ${credentials}` } : {}) },
+    agent: false,
+  });
+  const late = Object.assign(new Error('the proxy does not answer'), { code: 'ETIMEDOUT' });
+  const timer = setTimeout(() => request.destroy(late), timeoutMs);
+  request.on('connect', ({ statusCode = 0 }, socket, head) => {
+    clearTimeout(timer);
+    if (statusCode >= 200 && statusCode <= 299) {
+      if (head.length > 0) socket.unshift(head);
+      return resolve(socket as Socket);
+    }
+    socket.destroy();
+    reject(new ProxyRefused(`the proxy answered ${statusCode}`));
+  });
+  request.on('error', (error) => {
+    clearTimeout(timer);
+    reject(error);
+  });
+  request.end();
+  return promise;
+}
+
+type Created = (error: Error | null, stream: Duplex) => void;
+
+/** Of `http:` receivers. */
+export class TunnelAgent extends HttpAgent {
+  readonly #open: OpenTunnel;
+  constructor(options: AgentOptions, open: OpenTunnel) {
+    super(options);
+    this.#open = open;
+  }
+  override createConnection(target: ClientRequestArgs, created?: Created): undefined {
+    this.#open(String(target.host), Number(target.port || 80)).then(
+      (socket) => created?.(null, socket),
+      (error) => created?.(error, undefined as never), // there is none, whatever the types say
+    );
+  }
+}
+
+/** Of `https:` receivers: the tunnel carries TLS with the receiver itself. */
+export class SecureTunnelAgent extends HttpsAgent {
+  readonly #open: OpenTunnel;
+  constructor(options: HttpsAgentOptions, open: OpenTunnel) {
+    super(options);
+    this.#open = open;
+  }
+  override createConnection(target: RequestOptions, created?: Created): undefined {
+    this.#open(String(target.host), Number(target.port || 443)).then(
+      (socket) => created?.(null, super.createConnection({ ...target, socket } as RequestOptions)!),
+      (error) => created?.(error, undefined as never),
+    );
+  }
+}

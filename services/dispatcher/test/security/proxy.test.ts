@@ -1,0 +1,149 @@
+/** Deliveries through a forward proxy: the guard holds as it does without one. */
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { makeGuard } from '@gatepost/runtime/address';
+import { makeCertificates } from '@gatepost/testkit/certificates';
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { expect, test } from '@jest/globals';
+import { classify } from '../../src/classify.ts';
+import { makePost, type Post } from '../../src/post.ts';
+
+/** A forward proxy that connects wherever it is asked to, and notes where. */
+async function openProxy(answer?: (incoming: IncomingMessage, client: Socket) => boolean) {
+  const asked: string[] = [];
+  const authorizations: (string | undefined)[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((incoming, outgoing) => {
+    asked.push(`${incoming.method} ${incoming.url}`);
+    outgoing.writeHead(405).end();
+  });
+  server.on('connect', (incoming: IncomingMessage, client: Socket) => {
+    asked.push(`CONNECT ${incoming.url}`);
+    authorizations.push(incoming.headers['proxy-authorization']);
+    client.on('error', () => {});
+    if (answer?.(incoming, client)) return;
+    const { hostname, port } = new URL(`http://${incoming.url}`);
+    const onward = connect(Number(port), hostname, () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      onward.pipe(client).pipe(onward);
+    });
+    onward.on('error', () => client.destroy());
+    client.on('error', () => onward.destroy());
+  });
+  server.on('connection', (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    host,
+    url: `http://${host}`,
+    asked,
+    authorizations,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Names of the test; what has none here is not known. */
+const names: Record<string, string[]> = {
+  'receiver.test': ['127.0.0.2'],
+  'inside.test': ['127.0.0.3'],
+  'mixed.test': ['127.0.0.2', '10.0.0.1'],
+  'two.test': ['127.0.0.4', '127.0.0.2'],
+};
+const resolve = ((name: string, _options: unknown, callback: (error: Error | null, found?: unknown) => void) => {
+  const found = names[name];
+  if (!found) return callback(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }));
+  callback(
+    null,
+    found.map((address) => ({ address, family: 4 })),
+  );
+}) as never;
+const guard = makeGuard(['127.0.0.2/32', '127.0.0.4/32'], resolve);
+
+async function outcomeOf(post: Post, url: string, insecureSsl = false) {
+  const target = new URL(url);
+  const headers = { 'Content-Type': 'application/json', Host: target.host };
+  return classify(await post({ target, insecureSsl, headers, loggedHeaders: {}, body: Buffer.from('{}') }));
+}
+
+test('deliveries leave through the proxy by the address that was checked, and keep the name for TLS and the receiver', async () => {
+  using certificates = makeCertificates();
+  await using proxy = await openProxy();
+  await using plain = await openReceiver();
+  await using secure = await openReceiver({ tls: certificates.issue({ name: 'receiver.test' }) });
+  using post = makePost({ timeoutMs: 2_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
+  expect(await outcomeOf(post, `http://receiver.test:${plain.port}/a?b`)).toMatchObject({ status: 'OK' });
+  expect(await outcomeOf(post, `https://receiver.test:${secure.port}/b`)).toMatchObject({ status: 'OK' });
+  expect(await outcomeOf(post, `http://127.0.0.2:${plain.port}/c`)).toMatchObject({ status: 'OK' });
+  // Another connection for the name, though the address is the same; the kept one for what came before.
+  expect(await outcomeOf(post, `http://receiver.test:${plain.port}/d`)).toMatchObject({ status: 'OK' });
+  expect(proxy.asked).toEqual([
+    `CONNECT 127.0.0.2:${plain.port}`,
+    `CONNECT 127.0.0.2:${secure.port}`,
+    `CONNECT 127.0.0.2:${plain.port}`,
+  ]);
+  expect(plain.received.map(({ path, headers, body }) => [path, headers.host, body.toString()])).toEqual([
+    ['/a?b', `receiver.test:${plain.port}`, '{}'],
+    ['/c', `127.0.0.2:${plain.port}`, '{}'],
+    ['/d', `receiver.test:${plain.port}`, '{}'],
+  ]);
+  expect(secure.received.map((one) => one.path)).toEqual(['/b']);
+  expect(proxy.authorizations).toEqual([undefined, undefined, undefined]);
+});
+
+test('the certificate must be that of the name, unless the hook does not ask', async () => {
+  using certificates = makeCertificates();
+  await using proxy = await openProxy();
+  await using other = await openReceiver({ tls: certificates.issue({ name: 'other.test' }) });
+  using post = makePost({ timeoutMs: 2_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
+  const url = `https://receiver.test:${other.port}/`;
+  expect(await outcomeOf(post, url)).toMatchObject({ reason: 'certificate' });
+  expect(other.received).toEqual([]);
+  expect(await outcomeOf(post, url, true)).toMatchObject({ status: 'OK' });
+});
+
+test.each([
+  ['http://127.0.0.3:1/', 'EBLOCKED'],
+  ['http://[::ffff:127.0.0.3]:1/', 'EBLOCKED'],
+  ['http://inside.test:1/', 'EBLOCKED'],
+  ['https://inside.test:1/', 'EBLOCKED'],
+  ['https://mixed.test:1/', 'EBLOCKED'],
+  ['http://unknown.test:1/', 'ENOTFOUND'],
+])('the proxy is no way inside: it is never asked for %s', async (url, error) => {
+  await using proxy = await openProxy();
+  using post = makePost({ timeoutMs: 2_000, guard, proxyUrl: proxy.url });
+  expect(await outcomeOf(post, url)).toMatchObject({ status: 'Failed to connect to host', error });
+  expect(proxy.asked).toEqual([]);
+});
+
+test('a proxy that has no way to one address is asked for the next, with the credentials of its URL', async () => {
+  await using receiver = await openReceiver();
+  await using proxy = await openProxy((incoming, client) => {
+    const refuses = incoming.url?.startsWith('127.0.0.4') ?? false;
+    if (refuses) client.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
+    return refuses;
+  });
+  using post = makePost({ timeoutMs: 2_000, guard, proxyUrl: `http://us%40er:p%3Aw@${proxy.host}` });
+  expect(await outcomeOf(post, `http://two.test:${receiver.port}/`)).toMatchObject({ status: 'OK' });
+  expect(proxy.asked).toEqual([`CONNECT 127.0.0.4:${receiver.port}`, `CONNECT 127.0.0.2:${receiver.port}`]);
+  expect(proxy.authorizations[0]).toBe(`Basic ${Buffer.from('us@er:p:w').toString('base64')}`);
+});
+
+test('a proxy that refuses, is away, or never answers fails the delivery, and nothing else', async () => {
+  await using refusing = await openProxy((_incoming, client) => {
+    client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+    return true;
+  });
+  await using hanging = await openProxy(() => true);
+  for (const [proxyUrl, expected] of [
+    [refusing.url, { status: 'Failed to connect to network', error: 'ERR_PROXY_TUNNEL' }],
+    ['http://127.0.0.1:1', { status: 'Failed to connect to network', error: 'ECONNREFUSED' }],
+    [hanging.url, { status: 'Timed out', error: 'no complete response, while connecting' }],
+  ] as const)
+    for (const scheme of ['http', 'https']) {
+      using post = makePost({ timeoutMs: 300, guard, proxyUrl });
+      expect(await outcomeOf(post, `${scheme}://receiver.test:1/`)).toMatchObject(expected);
+    }
+});
