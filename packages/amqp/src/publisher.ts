@@ -1,5 +1,5 @@
 /** Publishing with confirms: a publish resolves when the broker has the message in its hands, and not before. */
-import type { ChannelModel, ConfirmChannel } from 'amqplib';
+import { type ChannelModel, type ConfirmChannel, IllegalOperationError } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 
 export type Outgoing = {
@@ -17,7 +17,8 @@ export type Publisher = AsyncDisposable & {
   /**
    * Publishes one persistent message with `mandatory`, and resolves once the broker has confirmed it.
    * @throws NotPublished: no queue took it, no broker is connected, the broker refused it, or it did not answer in time.
-   * After any of these but `unroutable` the broker may have it all the same.
+   * After any of these but `unroutable` the broker may have it all the same. A message that cannot be written (its headers take
+   * 64 KiB or more) is `refused` without being sent.
    */
   publish(message: Outgoing): Promise<void>;
   /** How many messages a queue has ready. Rejects while no broker is connected. */
@@ -28,9 +29,12 @@ export type Publisher = AsyncDisposable & {
 export class NotPublished extends Error {
   override name = 'NotPublished';
   readonly code: 'unroutable' | 'not_connected' | 'refused' | 'timeout';
-  constructor(code: NotPublished['code'], message: string, options?: ErrorOptions) {
+  /** With `refused`: something about this message, or one beside it on the channel, is why; another try meets the same answer. */
+  readonly forItself: boolean;
+  constructor(code: NotPublished['code'], message: string, options: ErrorOptions & { forItself?: boolean } = {}) {
     super(message, options);
     this.code = code;
+    this.forItself = options.forItself ?? false;
   }
 }
 
@@ -40,6 +44,7 @@ type Waiting = { returned: boolean; settle(error?: NotPublished): void };
 export async function openPublisher(options: ConnectionOptions & { confirmTimeoutMs?: number }): Promise<Publisher> {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
   let channel: ConfirmChannel | undefined;
+  let declareAnew = () => {};
   const waiting = new Map<string, Waiting>();
   let sequence = 0;
 
@@ -63,7 +68,9 @@ export async function openPublisher(options: ConnectionOptions & { confirmTimeou
       model.close().catch(() => {});
     });
     channel = opened;
+    declareAnew = () => void model.close().catch(() => {});
   });
+  const isOurs = (queue: string) => options.topology.queues.some(({ name }) => name === queue);
 
   return {
     isConnected: () => channel !== undefined && connection.isConnected(),
@@ -102,13 +109,18 @@ export async function openPublisher(options: ConnectionOptions & { confirmTimeou
             if (error)
               return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
             // A returned message comes back before its confirm (RabbitMQ's documented order).
-            if (entry.returned)
-              return entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
-            entry.settle();
+            if (!entry.returned) return entry.settle();
+            entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
+            // Somebody deleted a queue of ours: with a new connection it is declared again.
+            if (message.exchange === '' && isOurs(message.routingKey) && channel === current) declareAnew();
           },
         );
       } catch (error) {
-        entry.settle(new NotPublished('not_connected', 'the channel is closed', { cause: error }));
+        entry.settle(
+          error instanceof IllegalOperationError
+            ? new NotPublished('not_connected', 'the channel is closed', { cause: error })
+            : new NotPublished('refused', 'the message cannot be written', { cause: error, forItself: true }),
+        );
       }
       return promise;
     },
@@ -132,5 +144,8 @@ const notFound = 404;
 function closedBefore(fault: (Error & { code?: number }) | undefined): NotPublished {
   if (!fault) return new NotPublished('not_connected', 'the connection was lost before the confirm');
   if (fault.code === notFound) return new NotPublished('unroutable', 'there is no such exchange', { cause: fault });
-  return new NotPublished('refused', 'the broker closed the channel before the confirm', { cause: fault });
+  return new NotPublished('refused', 'the broker closed the channel before the confirm', {
+    cause: fault,
+    forItself: true,
+  });
 }
