@@ -31,7 +31,8 @@ export type DeadReason =
   | 'bad_attribute'
   | 'not_storable'
   | 'not_a_job'
-  | 'job_not_authentic';
+  | 'job_not_authentic'
+  | 'not_handled';
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 

@@ -83,6 +83,7 @@ describe('docs/asyncapi.yaml', () => {
       not_storable: true,
       not_a_job: true,
       job_not_authentic: true,
+      not_handled: true,
     };
     const schema = messages.dead.headers as { properties: Record<string, { enum: string[] }> };
     expect(schema.properties[deadReasonHeader]!.enum.toSorted()).toEqual(Object.keys(reasons).toSorted());

@@ -7,24 +7,25 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
 import type { DeadReason } from '@gatepost/contracts/event';
+import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { type Admit, admitted } from './admit.ts';
 import { makeBatches } from './batch.ts';
 import { classify, type Outcome } from './classify.ts';
-import { isDataError, isMissingPartition } from './database-errors.ts';
 import { publishDeadLetter } from './dead-letter.ts';
 import type { CancelReason, Events } from './events.ts';
 import type { Hook, Hooks } from './hooks.ts';
 import { type Lanes, makeLanes } from './lanes.ts';
-import { type Parking, park, unpark } from './park.ts';
-import { ensurePartitions } from './partitions.ts';
-import { GivenUp, type Persist } from './persist.ts';
+import { type Parking, parkAgain, unpark } from './park.ts';
+import { ensurePartitions, isMissingPartition } from './partitions.ts';
+import { isGivenUp, type Persist } from './persist.ts';
 import type { Attempt, Post } from './post.ts';
 import { type Ended, insertDeliveries, isRecorded } from './record.ts';
 import { buildRequest, type DeliveryRequest } from './request.ts';
 import { retryWaitMs } from './retry.ts';
 import { loadPayload } from './store-events.ts';
+import { deadReasonOf, OutOfResources } from './trouble.ts';
 import { findUnsigned } from './unsigned.ts';
 
 export type DeliverParts = {
@@ -78,7 +79,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
   const lanes: Lanes<InHand> = makeLanes<InHand>({
     concurrency: parts.concurrency,
     async start({ message, job }) {
-      const ended = await guarded(parts, message, () => deliver(parts, message, job));
+      const ended = await guarded(parts, { message, job }, () => deliver(parts, message, job));
       if (!ended) return undefined;
       settling.add({ ended, message });
       const { attempt: made } = ended;
@@ -101,10 +102,10 @@ export function makeDeliver(parts: DeliverParts): Deliver {
     held.set(timer, inHand.message);
   };
   const begin = (inHand: InHand) => {
-    const { message, job } = inHand;
+    const { job } = inHand;
     const isInTime = !job.pace || (job.pace.slotMs !== undefined && Date.now() - job.pace.slotMs < inTimeMs);
     if (isInTime) lanes.add(inHand);
-    else track(guarded(parts, message, () => askPace(inHand)));
+    else track(guarded(parts, inHand, () => askPace(inHand)));
   };
   const askPace = async (inHand: InHand) => {
     const { message, job } = inHand;
@@ -130,7 +131,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
   const takeJob = (message: Incoming, job: DeliveryJob) => {
     const inHand = { message, job, hookId: job.hookId, accountId: job.accountId };
     if (job.admitted) whenDue(inHand, begin);
-    else track(guarded(parts, message, () => askLimit(inHand)));
+    else track(guarded(parts, inHand, () => askLimit(inHand)));
   };
   const takeUnsigned = async (message: Incoming, claimed: DeliveryJob) => {
     const work = () => findUnsigned(parts.pool, claimed, message.body);
@@ -147,9 +148,9 @@ export function makeDeliver(parts: DeliverParts): Deliver {
         case 'job':
           return takeJob(message, opened.job);
         case 'unsigned':
-          return track(guarded(parts, message, () => takeUnsigned(message, opened.job)));
+          return track(guarded(parts, { message }, () => takeUnsigned(message, opened.job)));
         case 'refused':
-          return track(guarded(parts, message, () => bury(parts, message, opened.reason, opened.detail)));
+          return track(guarded(parts, { message }, () => bury(parts, message, opened.reason, opened.detail)));
       }
     },
     heldUp: () => lanes.waiting(),
@@ -185,14 +186,33 @@ function withoutSlot(job: DeliveryJob): DeliveryJob {
   return { ...job, pace };
 }
 
-/** Runs `work` for a message; what fails for good gives the message back, and nothing is thrown. */
-async function guarded<T>(parts: DeliverParts, message: Incoming, work: () => Promise<T>): Promise<T | undefined> {
+/** Runs `work` for a message; what fails for good buries the message, and nothing is thrown. */
+async function guarded<T>(parts: DeliverParts, failing: Failing, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not deliver a job');
-    if (!message.isSettled()) message.giveBack();
+    await settleFailed(parts, failing, error);
     return undefined;
+  }
+}
+
+type Failing = { message: Incoming; job?: DeliveryJob };
+
+/**
+ * Settles a message that could not be dealt with: given back, it would come again at once, and so for ever. What is parked in its
+ * job's name goes, else that would come back.
+ */
+async function settleFailed(parts: DeliverParts, { message, job }: Failing, error: unknown): Promise<void> {
+  if (message.isSettled()) return;
+  try {
+    if (isGivenUp(error)) return message.giveBack();
+    parts.log.error({ error, 'message.id': message.messageId }, 'could not deliver a job');
+    const { reason, detail } = deadReasonOf(error);
+    await bury(parts, message, reason, detail);
+    if (job?.parked) await parts.persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]));
+  } catch (again) {
+    if (!isGivenUp(again)) parts.log.error({ error: again }, 'could not bury a job, or what is parked in its name');
+    if (!message.isSettled()) message.giveBack();
   }
 }
 
@@ -236,7 +256,7 @@ async function attempt(parts: DeliverParts, job: DeliveryJob, hook: Hook, payloa
     if (!outcome) {
       const cause = made.kind === 'error' ? made.code : made.kind;
       parts.events.attemptPostponed(job, cause);
-      throw new Error(`this machine could not make the attempt: ${cause}`);
+      throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
     }
     parts.events.attemptEnded(job, outcome, made.timings.total);
     const nowMs = Date.now();
@@ -248,26 +268,28 @@ async function attempt(parts: DeliverParts, job: DeliveryJob, hook: Hook, payloa
 
 /** Records a batch of outcomes, then acks their jobs. */
 async function settle(parts: DeliverParts, batch: Settling[]): Promise<void> {
-  try {
-    await parts.persist('record deliveries', async () => {
-      try {
-        await insertDeliveries(
-          parts.pool,
-          batch.map(({ ended }) => ended),
-        );
-      } catch (error) {
-        if (isMissingPartition(error)) await ensurePartitions(parts.pool);
-        throw error;
-      }
-    });
-  } catch (error) {
-    if (!isDataError(error)) return giveBack(parts, batch, error);
-    if (batch.length === 1) return settleUnstorable(parts, batch[0]!, error);
-    const middle = batch.length >> 1;
-    await settle(parts, batch.slice(0, middle));
-    return settle(parts, batch.slice(middle));
-  }
-  for (const { message } of batch) message.ack();
+  await workOff(parts, batch, {
+    async work(some) {
+      await record(
+        parts,
+        some.map(({ ended }) => ended),
+      );
+      for (const { message } of some) message.ack();
+    },
+    alone: (settling, error) => settleUnstorable(parts, settling, error),
+  });
+}
+
+async function record(parts: DeliverParts, ended: Ended[]): Promise<void> {
+  await parts.persist('record deliveries', async () => {
+    try {
+      await insertDeliveries(parts.pool, ended);
+    } catch (error) {
+      if (!isMissingPartition(error)) throw error;
+      await ensurePartitions(parts.pool);
+      await insertDeliveries(parts.pool, ended);
+    }
+  });
 }
 
 /** A receiver answered with something PostgreSQL does not take: the outcome is recorded without its words. */
@@ -280,33 +302,37 @@ async function settleUnstorable(parts: DeliverParts, { ended, message }: Settlin
     outcome: ended.outcome.kind === 'delivered' ? ended.outcome : { ...ended.outcome, error: null },
   };
   try {
-    await parts.persist('record a delivery', () => insertDeliveries(parts.pool, [bare]));
+    await record(parts, [bare]);
+    message.ack();
   } catch (again) {
-    parts.log.error({ 'delivery.id': ended.job.deliveryId, error: again }, 'could not record a delivery at all');
+    await settleFailed(parts, { message, job: ended.job }, again);
   }
-  message.ack();
-}
-
-function giveBack(parts: DeliverParts, batch: Settling[], error: unknown): void {
-  if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not record deliveries');
-  for (const { message } of batch) message.giveBack();
 }
 
 /** Parks jobs that have to wait, then acks them. */
 async function parkBatch(parts: DeliverParts, batch: { message: Incoming; parking: Parking }[]): Promise<void> {
+  await workOff(parts, batch, {
+    async work(some) {
+      const parkings = some.map(({ parking }) => parking);
+      await parts.persist('park deliveries', () => parkAgain(parts.pool, parkings));
+      for (const { message } of some) message.ack();
+    },
+    alone: ({ message, parking: { job } }, error) => settleFailed(parts, { message, job }, error),
+  });
+}
+
+/** Halves what is refused; when the process stops, what is not settled goes back. */
+async function workOff<T extends { message: Incoming }>(
+  parts: DeliverParts,
+  batch: T[],
+  how: { work: (some: readonly T[]) => Promise<void>; alone: (item: T, error: unknown) => Promise<void> },
+): Promise<void> {
   try {
-    await parts.persist('park deliveries', () =>
-      park(
-        parts.pool,
-        batch.map(({ parking }) => parking),
-      ),
-    );
+    await inHalves(batch, { ...how, isNobodysFault: isGivenUp });
   } catch (error) {
-    if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not park deliveries');
-    for (const { message } of batch) message.giveBack();
-    return;
+    if (!isGivenUp(error)) parts.log.error({ error }, 'could not settle a batch of jobs');
+    for (const { message } of batch) if (!message.isSettled()) message.giveBack();
   }
-  for (const { message } of batch) message.ack();
 }
 
 async function cancel(
@@ -325,7 +351,7 @@ async function dismiss(parts: DeliverParts, message: Incoming, job: DeliveryJob)
   message.ack();
 }
 
-/** Somebody else writes into our queue: their message goes to the dead letters. */
+/** Moves a message to the dead letters, with the reason. */
 async function bury(parts: DeliverParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
   await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, reason, detail));
   parts.events.eventDead(reason, detail, message.messageId);

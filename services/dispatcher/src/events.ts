@@ -69,7 +69,7 @@ export function makeEvents(log: Log, registry: Registry): Events {
     eventRouted: (result, count = 1) => events.inc({ result }, count),
     eventDead(reason, detail, messageId) {
       events.inc({ result: 'dead' });
-      log.warn({ reason, detail, 'message.id': messageId }, 'moved a message that is no event to the dead letters');
+      log.warn({ reason, detail, 'message.id': messageId }, 'moved a message to the dead letters');
     },
     attemptStarted(job) {
       inFlight.inc();

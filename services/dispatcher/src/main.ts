@@ -14,7 +14,6 @@ import { makeAdmit } from './admit.ts';
 import { makeCalm } from './calm.ts';
 import { variables } from './config.ts';
 import { openConsumers } from './consume.ts';
-import { isDataError } from './database-errors.ts';
 import { makeDeliver } from './deliver.ts';
 import { makeEnqueue } from './enqueue.ts';
 import { makeEvents } from './events.ts';
@@ -29,6 +28,7 @@ import { makeRoute } from './route.ts';
 import { makeStoreEvents } from './store-events.ts';
 import { openSweeper } from './sweep.ts';
 import { openThrottle } from './throttle.ts';
+import { troubleOf } from './trouble.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';
@@ -40,7 +40,7 @@ await run(name, variables, async ({ env, log, stack }) => {
   const registry = openMetrics();
   const events = makeEvents(log, registry);
   const giveUp = new AbortController();
-  const persist = makePersist({ log, giveUp: giveUp.signal, isHopeless: isDataError });
+  const persist = makePersist({ log, giveUp: giveUp.signal, troubleOf });
 
   const pool = openPool({
     databaseUrl,

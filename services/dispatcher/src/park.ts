@@ -25,18 +25,43 @@ export function toParkedRow({ job, reason, dueMs }: Parking): Record<string, unk
   };
 }
 
-/** Parks jobs; one that was published from here before waits again, until its new time. */
-export async function park(pool: Pool | PoolClient, parkings: Parking[]): Promise<void> {
+const columns = 'delivery_id, account_id, reason, due_at, event_key, event_on, job';
+
+// In the order of their ids, so that two dispatchers that park the same deliveries do not wait for each other.
+const insert = `
+  INSERT INTO parked (${columns}) SELECT ${columns} FROM json_to_recordset($1) AS r ${parkedRecord}`;
+const whereItWaits = `
+  ORDER BY delivery_id
+  ON CONFLICT (delivery_id) DO UPDATE
+     SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = NULL
+   WHERE parked.published_at IS NOT NULL`;
+
+/** Parks jobs; one that was published from here before waits again, until its new time. Copies of one job are parked once. */
+export async function park(pool: Pool | PoolClient, parkings: readonly Parking[]): Promise<void> {
   if (parkings.length === 0) return;
+  await pool.query({ name: 'park', text: `${insert} ${whereItWaits}`, values: [toParkedRows(parkings)] });
+}
+
+/**
+ * The same for jobs that were in RabbitMQ's hands. A job may be there twice (whoever publishes it may not hear that it was done): one
+ * whose delivery has its outcome by now is not parked, else it would be made once more, and its copies in turn.
+ */
+export async function parkAgain(pool: Pool, parkings: readonly Parking[]): Promise<void> {
   await pool.query({
-    name: 'park',
-    text: `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
-           SELECT delivery_id, account_id, reason, due_at, event_key, event_on, job FROM json_to_recordset($1) AS r ${parkedRecord}
-           ON CONFLICT (delivery_id) DO UPDATE
-              SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = NULL
-            WHERE parked.published_at IS NOT NULL`,
-    values: [JSON.stringify(parkings.map(toParkedRow))],
+    name: 'park again',
+    text: `${insert} WHERE NOT EXISTS (SELECT FROM deliveries d WHERE d.id = r.delivery_id) ${whereItWaits}`,
+    values: [toParkedRows(parkings)],
   });
+}
+
+/** Of copies the one that is due first: two rows of one statement must not be the same row. */
+function toParkedRows(parkings: readonly Parking[]): string {
+  const first = new Map<number, Parking>();
+  for (const parking of parkings) {
+    const known = first.get(parking.job.deliveryId);
+    if (!known || parking.dueMs < known.dueMs) first.set(parking.job.deliveryId, parking);
+  }
+  return JSON.stringify([...first.values()].map(toParkedRow));
 }
 
 /** Forgets parked rows whose delivery will not be made. */

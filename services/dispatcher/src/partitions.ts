@@ -1,9 +1,15 @@
 /** Daily partitions: made ahead at start and every hour, and at once when one is found missing; dropped when they are too old. */
+import { sqlStateOf } from '@gatepost/runtime/database-errors';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 
 const daysAhead = 3;
 const everyMs = 3_600_000;
+
+/** No partition takes the row: 23514 (check_violation), which is also what a row that breaks a CHECK raises. */
+export function isMissingPartition(error: unknown): boolean {
+  return sqlStateOf(error) === '23514' && /no partition of relation/.test((error as Error).message);
+}
 
 /** Makes today's partitions and the next days'. Any number of dispatchers may do so at once. */
 export async function ensurePartitions(pool: Pool): Promise<void> {

@@ -1,5 +1,10 @@
-/** Our own failures: what a database or broker refuses now is tried again until it works, and nothing is dropped meanwhile. */
+/**
+ * Our own failures. What is explained by a store that is away is tried again until it is back, and nothing is dropped meanwhile.
+ * What is not would be repeated for ever and hold up all that is behind it: after a few tries it is thrown, for the caller to find
+ * the one item at fault.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Trouble } from '@gatepost/runtime/database-errors';
 import type { Log } from '@gatepost/runtime/log';
 
 export type Persist = <T>(what: string, work: () => Promise<T>) => Promise<T>;
@@ -9,29 +14,39 @@ export class GivenUp extends Error {
   override name = 'GivenUp';
 }
 
+export const isGivenUp = (error: unknown): boolean => error instanceof GivenUp;
+
 const firstWaitMs = 50;
 const maxWaitMs = 2_000;
+/** Of what no store's absence explains: within a second. */
+const otherTriesMax = 5;
 
 /**
- * Makes a function that runs `work` until it resolves, with waits from 50 ms to 2 s between tries, jittered. An error for which
- * `isHopeless` holds is thrown at once: trying again could not help.
+ * Makes a function that runs `work` until it resolves, with waits from 50 ms to 2 s between tries, jittered. Trouble of `values` is
+ * thrown at once, `other` trouble after five tries.
  */
 export function makePersist(options: {
   log: Log;
   giveUp: AbortSignal;
-  isHopeless: (error: unknown) => boolean;
+  troubleOf: (error: unknown) => Trouble;
+  /** For tests. */
+  pause?: typeof wait;
 }): Persist {
+  const pause = options.pause ?? wait;
   return async (what, work) => {
+    let others = 0;
     for (let tries = 0; ; tries += 1) {
       if (options.giveUp.aborted) throw new GivenUp(`stopped while trying to ${what}`);
       try {
         return await work();
       } catch (error) {
-        if (options.isHopeless(error)) throw error;
+        const trouble = options.troubleOf(error);
+        if (trouble === 'other') others += 1;
+        if (trouble === 'values' || others >= otherTriesMax) throw error;
         options.log.warn({ error, tries: tries + 1 }, `could not ${what}, trying again`);
       }
       const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** tries) * (0.75 + Math.random() / 2);
-      await wait(waitMs, undefined, { signal: options.giveUp }).catch(() => {
+      await pause(waitMs, undefined, { signal: options.giveUp }).catch(() => {
         // the next turn gives up
       });
     }

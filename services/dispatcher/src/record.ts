@@ -44,7 +44,8 @@ const insertAndPark = `
  * Inserts one row per ended attempt, and parks the attempts that follow; a row that is there already stays as it is, and then
  * nothing follows.
  */
-export async function insertDeliveries(pool: Pool, ended: Ended[]): Promise<void> {
+export async function insertDeliveries(pool: Pool, endedWithCopies: readonly Ended[]): Promise<void> {
+  const ended = withoutCopies(endedWithCopies);
   const settled = ended.filter(({ job }) => job.parked).map(({ job }) => job.deliveryId);
   const followed = ended.filter(({ retryDueMs }) => retryDueMs !== undefined);
   if (settled.length === 0 && followed.length === 0) {
@@ -53,6 +54,20 @@ export async function insertDeliveries(pool: Pool, ended: Ended[]): Promise<void
   }
   const values = [toJson(ended), settled, JSON.stringify(followed.map(toRetryRow))];
   await pool.query({ name: 'insert deliveries and park', text: insertAndPark, values });
+}
+
+/**
+ * A job may have been there twice, and both attempts have ended: one is recorded, the successful one if any, so that one attempt
+ * follows at most.
+ */
+function withoutCopies(ended: readonly Ended[]): Ended[] {
+  const byId = new Map<number, Ended>();
+  for (const one of ended) {
+    const known = byId.get(one.job.deliveryId);
+    if (!known || (known.outcome.kind === 'failed' && one.outcome.kind === 'delivered'))
+      byId.set(one.job.deliveryId, one);
+  }
+  return [...byId.values()];
 }
 
 /** The next attempt; it stands under the id of this one, until the database gives it its own. */

@@ -7,22 +7,23 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type DeadReason, type Event, parseEvent } from '@gatepost/contracts/event';
+import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { type Admit, admitted } from './admit.ts';
 import { type Batches, makeBatches } from './batch.ts';
 import { findCopies } from './copies.ts';
-import { isDataError, isMissingPartition } from './database-errors.ts';
 import { publishDeadLetter } from './dead-letter.ts';
 import type { Enqueue } from './enqueue.ts';
-import type { Events } from './events.ts';
+import type { EventResult, Events } from './events.ts';
 import type { Account, Hooks } from './hooks.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
 import { type Parking, park } from './park.ts';
-import { ensurePartitions } from './partitions.ts';
-import { GivenUp, type Persist } from './persist.ts';
+import { ensurePartitions, isMissingPartition } from './partitions.ts';
+import { isGivenUp, type Persist } from './persist.ts';
 import { markRouted, type StoredEvent, type StoreEvents } from './store-events.ts';
+import { deadReasonOf } from './trouble.ts';
 
 export type RouteParts = {
   pool: Pool;
@@ -51,67 +52,79 @@ export function makeRoute(parts: RouteParts, before?: () => Promise<void>): Batc
     bytesOf: (message) => message.body.length,
     async work(messages) {
       await before?.();
-      try {
-        await routeBatch(parts, messages);
-      } catch (error) {
-        // What is not acked comes back, to us or another dispatcher.
-        if (!(error instanceof GivenUp)) parts.log.error({ error }, 'could not route a batch of events');
-        for (const message of messages) if (!message.isSettled()) message.giveBack();
-      }
+      await routeSurely(parts, messages);
       for (const message of messages) released(message.body.length);
     },
   });
 }
 
-async function routeBatch(parts: RouteParts, messages: Incoming[]): Promise<void> {
+/** Routes a batch; one that cannot be routed as it is, is halved until the message at fault is alone and buried. */
+async function routeSurely(parts: RouteParts, messages: Incoming[]): Promise<void> {
+  let isFirst = true;
+  try {
+    await inHalves(messages, {
+      async work(some) {
+        // What follows from an event may have begun before the batch failed.
+        const mayBeHalfDone = !isFirst;
+        isFirst = false;
+        await routeBatch(parts, some, mayBeHalfDone);
+      },
+      async alone(message, error) {
+        parts.log.error({ error, 'message.id': message.messageId }, 'could not route an event');
+        const { reason, detail } = deadReasonOf(error);
+        if (!message.isSettled()) await bury(parts, message, reason, detail);
+      },
+      isNobodysFault: isGivenUp,
+    });
+  } catch (error) {
+    // Not even buried: what is not acked comes back, to us or another dispatcher.
+    if (!isGivenUp(error)) parts.log.error({ error }, 'could not route a batch of events');
+    for (const message of messages) if (!message.isSettled()) message.giveBack();
+  }
+}
+
+async function routeBatch(parts: RouteParts, messages: readonly Incoming[], mayBeHalfDone: boolean): Promise<void> {
   const good: { message: Incoming; event: Event }[] = [];
   const dead: Promise<void>[] = [];
   for (const message of messages) {
+    if (message.isSettled()) continue; // buried, before the rest of the batch failed
     const parsed = parseEvent(message);
     if (parsed.kind === 'event') good.push({ message, event: parsed.event });
     else dead.push(bury(parts, message, parsed.reason, parsed.detail));
   }
-  await Promise.all([...dead, good.length > 0 && routeEvents(parts, good)]);
+  const outcomes = await Promise.allSettled([...dead, good.length > 0 && routeEvents(parts, good, mayBeHalfDone)]);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-async function routeEvents(parts: RouteParts, incoming: { message: Incoming; event: Event }[]): Promise<void> {
+async function routeEvents(
+  parts: RouteParts,
+  incoming: { message: Incoming; event: Event }[],
+  wasTried: boolean,
+): Promise<void> {
   const owners = new Set(incoming.map(({ event }) => event.owner));
   const accounts = await parts.persist('look up hooks', () => parts.hooks.ofLogins(owners));
-  const matched = incoming.map(({ message, event }): Routed => {
+  const routed = incoming.map(({ message, event }): Routed => {
     const account = accounts.get(event.owner);
     return { message, event, account, match: match(event, account) };
   });
-  for (const { routed, stored, mayBeHalfDone } of await store(parts, matched)) {
-    await followUp(parts, routed, stored, mayBeHalfDone);
-  }
+  const { stored, tries } = await store(parts, routed);
+  // A statement may have been committed although we did not hear so.
+  await followUp(parts, routed, stored, wasTried || tries > 1);
 }
 
-type Stored = { routed: Routed[]; stored: StoredEvent[]; mayBeHalfDone: boolean };
-
-/** Stores a batch; one that holds a value PostgreSQL will never take is halved until that message alone is left and buried. */
-async function store(parts: RouteParts, routed: Routed[]): Promise<Stored[]> {
+async function store(parts: RouteParts, routed: Routed[]): Promise<{ stored: StoredEvent[]; tries: number }> {
   let tries = 0;
-  try {
-    const stored = await parts.persist('store events', async () => {
-      tries += 1;
-      try {
-        return await parts.storeEvents(routed.map(toRow));
-      } catch (error) {
-        if (isMissingPartition(error)) await ensurePartitions(parts.pool);
-        throw error;
-      }
-    });
-    // A statement may have been committed although we did not hear so.
-    return [{ routed, stored, mayBeHalfDone: tries > 1 }];
-  } catch (error) {
-    if (!isDataError(error)) throw error;
-    if (routed.length === 1) {
-      await bury(parts, routed[0]!.message, 'not_storable', (error as Error).message);
-      return [];
+  const stored = await parts.persist('store events', async () => {
+    tries += 1;
+    try {
+      return await parts.storeEvents(routed.map(toRow));
+    } catch (error) {
+      if (!isMissingPartition(error)) throw error;
+      await ensurePartitions(parts.pool);
+      return await parts.storeEvents(routed.map(toRow));
     }
-    const middle = routed.length >> 1;
-    return [...(await store(parts, routed.slice(0, middle))), ...(await store(parts, routed.slice(middle)))];
-  }
+  });
+  return { stored, tries };
 }
 
 /** Publishes or parks the jobs of stored events, notes that, and acks. */
@@ -123,6 +136,7 @@ async function followUp(
 ): Promise<void> {
   const jobs: { job: DeliveryJob; payload: Buffer; account: Account }[] = [];
   const toMark: StoredEvent[] = [];
+  const results: EventResult[] = [];
   const copies = findCopies(
     stored.map((row, index) => ({ ...row, redelivered: routed[index]!.message.redelivered })),
     mayBeHalfDone,
@@ -130,7 +144,7 @@ async function followUp(
   for (const [index, { event, account, match: found }] of routed.entries()) {
     const row = stored[index]!;
     const isCopy = copies[index]!;
-    parts.events.eventRouted(isCopy ? 'duplicate' : found.kind);
+    results.push(isCopy ? 'duplicate' : found.kind);
     if (isCopy || row.isRouted) continue; // of a new row that counts as routed nothing follows
     toMark.push(row);
     if (!account) continue; // deleted since the event was first stored
@@ -161,7 +175,10 @@ async function followUp(
     later.length > 0 && parts.persist('park deliveries', () => park(parts.pool, later)),
   ]);
   if (toMark.length > 0) await parts.persist('mark events routed', () => markRouted(parts.pool, toMark));
-  for (const { message } of routed) message.ack();
+  for (const [index, { message }] of routed.entries()) {
+    parts.events.eventRouted(results[index]!);
+    message.ack();
+  }
 }
 
 /** Asks each account's limit once for all its deliveries of the batch, in their order. */

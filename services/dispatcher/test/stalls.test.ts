@@ -1,0 +1,179 @@
+/** What would hold up all that is behind it, if it were repeated for ever. */
+import { openConsumer } from '@gatepost/amqp/consumer';
+import { type DeliveryJob, deriveJobKey, jobMessage } from '@gatepost/contracts/delivery-job';
+import { deadEventsQueue, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { management } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { type Dispatcher, openWorld, type World } from './world.ts';
+
+let world: World;
+let receiver: Receiver;
+let dispatcher: Dispatcher;
+let dead: { reason: unknown; detail: string; headers: Record<string, unknown> }[] = [];
+const stack = new AsyncDisposableStack();
+
+beforeAll(async () => {
+  world = await openWorld();
+  receiver = await openReceiver();
+  for (const login of ['acme', 'calm']) {
+    await world.addAccount(login, ['r']);
+    await world.addHook(login, { url: receiver.url, retry: false });
+  }
+  // PostgreSQL refuses what a test says, with the code that it says.
+  await world.pool.query('CREATE TABLE webhooks.refusals (place text, event text, state text)');
+  await world.pool.query(`
+    CREATE FUNCTION webhooks.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE refusal record;
+    BEGIN
+      FOR refusal IN SELECT * FROM webhooks.refusals WHERE place = TG_ARGV[0] LOOP
+        IF to_jsonb(NEW)::text LIKE '%' || refusal.event || '%' THEN
+          RAISE EXCEPTION 'no %', refusal.event USING ERRCODE = refusal.state;
+        END IF;
+      END LOOP;
+      RETURN NEW;
+    END $$`);
+  for (const place of ['events', 'parked', 'deliveries'])
+    await world.pool.query(
+      `CREATE TRIGGER refuse BEFORE INSERT ON ${place} FOR EACH ROW EXECUTE FUNCTION webhooks.refuse('${place}')`,
+    );
+  stack.use(
+    await openConsumer({
+      url: world.amqpUrl,
+      name: 'test',
+      log: openLog('test', 'silent'),
+      topology,
+      queue: deadEventsQueue,
+      prefetch: 10,
+      onMessage({ headers, ...message }) {
+        dead.push({ reason: headers['x-reason'], detail: String(headers['x-detail']), headers });
+        message.ack();
+      },
+    }),
+  );
+  dispatcher = await world.start();
+});
+afterEach(async () => {
+  await lift();
+  dead = [];
+  receiver.received.length = 0;
+});
+afterAll(async () => {
+  await stack.disposeAsync();
+  expect(await dispatcher?.stop()).toBe(0);
+  await receiver?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const setLimit = (rate: number, burst: number) =>
+  world.pool.query("UPDATE accounts SET throttle_rate = $1, throttle_burst = $2 WHERE login = 'acme'", [rate, burst]);
+const refuse = (place: string, event: string, state: string) =>
+  world.pool.query('INSERT INTO webhooks.refusals VALUES ($1, $2, $3)', [place, event, state]);
+const lift = () => world.pool.query('DELETE FROM webhooks.refusals');
+const publishMany = (count: number, login = 'acme', type = 'issues') =>
+  Promise.all(Array.from({ length: count }, () => world.publish({ subject: `${login}/r`, type })));
+const parkedJobs = async () => {
+  const { rows } = await world.pool.query<{ delivery_id: string; job: string }>('SELECT delivery_id, job FROM parked');
+  return rows.map(
+    (row): DeliveryJob => ({ ...JSON.parse(row.job), deliveryId: Number(row.delivery_id), parked: true }),
+  );
+};
+/** As the pump does, and does once more when it has not heard that its COMMIT worked. */
+const publishAgain = async (jobs: DeliveryJob[]) => {
+  const ids = jobs.map(({ deliveryId }) => deliveryId);
+  await world.pool.query('UPDATE parked SET published_at = now() WHERE delivery_id = ANY ($1)', [ids]);
+  const key = deriveJobKey(Buffer.from(world.env.SECRETS_KEY!, 'base64'));
+  await Promise.all(jobs.map((job) => world.publisher.publish(jobMessage(job, Buffer.from('{}'), key))));
+};
+const logged = async (guids: string[]) => {
+  const { rows } = await world.pool.query(
+    "SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1) AND status = 'OK'",
+    [guids],
+  );
+  return rows[0].n === guids.length;
+};
+const arrived = () => new Set(receiver.received.map((one) => one.headers['x-github-delivery']));
+
+// Both copies used to be one statement's: PostgreSQL refused it (21000), and it was tried again for ever.
+test('copies of parked jobs stall nothing: every delivery arrives', async () => {
+  await setLimit(2, 1);
+  const guids = await publishMany(60);
+  const jobs = await until('most are parked', async () => {
+    const found = await parkedJobs();
+    return found.length >= 50 && found;
+  });
+  await publishAgain(jobs.flatMap((job) => [job, job]));
+  await world.deliveries(await world.publish({ subject: 'calm/r' })); // behind the copies in their queue
+  await setLimit(500, 1000);
+  await until('all arrived', () => guids.every((guid) => arrived().has(guid)), 20_000);
+  await until('nothing is parked', async () => (await parkedJobs()).length === 0);
+});
+
+test.each(['events', 'parked', 'deliveries'])(
+  'what PostgreSQL refuses for %s, for no reason that we know, gets a dead letter with that reason, and its neighbours go on',
+  async (place) => {
+    await setLimit(2, 1);
+    await refuse(place, 'poison', 'P0001');
+    const guids = await publishMany(6);
+    const [poisoned] = await publishMany(1, 'acme', 'poison');
+    guids.push(...(await publishMany(2)));
+    if (place === 'deliveries') await setLimit(500, 1000);
+    await until('it is buried', () => dead.length === 1);
+    expect(dead[0]).toMatchObject({ reason: 'not_storable', detail: 'P0001: no poison' });
+    await setLimit(500, 1000);
+    await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
+    await until('nothing is parked', async () => (await parkedJobs()).length === 0);
+    expect(arrived().has(poisoned!)).toBe(place === 'deliveries');
+    await until('the others are in the log', () => logged(guids));
+  },
+);
+
+test('a parked job that cannot be parked again gets a dead letter, and does not come back', async () => {
+  await setLimit(2, 1);
+  const guids = await publishMany(6);
+  await publishMany(1, 'acme', 'poison');
+  const jobs = await until('they are parked', async () => {
+    const found = await parkedJobs();
+    return found.some(({ event }) => event === 'poison') && found;
+  });
+  await refuse('parked', 'poison', 'P0001');
+  await publishAgain(jobs.filter(({ event }) => event === 'poison'));
+  await setLimit(500, 1000);
+  await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
+  await until('nothing is parked', async () => (await parkedJobs()).length === 0);
+  await until('the dead letter', () => dead.length > 0);
+});
+
+test('what a store being away explains costs nobody a delivery, however often it is said', async () => {
+  await setLimit(500, 1000);
+  await refuse('deliveries', 'issues', '57P03');
+  dispatcher.log.length = 0;
+  const guids = await publishMany(5);
+  await until('it has been tried often', () => {
+    const tries = dispatcher.log.filter((line) => line.message === 'could not record deliveries, trying again');
+    return tries.length >= 6;
+  });
+  await lift();
+  for (const guid of guids) await world.deliveries(guid);
+  expect(dead).toEqual([]);
+});
+
+// With a reason on top they did not fit: the dead letter was tried for ever, and nothing was routed any more.
+test('a message of as many headers as fit is buried all the same', async () => {
+  const filler = 'x'.repeat(65_000);
+  await world.publish({ headers: { 'cloudEvents:subject': undefined, filler } });
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  const [buried] = await until('the dead letter', () => dead.length === 1 && dead);
+  expect(buried).toMatchObject({ reason: 'missing_attribute', headers: { 'cloudEvents:source': 'urn:test' } });
+  expect(buried!.headers).not.toHaveProperty('filler');
+});
+
+// It was declared when a connection was made, and never after: everything waited for the first dead letter.
+test('a queue of dead letters that somebody deleted is made again', async () => {
+  await management('DELETE', `/api/queues/${new URL(world.amqpUrl).pathname.slice(1)}/${deadEventsQueue}`);
+  await world.publish({ payload: 'not json' });
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  await until('the dead letter', () => dead.length === 1);
+});
