@@ -3,12 +3,12 @@ import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound } from '../http/errors.ts';
 import type { Parts } from '../parts.ts';
-import type { Config } from './config.ts';
+import { type Config, checkSize } from './config.ts';
 import { changeHooks } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
-import { allRows, findRow, type HookRow, updateRow } from './rows.ts';
+import { findRow, type HookRow, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
-import { openConfig, openRuled, sealConfig } from './stored.ts';
+import { openConfig, sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
 
 export type Changeable = { config: Config; events: string[]; active: boolean };
@@ -30,13 +30,8 @@ export function changeHook(
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };
     const after = change(before);
     if (after.config.url !== before.config.url) checkUrl(after.config.url, parts.allowedNetworks);
-    const others = (await allRows(db, place)).filter((other) => other.id !== id);
-    checkRules(
-      { ...after.config, events: after.events },
-      { ...before.config, events: before.events },
-      others.map((other) => openRuled(other, parts.seal)),
-      place.repository ? 'repository' : 'organization',
-    );
+    if (after.config !== before.config) checkSize(after.config, before.config);
+    await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     await updateRow(db, id, sealConfig(after.config, after, parts.seal));
     // It is there: nobody else changes this place's hooks now.
     return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };

@@ -71,6 +71,18 @@ export function mergeConfig(input: ConfigInput, current: Config): Config {
   };
 }
 
+const configMaxBytes = 64 * 1024;
+
+/**
+ * Checks how much a config takes in memory, where many are held; one that was larger before may stay as large.
+ * @throws ApiError 422.
+ */
+export function checkSize(config: Config, before: Config | undefined): void {
+  const bytes = Buffer.byteLength(JSON.stringify(config));
+  if (bytes <= configMaxBytes || (before && bytes <= Buffer.byteLength(JSON.stringify(before)))) return;
+  throw refuse('config', `config is too large (maximum is ${configMaxBytes} bytes)`);
+}
+
 // Terraform sends empty strings for what is not set: they are the defaults.
 
 function readContentType(value: string): Config['contentType'] {

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
-import { configInput, makeConfig } from './config.ts';
+import { checkSize, configInput, makeConfig } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
 import { changeHooks } from './lock.ts';
 import { type StoredPing, storePing } from './ping-event.ts';
 import { hookSchema, presentHook } from './present.ts';
-import { allRows, deleteRow, findRow, insertRow } from './rows.ts';
+import { deleteRow, findRow, insertRow } from './rows.ts';
 import { checkRules } from './rules.ts';
-import { openRuled, sealConfig } from './stored.ts';
+import { sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
 
 const body = z
@@ -34,13 +34,13 @@ export const createHook = placeOperation({
       throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
     const config = makeConfig(body.config ?? {}, undefined);
     checkUrl(config.url, parts.allowedNetworks);
+    checkSize(config, undefined);
     const events = readEvents(body.events ?? ['push'], parts.catalog);
     const active = body.active ?? true;
     if (active) checkConnected(parts.publisher);
 
     const { hook, ping } = await changeHooks(parts.pool, place, async (db) => {
-      const others = (await allRows(db, place)).map((other) => openRuled(other, parts.seal));
-      checkRules({ ...config, events }, undefined, others, place.repository ? 'repository' : 'organization');
+      await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
       const id = await insertRow(db, place, token, sealConfig(config, { active, events }, parts.seal));
       // It was just made.
       const row = (await findRow(db, place, token, id))!;

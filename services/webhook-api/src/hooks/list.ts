@@ -4,7 +4,7 @@ import { enteringOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { githubDocs } from './documentation.ts';
 import { hookSchema, presentHook } from './present.ts';
-import { listRows } from './rows.ts';
+import { listRows, wholeRowsInParts } from './rows.ts';
 
 export const listHooks = enteringOperation({
   id: 'list-webhooks',
@@ -17,9 +17,12 @@ export const listHooks = enteringOperation({
       limit: query.per_page,
       offset: offsetOf(query),
     });
+    const body: Record<string, unknown>[] = [];
+    for await (const whole of wholeRowsInParts(parts.pool, rows))
+      body.push(...whole.map((row) => presentHook(row, place, base, parts.seal)));
     return {
       status: 200,
-      body: rows.map((row) => presentHook(row, place, base, parts.seal)),
+      body,
       headers: pageLinks(address, query, total),
     };
   },

@@ -35,8 +35,8 @@ export type HookRow = {
 };
 
 /** `place` is the alias of what has the account's `oauth_app_restrictions`. */
-const columnsFrom = (place: string) => `
-  h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, h.headers, h.created_by_app,
+const columnsFrom = (place: string, headers = 'h.headers') => `
+  h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, ${headers}, h.created_by_app,
   h.created_at, h.updated_at,
   h.created_by_app IS NOT NULL AND ${place}.oauth_app_restrictions AND NOT EXISTS (
     SELECT FROM oauth_app_approvals o WHERE o.account_id = h.account_id AND o.client_id = h.created_by_app) AS restricted`;
@@ -77,6 +77,9 @@ const lastDelivery = `
     SELECT status AS last_status, status_code AS last_status_code FROM deliveries d
      WHERE d.hook_id = h.id AND h.repository_id IS NOT NULL ORDER BY d.id DESC LIMIT 1) d ON true`;
 
+/** A hook of a list: whether it has custom headers, but not those, of which a page of hooks may have many megabytes. */
+export type ListedHook = Omit<HookRow, 'headers'> & { has_headers: boolean };
+
 /**
  * The hooks of a place that the caller may see, oldest first, and how many there are in all.
  * @throws ApiError 404 or 403 when the caller may not enter.
@@ -86,13 +89,13 @@ export async function listRows(
   token: Token,
   wanted: Wanted,
   page: { limit: number; offset: number },
-): Promise<{ place: PlaceNames; rows: HookRow[]; total: number }> {
+): Promise<{ place: PlaceNames; rows: ListedHook[]; total: number }> {
   const { kind, condition } = visibleIn(wanted);
   const { rows } = await pool.query<ListedRow>({
     name: `hooks ${kind}`,
     text: `WITH p AS (${placeSql})
            SELECT p.login, p.role, p.app_restricted, p.repository_id, p.repository_name, h.* FROM p LEFT JOIN LATERAL (
-             SELECT ${columnsFrom('p')}, total, last_status, last_status_code
+             SELECT ${columnsFrom('p', 'h.headers IS NOT NULL AS has_headers')}, total, last_status, last_status_code
                FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
                       ORDER BY id LIMIT $5 OFFSET $6) h ${lastDelivery}) h ON true
             ORDER BY h.id`,
@@ -102,14 +105,35 @@ export async function listRows(
   checkEntry(entry, wanted);
   const { login, repository_name: name, total: counted } = entry;
   const place = { account: { login }, repository: name === null ? null : { name } };
-  const found = rows.filter((row) => row.id !== null);
+  const found = rows.filter((row): row is Extract<ListedRow, ListedHook> => row.id !== null);
   if (found.length > 0 || page.offset === 0) return { place, rows: found, total: counted ?? 0 };
   // A page beyond the last has no row to carry the count.
   const { total } = await listRows(pool, token, wanted, { limit: 1, offset: 0 });
   return { place, rows: [], total };
 }
 
-type ListedRow = EntryRow & { repository_name: string | null; total: number | null } & (HookRow | { id: null });
+type ListedRow = EntryRow & { repository_name: string | null; total: number | null } & (ListedHook | { id: null });
+
+const headersMax = 10;
+
+/** Listed hooks as whole rows, at most ten at a time, so that no more than their headers are held at once. */
+export async function* wholeRowsInParts(db: Queryable, listed: ListedHook[]): AsyncGenerator<HookRow[]> {
+  for (let start = 0; start < listed.length; start += headersMax) {
+    const part = listed.slice(start, start + headersMax);
+    const ids = part.filter((hook) => hook.has_headers).map(({ id }) => id);
+    const headers = ids.length === 0 ? [] : await loadHeaders(db, ids);
+    yield part.map((hook) => ({ ...hook, headers: headers.find(({ id }) => id === hook.id)?.headers ?? null }));
+  }
+}
+
+async function loadHeaders(db: Queryable, ids: number[]): Promise<{ id: number; headers: Buffer | null }[]> {
+  const { rows } = await db.query<{ id: number; headers: Buffer | null }>({
+    name: 'headers of hooks',
+    text: 'SELECT id, headers FROM hooks WHERE id = ANY ($1)',
+    values: [ids],
+  });
+  return rows;
+}
 
 /** One hook of a place, if it is there and the caller may see it. */
 export async function findRow(db: Queryable, place: Place, token: Token, id: number): Promise<HookRow | undefined> {
@@ -124,16 +148,60 @@ export async function findRow(db: Queryable, place: Place, token: Token, id: num
   return rows[0];
 }
 
-/** What the limit and the duplicate rule look at: every hook of the place, whoever may see it. */
-export type PlacedRow = Pick<HookRow, 'id' | 'events' | 'url' | 'content_type' | 'insecure_ssl' | 'secret'>;
+// The rules look at every hook of a place, whoever may see it; two texts, for the index.
+const inPlace = ({ account, repository }: Place): { condition: string; values: unknown[] } => ({
+  condition: `account_id = $1 AND ${repository ? 'repository_id = $2' : 'repository_id IS NULL AND $2::integer IS NULL'}`,
+  values: [account.id, repository?.id ?? null],
+});
 
-export async function allRows(db: Queryable, place: Place): Promise<PlacedRow[]> {
-  const { rows } = await db.query<PlacedRow>({
-    text: `SELECT id, events, url, content_type, insecure_ssl, secret FROM hooks
-            WHERE account_id = $1 AND repository_id IS NOT DISTINCT FROM $2::integer`,
-    values: [place.account.id, place.repository?.id ?? null],
-  });
-  return rows;
+/** How many hooks a place holds, counted up to `max`. */
+export async function countHooks(db: Queryable, place: Place, max: number): Promise<number> {
+  const { condition, values } = inPlace(place);
+  const { rows } = await db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM (SELECT FROM hooks WHERE ${condition} LIMIT $3) h`,
+    [...values, max],
+  );
+  return rows[0]!.count;
+}
+
+/** How many hooks of a place, but for `exceptId`, name each event. */
+export async function countByEvent(
+  db: Queryable,
+  place: Place,
+  exceptId: number | null,
+): Promise<ReadonlyMap<string, number>> {
+  const { condition, values } = inPlace(place);
+  const { rows } = await db.query<{ event: string; count: number }>(
+    `SELECT event, count(*)::integer AS count
+       FROM hooks h, unnest(CASE WHEN '*' = ANY (h.events) THEN ARRAY['*'] ELSE h.events END) AS event
+      WHERE ${condition} AND h.id IS DISTINCT FROM $3::integer GROUP BY event`,
+    [...values, exceptId],
+  );
+  return new Map(rows.map(({ event, count }) => [event, count]));
+}
+
+const twinsMax = 100;
+
+/** The other hooks of a place that are as `hook` but for the secret, and have an event in common; at most a hundred at a time. */
+export async function* twinsInParts(
+  db: Queryable,
+  place: Place,
+  hook: { id: number | null; url: string; contentType: string; insecureSsl: boolean; events: string[] },
+): AsyncGenerator<{ secret: Buffer | null }[]> {
+  if (hook.events.length === 0) return;
+  const { condition, values } = inPlace(place);
+  for (let afterId = 0; ; ) {
+    const { rows } = await db.query<{ id: number; secret: Buffer | null }>(
+      `SELECT id, secret FROM hooks
+        WHERE ${condition} AND id IS DISTINCT FROM $3::integer AND url = $4 AND content_type = $5 AND insecure_ssl = $6
+          AND events <> '{}' AND ('*' = ANY ($7::text[]) OR '*' = ANY (events) OR events && $7::text[]) AND id > $8
+        ORDER BY id LIMIT $9`,
+      [...values, hook.id, hook.url, hook.contentType, hook.insecureSsl, hook.events, afterId, twinsMax],
+    );
+    yield rows;
+    if (rows.length < twinsMax) return;
+    afterId = rows.at(-1)!.id;
+  }
 }
 
 /** What is written of a hook. */

@@ -1,30 +1,48 @@
-/** The limit of 20 hooks an event and the rule against duplicates (contract section 5; GH section A.3), as pure rules. */
+/**
+ * How many hooks a place may hold, in all and for one event, and the rule against duplicates (GH section A.3). PostgreSQL counts, and
+ * what could be a duplicate is looked at in parts: a place that was filled before there was a limit is never loaded as a whole.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Place } from '../access/place.ts';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
+import type { Config } from './config.ts';
+import { countByEvent, countHooks, type Queryable, twinsInParts } from './rows.ts';
+import { openSecret } from './stored.ts';
 
+export const hooksMax = 250;
 export const hooksPerEventMax = 20;
 
-/** What of a hook the rules look at. */
-export type Ruled = { events: string[]; url: string; contentType: string; insecureSsl: boolean; secret: string | null };
+/** What of a hook the rules look at; it has an id when it is there already, and `held` are the events that it had before. */
+export type Ruled = Pick<Config, 'url' | 'contentType' | 'insecureSsl' | 'secret'> & {
+  events: string[];
+  id: number | null;
+  held: string[];
+};
 
 /**
- * Checks that `hook` may stand beside `others`, the rest of its place's hooks. `before` is what the hook was: what it
- * already held is not refused to it.
- * @throws ApiError 422 with an item for each event over the limit, or for the duplicate.
+ * Checks that `hook` may stand beside the other hooks of its place, which do not change meanwhile (lock.ts). What it already held is
+ * not refused to it, nor a change of it where there are too many.
+ * @throws ApiError 422 with an item for the place's limit, the duplicate, or each event over the limit.
  */
-export function checkRules(hook: Ruled, before: Ruled | undefined, others: Ruled[], placeName: string): void {
-  const duplicate = others.some((other) => isSameConfig(hook, other) && overlap(hook.events, other.events));
-  if (duplicate)
+export async function checkRules(db: Queryable, place: Place, hook: Ruled, seal: Seal): Promise<void> {
+  if (hook.id === null && (await countHooks(db, place, hooksMax)) >= hooksMax)
+    throw validationFailed({ resource: 'Hook', code: 'custom', message: `Cannot have more than ${hooksMax} webhooks` });
+  if (await hasTwin(db, place, hook, seal))
     throw validationFailed({
       resource: 'Hook',
       code: 'custom',
-      message: `Hook already exists on this ${placeName}`,
+      message: `Hook already exists on this ${place.repository ? 'repository' : 'organization'}`,
     });
-  const over = addedEvents(hook, before, others).filter((event) => isFull(event, others));
+  const counts = await countByEvent(db, place, hook.id);
+  const over = addedEvents(hook, counts).filter((event) => isFull(event, counts));
   // With 20 hooks for everything, each event is full: one item says it.
   const named = over.includes('*') ? ['*'] : over;
   if (named.length > 0) throw validationFailed(...named.map(limitItem));
 }
+
+/** How many other hooks of the place name an event; those for all events stand under `*` alone. */
+type Counts = ReadonlyMap<string, number>;
 
 const limitItem = (event: string): ErrorItem => ({
   resource: 'Hook',
@@ -35,30 +53,22 @@ const limitItem = (event: string): ErrorItem => ({
 });
 
 /** The events that `hook` gains; for a `*` every event that any hook here names, and `*` for all the rest. */
-function addedEvents(hook: Ruled, before: Ruled | undefined, others: Ruled[]): string[] {
-  const held = new Set(before?.events);
-  if (held.has('*')) return [];
-  const wanted = hook.events.includes('*') ? new Set(['*', ...others.flatMap((other) => other.events)]) : hook.events;
-  return [...wanted].filter((event) => !held.has(event));
+function addedEvents({ events, held }: Ruled, counts: Counts): string[] {
+  if (held.includes('*')) return [];
+  const wanted = events.includes('*') ? new Set(['*', ...counts.keys()]) : events;
+  return [...wanted].filter((event) => !held.includes(event));
 }
 
-function isFull(event: string, others: Ruled[]): boolean {
-  const count = others.filter((other) => other.events.includes(event) || other.events.includes('*')).length;
-  return count >= hooksPerEventMax;
+function isFull(event: string, counts: Counts): boolean {
+  const forAll = counts.get('*') ?? 0;
+  return (event === '*' ? forAll : (counts.get(event) ?? 0) + forAll) >= hooksPerEventMax;
 }
 
-function overlap(some: string[], others: string[]): boolean {
-  if (some.length === 0 || others.length === 0) return false;
-  return some.includes('*') || others.includes('*') || some.some((event) => others.includes(event));
-}
-
-function isSameConfig(one: Ruled, other: Ruled): boolean {
-  return (
-    one.url === other.url &&
-    one.contentType === other.contentType &&
-    one.insecureSsl === other.insecureSsl &&
-    isSameSecret(one.secret, other.secret)
-  );
+/** Whether another hook of the place has the same config and an event in common. */
+async function hasTwin(db: Queryable, place: Place, hook: Ruled, seal: Seal): Promise<boolean> {
+  for await (const twins of twinsInParts(db, place, hook))
+    if (twins.some((twin) => isSameSecret(hook.secret, openSecret(twin.secret, seal)))) return true;
+  return false;
 }
 
 function isSameSecret(one: string | null, other: string | null): boolean {

@@ -2,33 +2,26 @@
 import type { Seal } from '@gatepost/runtime/seal';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import type { Config } from './config.ts';
-import type { HookRow, HookValues, PlacedRow } from './rows.ts';
-import type { Ruled } from './rules.ts';
+import type { HookRow, HookValues } from './rows.ts';
 
 export function openConfig(row: HookRow, seal: Seal): Config {
   return {
     url: row.url,
     contentType: row.content_type,
     insecureSsl: row.insecure_ssl,
-    secret: row.secret && seal.open(row.secret, hookSecretPurpose),
+    secret: openSecret(row.secret, seal),
     retry: row.retry,
     headers: openHeaders(row.headers, seal),
   };
 }
 
+export function openSecret(secret: Buffer | null, seal: Seal): string | null {
+  return secret && seal.open(secret, hookSecretPurpose);
+}
+
 export function openHeaders(headers: Buffer | null, seal: Seal): Record<string, string> {
   // We sealed it ourselves: the JSON of a flat object.
   return headers === null ? {} : (JSON.parse(seal.open(headers, hookHeadersPurpose)) as Record<string, string>);
-}
-
-export function openRuled(row: PlacedRow, seal: Seal): Ruled {
-  return {
-    events: row.events,
-    url: row.url,
-    contentType: row.content_type,
-    insecureSsl: row.insecure_ssl,
-    secret: row.secret && seal.open(row.secret, hookSecretPurpose),
-  };
 }
 
 export function sealConfig(config: Config, rest: { active: boolean; events: string[] }, seal: Seal): HookValues {
