@@ -678,6 +678,8 @@ test('branding/templates/universal-login: dresses the login page; a bad template
   expect(page.html).toContain('<h2>Web App!</h2>');
   expect(page.html).toContain('name="identifier"');
   await expect(templates.updateUniversalLogin({ template: 'no tags' })).rejects.toEqual(refusal(400, 'invalid_body'));
+  const ruled = template.replace('</head>', '<style>p { color: {{ transaction.params["ext-a"] }} }</style></head>');
+  await expect(templates.updateUniversalLogin({ template: ruled })).rejects.toThrow(/style element may hold no \{\{/);
   await templates.deleteUniversalLogin();
   await expect(templates.getUniversalLogin()).rejects.toEqual(refusal(404));
 });

@@ -13,7 +13,8 @@ import { loginByTicket, type TicketStore } from './login-ticket.ts';
 
 const extName = /^ext-[A-Za-z0-9_-]{1,28}$/;
 const extMax = 10;
-const extValueMax = 255;
+/** Auth0's alphabet: nothing that means something in HTML or CSS, or that calls anything. */
+const extValue = /^[A-Za-z0-9\-.*~@+ /:_]{1,255}$/;
 
 type Parameters = Record<string, unknown>;
 
@@ -125,8 +126,7 @@ function sourceOf(ctx: KoaContextWithOIDC): Parameters {
 function pickExt(source: Parameters): Record<string, string> {
   const picked: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
-    if (!extName.test(name) || typeof value !== 'string') continue;
-    if (value.length >= 1 && value.length <= extValueMax) picked[name] = value;
+    if (extName.test(name) && typeof value === 'string' && extValue.test(value)) picked[name] = value;
   }
   return picked;
 }

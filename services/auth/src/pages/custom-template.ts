@@ -1,7 +1,8 @@
 /**
  * A tenant's own page template: Liquid around `{%- auth0:head -%}` and `{%- auth0:widget -%}`. Its author is trusted with how
  * the page looks, not with the process or with people's input: it reaches no file, what it computes, keeps and writes is
- * bounded, everything it puts out is escaped (`raw` has no effect), and the page's CSP runs no script of its.
+ * bounded, everything it puts out is escaped (`raw` has no effect) and stands only where escaping helps (template-rules.ts), and
+ * the page's CSP runs no script of its.
  */
 import {
   Context,
@@ -14,6 +15,7 @@ import {
   toValueSync,
 } from 'liquidjs';
 import { escapeHtml } from './fill.ts';
+import { addressFilter, readTemplate, safeAddress } from './template-rules.ts';
 
 /** Auth0's bound for a template, in characters. */
 const sourceMaxLength = 100_000;
@@ -32,7 +34,7 @@ export function checkTemplate(source: string): string | undefined {
       return `the template lacks {%- auth0:${part} -%}`;
   const pieces = { head: '', widget: '', nonce: '' };
   const trial = renderTenantTemplate(source, {}, pieces);
-  return trial.kind === 'failed' ? trial.reason : undefined;
+  return trial.kind === 'failed' ? trial.reason : readTemplate(source).problems[0];
 }
 
 /** Renders a tenant's template. Never throws; fails when it breaks, exceeds a bound or shows a tag other than exactly once. */
@@ -72,6 +74,8 @@ const engine = new Liquid({
 // Auth0 tells authors to write `| escape`; here it already is, and must not be twice.
 for (const filter of ['escape', 'escape_once', 'raw']) engine.registerFilter(filter, (value: unknown) => value);
 
+engine.registerFilter(addressFilter, safeAddress);
+
 engine.registerTag(
   'auth0',
   class extends Tag {
@@ -96,18 +100,12 @@ const parsed = new Map<string, Template[]>();
 function parse(source: string): Template[] {
   const known = parsed.get(source);
   if (known !== undefined) return known;
-  const template = engine.parse(allowStyles(source));
+  const { unsafe, source: safe } = readTemplate(source);
+  if (unsafe.length > 0) throw new Error(unsafe[0]);
+  const template = engine.parse(safe);
   if (parsed.size >= 8) parsed.delete(parsed.keys().next().value as string);
   parsed.set(source, template);
   return template;
-}
-
-/**
- * Style elements that the author wrote get the page's nonce. It is the source that is changed, before anything is put into
- * it, so a style element that gets in by a value stays refused.
- */
-function allowStyles(source: string): string {
-  return source.replace(/<style(?=[\s>])/gi, '<style nonce="{{ csp_nonce }}"');
 }
 
 class BoundedOutput implements Emitter {

@@ -2,7 +2,9 @@
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
+import { redisUrl } from '@gatepost/testkit/stores';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { api } from '../seeds.ts';
 import { callback, openTarget } from './target.ts';
@@ -11,6 +13,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
 const { gate, issuer } = target;
+const redis = stack.adopt(new Redis(redisUrl()), (opened) => void opened.disconnect());
 // Logged in once, for all tests that leave the session as it is.
 const alice = await target.loggedIn();
 const base = {
@@ -421,6 +424,21 @@ test('sec-032-unknown: unknown parameters are ignored, also ext- ones with bad n
   });
   expect(page.status).toBe(200);
   expect(page.html).toContain('name="identifier"');
+});
+
+test('sec-034-ext-alphabet: of ext- parameters only what Auth0’s alphabet allows is kept, and nothing is an error', async () => {
+  const kept = { 'ext-a': 'Az09-.*~@+ /:_', 'ext-b': 'x'.repeat(255) };
+  const dropped = Object.fromEntries(
+    ['', 'x'.repeat(256), 'ä', '(', 'a;b', '{', '<', '"', "'", '&', '%', '#', '=', 'a\nb', 'a,b'].map((text, index) => [
+      `ext-x${index}`,
+      text,
+    ]),
+  );
+  const page = await ask({ ...kept, ...dropped, [`ext-${'n'.repeat(29)}`]: 'x', [`ext-${'n'.repeat(28)}`]: 'x' });
+  expect(page.status).toBe(200);
+  const stored = await redis.hget(`${gate.redisPrefix}auth:Interaction:${page.url.split('/').at(-1)}`, 'payload');
+  const { ext } = JSON.parse(stored!).params;
+  expect(JSON.parse(ext)).toEqual({ ...kept, [`ext-${'n'.repeat(28)}`]: 'x' });
 });
 
 test('sec-034-ext-inert: built-in pages say nothing of ext- values', async () => {
