@@ -7,6 +7,7 @@ import type { makeRequestObserver } from './events.ts';
 import type { MachineLane } from './grants/machine-lane.ts';
 import { ApiError } from './http/api-error.ts';
 import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
+import { queryOf } from './http/form-fields.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
 import { jsonAsForm, jsonEndpoints } from './http/json-body.ts';
 import { sendPage } from './http/page.ts';
@@ -67,6 +68,7 @@ function makeApp(parts: AppParts): Express {
   app.get('/userinfo', queryTokenAsHeader);
   app.use('/oidc/logout', boundParameters);
   app.post(formEndpoints, formAsQuery);
+  app.get('/activate', givenOnce);
   app.post('/activate', startAnewWithoutSession(parts.provider));
   for (const router of parts.routers) app.use(router);
   app.use(parts.provider.callback()); // answers everything else, 404s included
@@ -103,6 +105,12 @@ export function makeServer(
     machineLane(request, response, () => answer(request, response));
   });
 }
+
+/** The library takes a code that is given twice for a text. @throws ApiError 400 */
+const givenOnce: RequestHandler = (request, _response, next) => {
+  queryOf(request);
+  next();
+};
 
 /** A device code posted without the session its form was shown in: the form is shown again (the library would fail). */
 function startAnewWithoutSession(provider: Provider): RequestHandler {

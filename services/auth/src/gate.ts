@@ -41,6 +41,7 @@ import { makeMachineLane } from './grants/machine-lane.ts';
 import { makeCsrf } from './interaction/csrf.ts';
 import { makePlaceMaker } from './interaction/place.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
+import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
 import { keepKeysCurrent } from './keys/keep-current.ts';
 import { ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
@@ -146,6 +147,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const lockout = makeLockout(redis, prefix);
   const authenticate = makeAuthenticate(accounts, lockout);
   const checkCode = makeCheckCode({ accounts, connections, codes, lockout });
+  guardUserCodes(provider, lockout, place);
   const passwordTickets = makePasswordTickets(redis, prefix, accounts);
   const sendPasswordMail = makeSendPasswordMail({
     issuer,

@@ -1,5 +1,5 @@
 /**
- * Guesses at a client's secret: so many wrong ones for one client from one address close that pair until the window ends
+ * Guesses at a client's secret: so many wrong ones for one client from one address (of IPv6 the /64) close that pair until the window ends
  * (check 050). The same client is served from everywhere else, and nobody who authenticates rightly waits for this: failures
  * are counted when they have happened, in Redis for all processes, and what a process knows of closed pairs is in its memory.
  * Another process hears of a closed pair with the next failure it sees.
@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { hashId } from '../adapter/hashed.ts';
 import { addressOf } from '../http/head.ts';
+import { networkOf } from '../http/network.ts';
 import { checkClientSecrets } from '../provider-seam.ts';
 
 export type ClientThrottle = {
@@ -26,7 +27,7 @@ const pairsMax = 10_000;
 
 export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle {
   const pairs = new Map<string, { failures: number; until: number }>();
-  const pairOf = (clientId: string, address: string) => hashId(`${clientId} ${address}`);
+  const pairOf = (clientId: string, address: string) => hashId(`${clientId} ${networkOf(address)}`);
   const key = (pair: string) => `${prefix}client-failures:${pair}`;
   // The oldest stand first, and all have the same window: what is over goes without being looked for.
   const known = (pair: string) => {

@@ -46,6 +46,12 @@ test('sec-050-brute-force: after thirty wrong secrets in a minute from one addre
   expect((await guess(one, '192.0.2.1', { client_id: 'web' })).status).toBe(401);
 });
 
+test('sec-050-ipv6: all addresses of a /64 are one', async () => {
+  for (let index = 0; index < 30; index += 1) await guess(one, `2001:db8:50:1::${index}`);
+  expect((await guess(one, '2001:db8:50:1:ffff::1')).status).toBe(429);
+  expect((await one.machineToken({}, from('2001:db8:50:2::1'))).status).toBe(200);
+});
+
 test('sec-050-processes: another process refuses from the next failure on', async () => {
   expect((await guess(two, '192.0.2.1')).status).toBe(429);
   expect((await two.machineToken({}, from('192.0.2.1'))).status).toBe(429);

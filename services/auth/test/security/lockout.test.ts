@@ -148,6 +148,39 @@ test('a success takes back its own pair’s failures, and no other’s', async (
   expect(statusesOf(await times(2, () => wrong('192.0.2.9', 'bob@example.com')))).toEqual([400, 429]);
 });
 
+test('a device’s code is guessed ten times from one network, and ten times in one session; others enter theirs', async () => {
+  const { json: device } = await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid' });
+  const user_code = device.user_code as string;
+  const enter = async (address: string, code: string) => {
+    const browser = browserAt(address);
+    return browser.submit(await browser.get('activate'), { user_code: code });
+  };
+  // In parallel, and each with a session of its own.
+  const guesses = await Promise.all(Array.from({ length: 12 }, () => enter('2001:db8:5:5::1', 'BBBB-BBBB')));
+  expect(statusesOf(guesses).sort()).toEqual([...Array(10).fill(400), 429, 429]);
+  const refused = await enter('2001:db8:5:5::2', user_code);
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  const shouting = browserAt('2001:db8:5:5::3');
+  const fields = { ...(await shouting.get('activate')).forms[0]!.fields, user_code };
+  for (const path of ['ACTIVATE', 'activate/', 'Activate?x'])
+    expect((await shouting.post(path, fields)).status).toBe(429);
+
+  const roaming = browserAt('192.0.2.20');
+  const form = await roaming.get('activate');
+  const everywhere = await times(11, async (index) =>
+    Browser.prototype.post.call(
+      roaming,
+      'activate',
+      { ...form.forms[0]!.fields, user_code: 'BBBB-BBBB' },
+      from(`192.0.2.${30 + index}`),
+    ),
+  );
+  expect(statusesOf(everywhere)).toEqual([...Array(10).fill(400), 429]);
+
+  const confirm = await enter('192.0.2.21', user_code);
+  expect([confirm.status, confirm.html.includes(user_code)]).toEqual([200, true]);
+});
+
 test('the log names whose login failed: a known account by its id, anything else by a hash that only we can make', async () => {
   const address = '192.0.2.10';
   await wrong(address, '+1-555-555-0101');

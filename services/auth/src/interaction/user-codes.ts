@@ -1,0 +1,50 @@
+/**
+ * Guesses at the codes that devices show (RFC 8628 section 5.1): ten wrong ones in ten minutes from one network, and from one
+ * session, then 429. A code has eight of twenty letters: with a thousand devices waiting at once a network hits one of them with
+ * 10 x 1000 / 20^8, four in ten million, each ten minutes. A right code takes nothing back: whoever guesses has a device of his own.
+ */
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Attempt, Lockout } from '../accounts/lockout.ts';
+import { addressOf } from '../http/head.ts';
+import { networkOf } from '../http/network.ts';
+import { answerPage } from '../http/page.ts';
+import { busySeconds } from '../stores-away.ts';
+import type { MakePlace } from './place.ts';
+
+const path = '/activate';
+/** As the library's router reads it: in any case, with or without a slash. */
+const isPath = /^\/activate\/?$/i;
+
+export function guardUserCodes(provider: Provider, lockout: Lockout, place: MakePlace): void {
+  provider.use(async (context, next) => {
+    const ctx = context as KoaContextWithOIDC;
+    if (ctx.method !== 'POST' || !isPath.test(ctx.path)) return next();
+    // Without a session the form is shown anew (app.ts), so there is one.
+    const { uid } = (await provider.Session.get(ctx)) as { uid?: string };
+    const network = await lockout.begin('user codes', networkOf(addressOf(ctx.req)));
+    const session = await lockout.begin('user codes of a session', uid ?? '');
+    const attempts = [network, session];
+    const refused = attempts.find(({ kind }) => kind !== 'open');
+    let isWrong = false;
+    try {
+      if (refused) return await refuse(ctx, refused, place);
+      await next();
+      // What is shown again with a problem: no such code, or one that is used or too old.
+      isWrong = ctx.status === 400;
+      if (isWrong) await endAll(attempts, 'failed');
+    } finally {
+      if (!isWrong) await endAll(attempts, 'takenBack');
+    }
+  });
+}
+
+async function endAll(attempts: Attempt[], how: 'failed' | 'takenBack'): Promise<void> {
+  await Promise.all(attempts.map((attempt) => attempt.kind === 'open' && attempt[how]()));
+}
+
+async function refuse(ctx: KoaContextWithOIDC, refused: Attempt, place: MakePlace): Promise<void> {
+  const shown = await place({ acceptLanguage: ctx.get('accept-language') });
+  const seconds = refused.kind === 'closed' ? refused.seconds : busySeconds;
+  ctx.set('retry-after', String(seconds));
+  answerPage(ctx, 'too-many-attempts', { ...shown, back: path, minutes: Math.ceil(seconds / 60) }, 429);
+}
