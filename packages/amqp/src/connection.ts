@@ -111,6 +111,11 @@ function reconnectCounter(registry: Registry): Counter {
   return new Counter({ name, help: 'AMQP connections lost and made again', registers: [registry] });
 }
 
+/** The user that a URL connects as; without one, AMQP's `guest`. */
+export function userOf(url: string): string {
+  return decodeURIComponent(new URL(url).username) || 'guest';
+}
+
 function withHeartbeat(url: string): string {
   const parsed = new URL(url);
   if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(heartbeatSeconds));

@@ -8,6 +8,8 @@ export type Incoming = {
   contentType: string | undefined;
   routingKey: string;
   messageId: string | undefined;
+  /** Who published it, if he said so; RabbitMQ takes no other name than his own. */
+  userId: string | undefined;
   /** Someone has had this message before and did not settle it: what follows from it may have happened already. */
   redelivered: boolean;
   /** Takes the message off the queue. After a lost connection it does nothing: the broker will hand the message out again. */
@@ -141,6 +143,7 @@ function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => vo
     contentType: message.properties.contentType as string | undefined,
     routingKey: message.fields.routingKey,
     messageId: message.properties.messageId as string | undefined,
+    userId: message.properties.userId as string | undefined,
     redelivered: message.fields.redelivered,
     ...settling,
   };

@@ -41,7 +41,13 @@ export class NotPublished extends Error {
 type Waiting = { returned: boolean; settle(error?: NotPublished): void };
 
 /** Opens a connection that only publishes, so that a broker short of memory, which blocks publishers, never blocks acks. */
-export async function openPublisher(options: ConnectionOptions & { confirmTimeoutMs?: number }): Promise<Publisher> {
+export async function openPublisher(
+  options: ConnectionOptions & {
+    confirmTimeoutMs?: number;
+    /** Stands in every message as its `user_id`; RabbitMQ closes the channel when it is not the name of the connection's user. */
+    userId?: string;
+  },
+): Promise<Publisher> {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
   let channel: ConfirmChannel | undefined;
   let declareAnew = () => {};
@@ -104,6 +110,7 @@ export async function openPublisher(options: ConnectionOptions & { confirmTimeou
             messageId: message.messageId,
             headers: { ...message.headers, [tagHeader]: tag },
             ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
+            ...(options.userId === undefined ? {} : { userId: options.userId }),
           },
           (error) => {
             if (error)

@@ -32,7 +32,9 @@ export type DeadReason =
   | 'not_storable'
   | 'not_a_job'
   | 'job_not_authentic'
-  | 'not_handled';
+  | 'not_handled'
+  | 'producer_unknown'
+  | 'producer_not_allowed';
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 

@@ -2,8 +2,8 @@
  * The seed file (contract section 3): declarative clients, users, APIs, organizations and repositories. The gate applies its
  * part, the post its own; both refuse the whole file when any key is unknown. Field names are those of Auth0's Management API.
  */
-import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { readYaml } from './read-yaml.ts';
 
 /** Thrown by `parseSeed`; `problems` holds one line a problem, each with its path (`clients[0].callback`). */
 export class BadSeed extends Error {
@@ -145,28 +145,7 @@ export type SeedOrganization = z.infer<typeof organization>;
 
 /** Parses the text of a seed file. @throws BadSeed with the path of everything that is wrong, unknown keys included. */
 export function parseSeed(text: string): Seed {
-  let document: unknown;
-  try {
-    document = parseYaml(text);
-  } catch (error) {
-    throw new BadSeed([`not YAML: ${(error as Error).message.split('\n')[0]}`]);
-  }
-  const result = seed.safeParse(document ?? {});
-  if (result.success) return result.data;
-  throw new BadSeed(result.error.issues.flatMap((issue) => problemLines(issue)));
-}
-
-function problemLines(issue: z.core.$ZodIssue): string[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${pathText([...issue.path, key])}: unknown key`);
-  return [`${pathText(issue.path) || 'the file'}: ${issue.message}`];
-}
-
-/** `['clients', 0, 'callbacks']` → `clients[0].callbacks` */
-function pathText(path: PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, part) =>
-      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
-    '',
-  );
+  const read = readYaml(seed, text);
+  if ('problems' in read) throw new BadSeed(read.problems);
+  return read.data;
 }

@@ -31,6 +31,12 @@ export const topology: Topology = {
   bindings: [{ exchange: eventsExchange, queue: eventsQueue, pattern: '#' }],
 };
 
+/**
+ * What a producer's AMQP user may do, as RabbitMQ's patterns: write to the exchange, and nothing else. The queue of the same name is
+ * not reached by it: that takes the default exchange, or a binding, which takes `read` on an exchange.
+ */
+export const producerPermissions = { configure: '^$', write: '^gatepost\\.events$', read: '^$' };
+
 /** AMQP headers of a message in `gatepost.events.dead`. */
 export const deadReasonHeader = 'x-reason';
 export const deadDetailHeader = 'x-detail';

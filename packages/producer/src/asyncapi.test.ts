@@ -84,6 +84,8 @@ describe('docs/asyncapi.yaml', () => {
       not_a_job: true,
       job_not_authentic: true,
       not_handled: true,
+      producer_unknown: true,
+      producer_not_allowed: true,
     };
     const schema = messages.dead.headers as { properties: Record<string, { enum: string[] }> };
     expect(schema.properties[deadReasonHeader]!.enum.toSorted()).toEqual(Object.keys(reasons).toSorted());

@@ -1,6 +1,7 @@
 /** Publishing events to Gatepost: each publish resolves once the broker has the event, and not before. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { userOf } from '@gatepost/amqp/connection';
 import { NotPublished, openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import { eventsExchange } from '@gatepost/contracts/topology';
 import { type Log, openLog } from '@gatepost/runtime/log';
@@ -17,6 +18,11 @@ export type ProducerOptions = {
   url: string;
   /** URI of this producer: the `source` of all its events. */
   source: string;
+  /**
+   * The `user_id` of its messages, by which the dispatcher knows for whom it may publish. RabbitMQ refuses any name but that of the
+   * connection's user. Default: the user of the URL; null: none, for a broker that names users otherwise (OAuth 2, say).
+   */
+  userId?: string | null;
   /** Shown in RabbitMQ's list of connections. Default `gatepost producer`. */
   name?: string;
   /** No further try of a `publish` begins after this; a confirm may be waited for 10 s more. Default 30 s. */
@@ -57,7 +63,12 @@ const maxRefusals = 3;
 
 /** Connects, and reconnects by itself ever after. @throws when the first connection cannot be made in a few tries. */
 export async function openProducer(options: ProducerOptions): Promise<Producer> {
-  const { timeoutMs = 30_000, maxInFlight = 1_000, maxInFlightBytes = 64 * 1024 * 1024 } = options;
+  const {
+    timeoutMs = 30_000,
+    userId = userOf(options.url),
+    maxInFlight = 1_000,
+    maxInFlightBytes = 64 * 1024 * 1024,
+  } = options;
   const publisher = await openPublisher({
     url: options.url,
     name: options.name ?? 'gatepost producer',
@@ -65,6 +76,7 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
     // What the events go to is the dispatcher's to declare.
     topology: { exchanges: [], queues: [], bindings: [] },
     confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
+    ...(userId === null ? {} : { userId }),
   });
   const inFlight = new Set<Promise<unknown>>();
   let bytesInFlight = 0;

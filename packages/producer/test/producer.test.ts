@@ -1,9 +1,9 @@
 import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
 import { eventGuid, parseEvent } from '@gatepost/contracts/event';
-import { eventsExchange, eventsQueue, topology } from '@gatepost/contracts/topology';
+import { eventsExchange, eventsQueue, producerPermissions, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { openCuttable } from '@gatepost/testkit/cut';
-import { freshVhost } from '@gatepost/testkit/stores';
+import { freshUser, freshVhost } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
@@ -58,6 +58,22 @@ describe('a producer', () => {
       kind: 'event',
       event: { type: 'issues', repository: 'widgets', action: 'opened', payload: Buffer.from(body) },
     });
+  });
+
+  test('names its user in every message, unless it is told not to, and no other user', async () => {
+    await using user = await freshUser(vhost.url, producerPermissions);
+    const from = async (userId?: string | null) => {
+      await using producer = await openProducer({
+        url: user.url,
+        source: 'urn:user',
+        ...(userId === undefined ? {} : { userId }),
+      });
+      const { id } = await producer.publish(push);
+      return (await until('the message', () => takenWith(id)[0])).userId;
+    };
+    expect(await from()).toBe(user.name);
+    expect(await from(null)).toBeUndefined();
+    expect(await codeOf(from('somebody-else'))).toBe('refused');
   });
 
   test('makes a UUID for an event without an id, which is its guid too', async () => {

@@ -11,6 +11,8 @@ export type ProducedEvent = {
   /** An object is written as JSON; bytes and text go out as they are. */
   body?: Buffer | string | object;
   contentType?: string;
+  /** The property by which RabbitMQ vouches for the publishing user. */
+  userId?: string;
   /** Replaces or, with undefined, leaves out AMQP headers. */
   headers?: Record<string, unknown>;
 };
@@ -49,6 +51,7 @@ export async function openProducer(amqpUrl: string): Promise<Producer> {
           contentType: event.contentType ?? 'application/json',
           messageId,
           headers,
+          ...(event.userId === undefined ? {} : { userId: event.userId }),
         };
         channel.publish('gatepost.events', type, bytes, options, (error) => {
           if (error) reject(error);

@@ -33,6 +33,27 @@ export async function freshVhost(): Promise<Fresh> {
   };
 }
 
+/** Creates a user with these permissions in the vhost of `vhostUrl`, and nowhere else; `url` connects as that user. */
+export async function freshUser(
+  vhostUrl: string,
+  permissions: { configure: string; write: string; read: string },
+): Promise<Fresh & { name: string }> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const password = randomBytes(12).toString('hex');
+  await management('PUT', `/api/users/${name}`, { password, tags: '' });
+  const url = new URL(vhostUrl);
+  await management('PUT', `/api/permissions/${url.pathname.slice(1)}/${name}`, permissions);
+  url.username = name;
+  url.password = password;
+  return {
+    name,
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await management('DELETE', `/api/users/${name}`);
+    },
+  };
+}
+
 /** Redis at `TEST_REDIS_URL`; keep to keys under a prefix of `freshPrefix()`. */
 export const redisUrl = (): string => needed('TEST_REDIS_URL');
 export const freshPrefix = (): string => `test:${randomBytes(6).toString('hex')}:`;

@@ -1,6 +1,7 @@
 /** The gate's own events for RabbitMQ (contract section 6): off unless EVENTS_ACCOUNT names whose they are. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { userOf } from '@gatepost/amqp/connection';
 import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
 import { eventsExchange, topology } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
@@ -43,6 +44,7 @@ export async function openEventSink(options: {
     log,
     registry: options.registry,
     topology,
+    userId: userOf(options.amqpUrl), // the gate is a producer like any other (PRODUCERS_FILE)
     waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later
   });
   const closing = new AbortController();

@@ -36,6 +36,10 @@ export const variables = z
       .default(4601)
       .meta({ description: 'port of `/metrics`, `/livez` and `/readyz`; 0: any free one' }),
     SECRETS_KEY: secretsKeyVariable,
+    PRODUCERS_FILE: existingFile.optional().meta({
+      description: "YAML list of AMQP users and the accounts they may publish events for, by their messages' `user_id`",
+      shownDefault: 'none: whoever may write to the exchange publishes for all accounts',
+    }),
     DELIVERY_TIMEOUT_MS: integer(1, 600_000)
       .default(10_000)
       .meta({ description: 'from the start of an attempt to its response, connect included', unit: 'ms' }),

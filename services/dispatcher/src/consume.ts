@@ -1,6 +1,7 @@
 /** The entry: takes messages from both queues, and on stopping lets what is in hand finish. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import type { Producers } from '@gatepost/contracts/producers';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
@@ -20,6 +21,7 @@ const eventsMaxBytes = 64 * 1024 * 1024;
  */
 export async function openConsumers(options: {
   broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
+  producers: Producers;
   route: Batches<Incoming>;
   /** Routes what need not wait behind a flood. */
   routeAhead: Batches<Incoming>;
@@ -30,9 +32,9 @@ export async function openConsumers(options: {
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, route, routeAhead, calm, eventsWaiting, deliver, giveUp } = options;
+  const { broker, producers, route, routeAhead, calm, eventsWaiting, deliver, giveUp } = options;
   const { registry, log } = broker;
-  const skim = await openSkim({ broker, route, ahead: routeAhead, calm, eventsWaiting, registry, log });
+  const skim = await openSkim({ broker, producers, route, ahead: routeAhead, calm, eventsWaiting, registry, log });
   const deliveries = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher deliveries',

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
+import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
 import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
 import { openMetrics } from '@gatepost/runtime/metrics';
@@ -37,6 +38,7 @@ const name = 'dispatcher';
 
 await run(name, variables, async ({ env, log, stack }) => {
   const databaseUrl = (env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL)!; // config.ts demands one of them
+  const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
   const registry = openMetrics();
   const events = makeEvents(log, registry);
   const giveUp = new AbortController();
@@ -78,7 +80,18 @@ await run(name, variables, async ({ env, log, stack }) => {
   const enqueue = makeEnqueue(publisher, jobKey, persist);
   const admit = makeAdmit(throttle, limitOf, events);
   const storeEvents = await makeStoreEvents(pool);
-  const routeParts = { pool, hooks, publisher, storeEvents, enqueue: enqueue.always, admit, persist, events, log };
+  const routeParts = {
+    pool,
+    hooks,
+    producers,
+    publisher,
+    storeEvents,
+    enqueue: enqueue.always,
+    admit,
+    persist,
+    events,
+    log,
+  };
   const calm = makeCalm();
   const route = makeRoute(routeParts, calm.calm);
   const routeAhead = makeRoute(routeParts);
@@ -99,7 +112,18 @@ await run(name, variables, async ({ env, log, stack }) => {
   const stopDeadlineMs = env.DELIVERY_TIMEOUT_MS + 2_000;
   const eventsWaiting = () => publisher.waiting(eventsQueue);
   const consumers = stack.use(
-    await openConsumers({ broker, route, routeAhead, calm, eventsWaiting, deliver, env, giveUp, stopDeadlineMs }),
+    await openConsumers({
+      broker,
+      producers,
+      route,
+      routeAhead,
+      calm,
+      eventsWaiting,
+      deliver,
+      env,
+      giveUp,
+      stopDeadlineMs,
+    }),
   );
   // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
   const isBehind = () => deliver.heldUp() > env.DELIVERY_CONCURRENCY / 2;

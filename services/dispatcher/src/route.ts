@@ -7,6 +7,7 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type DeadReason, type Event, parseEvent } from '@gatepost/contracts/event';
+import type { Producers } from '@gatepost/contracts/producers';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -28,6 +29,7 @@ import { deadReasonOf } from './trouble.ts';
 export type RouteParts = {
   pool: Pool;
   hooks: Hooks;
+  producers: Producers;
   publisher: Publisher;
   storeEvents: StoreEvents;
   enqueue: Enqueue;
@@ -89,8 +91,9 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[], mayB
   for (const message of messages) {
     if (message.isSettled()) continue; // buried, before the rest of the batch failed
     const parsed = parseEvent(message);
-    if (parsed.kind === 'event') good.push({ message, event: parsed.event });
-    else dead.push(bury(parts, message, parsed.reason, parsed.detail));
+    const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.owner);
+    if (refusal) dead.push(bury(parts, message, refusal.reason, refusal.detail));
+    else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
   }
   const outcomes = await Promise.allSettled([...dead, good.length > 0 && routeEvents(parts, good, mayBeHalfDone)]);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

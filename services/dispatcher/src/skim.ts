@@ -6,6 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import type { Producers } from '@gatepost/contracts/producers';
 import { eventsQueue } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
@@ -38,6 +39,7 @@ const skimmersMax = 8;
 
 export async function openSkim(options: {
   broker: Omit<ConnectionOptions, 'name'>;
+  producers: Producers;
   /** Routes in the order of the queue. */
   route: Batches<Incoming>;
   /** Routes those of accounts that do not flood. */
@@ -68,7 +70,9 @@ export async function openSkim(options: {
 
   const count = (message: Incoming) => {
     meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
-    const owner = ownerOf(message);
+    const named = ownerOf(message);
+    // Nobody makes an account a flooder that he may not publish for.
+    const owner = named !== undefined && options.producers.refuse(message.userId, named) ? undefined : named;
     const floods = flooders.count(owner);
     if (floods) floodedAt = Date.now();
     return { owner, floods };

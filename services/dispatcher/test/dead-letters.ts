@@ -4,7 +4,13 @@ import { deadEventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
 
-export type DeadLetter = { reason: unknown; detail: unknown; messageId: string | undefined; body: Buffer };
+export type DeadLetter = {
+  reason: unknown;
+  detail: unknown;
+  messageId: string | undefined;
+  headers: Record<string, unknown>;
+  body: Buffer;
+};
 
 export type DeadLetters = AsyncDisposable & {
   all: DeadLetter[];
@@ -22,7 +28,7 @@ export async function openDeadLetters(amqpUrl: string): Promise<DeadLetters> {
     queue: deadEventsQueue,
     prefetch: 10,
     onMessage({ headers, messageId, body, ack }) {
-      all.push({ reason: headers['x-reason'], detail: headers['x-detail'], messageId, body });
+      all.push({ reason: headers['x-reason'], detail: headers['x-detail'], messageId, headers, body });
       ack();
     },
   });

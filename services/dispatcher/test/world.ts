@@ -153,7 +153,13 @@ export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: str
     publisher,
     env,
     async start(more = {}) {
-      const dispatcher = await startDispatcher({ ...env, ...more }, () => running.delete(dispatcher));
+      const started = startDispatcher({ ...env, ...more }, () =>
+        started.then(
+          (ended) => running.delete(ended),
+          () => {},
+        ),
+      );
+      const dispatcher = await started;
       running.add(dispatcher);
       return dispatcher;
     },

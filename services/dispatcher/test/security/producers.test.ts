@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eventKeyBefore } from '@gatepost/contracts/event';
+import { producerPermissions } from '@gatepost/contracts/topology';
+import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { freshUser } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';
 
 describe('what one producer can do to another', () => {
@@ -69,5 +76,49 @@ describe('what one producer can do to another', () => {
     await duplicates(1);
     await world.publish({ source: 'urn:before', id: guid, subject: 'other/widgets' });
     expect(await world.deliveries(guid, 2)).toHaveLength(2);
+  });
+
+  test('with PRODUCERS_FILE a user publishes for the accounts it names; all else is a dead letter, with the reason', async () => {
+    await using ci = await freshUser(world.amqpUrl, producerPermissions);
+    await using stranger = await freshUser(world.amqpUrl, producerPermissions);
+    const file = join(mkdtempSync(join(tmpdir(), 'producers-')), 'producers.yaml');
+    writeFileSync(file, `producers: [{ user: ${ci.name}, accounts: [ACME] }]`);
+    expect(await dispatcher.stop()).toBe(0);
+    dispatcher = await world.start({ PRODUCERS_FILE: file });
+
+    await using dead = await openDeadLetters(world.amqpUrl);
+    const publish = async (url: string, event: { subject: string; userId?: string }) => {
+      await using producer = await openProducer(url);
+      return await producer.publish({ source: 'urn:bound', ...event });
+    };
+    const deadEvent = (id: string) =>
+      until(`a dead letter of ${id}`, () => dead.all.find(({ headers }) => headers['cloudEvents:id'] === id));
+
+    await world.deliveries(await publish(ci.url, { subject: 'Acme/Widgets', userId: ci.name }));
+    const foreign = await publish(ci.url, { subject: 'other/widgets', userId: ci.name });
+    const nameless = await publish(ci.url, { subject: 'acme/widgets' });
+    const unknown = await publish(stranger.url, { subject: 'acme/widgets', userId: stranger.name });
+    expect(await deadEvent(foreign)).toMatchObject({
+      reason: 'producer_not_allowed',
+      detail: `${ci.name} may not publish for other`,
+    });
+    expect(await deadEvent(nameless)).toMatchObject({
+      reason: 'producer_unknown',
+      detail: 'the message has no `user_id`',
+    });
+    expect(await deadEvent(unknown)).toMatchObject({
+      reason: 'producer_unknown',
+      detail: `no producer is named ${stranger.name}`,
+    });
+    // RabbitMQ takes nobody's name but the user's own.
+    await expect(publish(stranger.url, { subject: 'acme/widgets', userId: ci.name })).rejects.toThrow();
+    const { rows } = await world.pool.query("SELECT count(*)::int AS n FROM events WHERE source = 'urn:bound'");
+    expect(rows[0].n).toBe(1);
+  });
+
+  test('a PRODUCERS_FILE that is wrong keeps a dispatcher from starting', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'producers-')), 'producers.yaml');
+    writeFileSync(file, 'producers: [{ user: ci, account: acme }]');
+    await expect(world.start({ PRODUCERS_FILE: file })).rejects.toThrow('producers[0].account: unknown key');
   });
 });

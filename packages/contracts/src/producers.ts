@@ -1,0 +1,56 @@
+/**
+ * The file of `PRODUCERS_FILE`: which AMQP users publish events, and for which accounts. RabbitMQ sees to it that the property
+ * `user_id` of a message, where it is set, names the user who published it.
+ */
+import { z } from 'zod';
+import type { DeadReason } from './event.ts';
+import { readYaml } from './read-yaml.ts';
+
+/** Thrown by `parseProducers`; `problems` holds one line a problem. */
+export class BadProducers extends Error {
+  override name = 'BadProducers';
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`bad producers file:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+export type Refusal = { reason: DeadReason & `producer_${string}`; detail: string };
+
+export type Producers = {
+  /** Why this user may not publish an event of this account (a login in lower case); undefined: he may. */
+  refuse(userId: string | undefined, owner: string): Refusal | undefined;
+};
+
+/** Without a file, whoever RabbitMQ lets write to the exchange publishes for everybody. */
+export const anyProducer: Producers = { refuse: () => undefined };
+
+const account = z
+  .string()
+  .regex(/^(?:\*|[A-Za-z0-9._-]{1,100})$/, 'must be the login of an account, or `*` for all of them');
+
+const file = z.strictObject({
+  producers: z.array(z.strictObject({ user: z.string().min(1).max(255), accounts: z.array(account).min(1) })),
+});
+
+/** @throws BadProducers with the path of everything that is wrong, unknown keys included. */
+export function parseProducers(text: string): Producers {
+  const read = readYaml(file, text);
+  if ('problems' in read) throw new BadProducers(read.problems);
+  const accountsOf = new Map<string, Set<string>>();
+  for (const { user, accounts } of read.data.producers) {
+    const known = accountsOf.get(user) ?? new Set();
+    for (const login of accounts) known.add(login.toLowerCase());
+    accountsOf.set(user, known);
+  }
+  return {
+    refuse(userId, owner) {
+      if (userId === undefined) return { reason: 'producer_unknown', detail: 'the message has no `user_id`' };
+      const accounts = accountsOf.get(userId);
+      if (!accounts) return { reason: 'producer_unknown', detail: `no producer is named ${userId}` };
+      if (accounts.has(owner) || accounts.has('*')) return undefined;
+      return { reason: 'producer_not_allowed', detail: `${userId} may not publish for ${owner}` };
+    },
+  };
+}

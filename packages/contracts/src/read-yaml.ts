@@ -1,0 +1,31 @@
+/** Reading what an operator wrote as YAML: everything that is wrong is named at once, each with its path (`clients[0].callback`). */
+import { parse as parseYaml } from 'yaml';
+import type { z } from 'zod';
+
+/** The parsed text, or one line a problem; unknown keys are problems where the schema is strict. An empty file is an empty object. */
+export function readYaml<S extends z.ZodType>(schema: S, text: string): { data: z.infer<S> } | { problems: string[] } {
+  let document: unknown;
+  try {
+    document = parseYaml(text);
+  } catch (error) {
+    return { problems: [`not YAML: ${(error as Error).message.split('\n')[0]}`] };
+  }
+  const result = schema.safeParse(document ?? {});
+  if (result.success) return { data: result.data };
+  return { problems: result.error.issues.flatMap((issue) => problemLines(issue)) };
+}
+
+function problemLines(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${pathText([...issue.path, key])}: unknown key`);
+  return [`${pathText(issue.path) || 'the file'}: ${issue.message}`];
+}
+
+/** `['clients', 0, 'callbacks']` → `clients[0].callbacks` */
+function pathText(path: PropertyKey[]): string {
+  return path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
+    '',
+  );
+}

@@ -1,0 +1,51 @@
+import { openConnection } from '@gatepost/amqp/connection';
+import {
+  deadEventsQueue,
+  deliveriesQueue,
+  eventsExchange,
+  eventsQueue,
+  producerPermissions,
+  topology,
+} from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { freshUser, freshVhost } from '@gatepost/testkit/stores';
+import { expect, test } from '@jest/globals';
+import { type Channel, connect } from 'amqplib';
+import { openProducer } from '../src/producer.ts';
+
+// The queues hold other accounts' events and the jobs that are signed with their secrets.
+test('a producer’s own user publishes events, and can neither write to, read, change nor bind any queue', async () => {
+  await using vhost = await freshVhost();
+  const log = openLog('test', 'silent');
+  const { recovering } = await openConnection({ url: vhost.url, name: 'test', log, topology }, async () => {});
+  await using user = await freshUser(vhost.url, producerPermissions);
+  await using producer = await openProducer({ url: user.url, source: 'urn:ci' });
+  expect(await producer.publish({ type: 'push', subject: 'acme/widgets', data: {} })).toHaveProperty('guid');
+
+  const connection = await connect(user.url);
+  const refused = async (what: (channel: Channel) => Promise<unknown>) => {
+    const channel = await connection.createConfirmChannel();
+    channel.on('error', () => {});
+    const closed = new Promise<{ code?: number }>((resolve) => channel.once('error', resolve));
+    await Promise.race([what(channel).catch(() => {}), closed]);
+    return (await closed).code;
+  };
+  const queues = [eventsQueue, deliveriesQueue, deadEventsQueue];
+  for (const queue of queues) {
+    // The default exchange leads to every queue by its name.
+    expect(await refused(async (channel) => channel.publish('', queue, Buffer.from('{}')))).toBe(403);
+    expect(await refused((channel) => channel.consume(queue, () => {}))).toBe(403);
+    expect(await refused((channel) => channel.get(queue))).toBe(403);
+    expect(await refused((channel) => channel.purgeQueue(queue))).toBe(403);
+    expect(await refused((channel) => channel.deleteQueue(queue))).toBe(403);
+    expect(await refused((channel) => channel.bindQueue(queue, eventsExchange, 'x'))).toBe(403);
+    expect(await refused((channel) => channel.unbindQueue(queue, eventsExchange, '#'))).toBe(403);
+  }
+  expect(await refused((channel) => channel.assertQueue('mine'))).toBe(403);
+  expect(await refused((channel) => channel.assertQueue(''))).toBe(403);
+  expect(await refused((channel) => channel.assertExchange('mine', 'fanout'))).toBe(403);
+  expect(await refused((channel) => channel.deleteExchange(eventsExchange))).toBe(403);
+  expect(await refused((channel) => channel.bindExchange(eventsExchange, 'amq.topic', '#'))).toBe(403);
+  await connection.close();
+  await recovering.close();
+});
