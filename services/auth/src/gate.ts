@@ -260,7 +260,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   stack.use(startPurge(pool, log, registry));
 
   const server = makeServer(makeAnswer({ provider, place, routers, log }), {
-    head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES },
+    head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES, log },
     observe: makeRequestObserver(log, registry),
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
     machineLane: makeMachineLane({ provider, issuer, resources, clientThrottle, tokensIssued }),

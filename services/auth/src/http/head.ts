@@ -4,11 +4,13 @@
  * from X-Forwarded-For if a trusted proxy sent it.
  */
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { Log } from '@gatepost/runtime/log';
 import ipaddr from 'ipaddr.js';
 
-export type HeadRules = { issuer: URL; trustedProxies: string[] };
+export type HeadRules = { issuer: URL; trustedProxies: string[]; log: Log };
 
-export function makeHeadNormalizer({ issuer, trustedProxies }: HeadRules): (request: IncomingMessage) => void {
+export function makeHeadNormalizer({ issuer, trustedProxies, log }: HeadRules): (request: IncomingMessage) => void {
   const networks = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   const trusted = (address: string) => {
     if (!ipaddr.isValid(address)) return false;
@@ -17,14 +19,36 @@ export function makeHeadNormalizer({ issuer, trustedProxies }: HeadRules): (requ
       ([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits] as never),
     );
   };
+  const warn = makeProxyWarning(log);
   return (request) => {
     const { headers } = request;
-    const address = clientAddress(peerOf(request), headers['x-forwarded-for'], trusted);
+    const peer = peerOf(request);
+    const forwardedFor = headers['x-forwarded-for'];
+    if ((forwardedFor ?? headers.forwarded) !== undefined && !trusted(peer)) warn(peer);
+    const address = clientAddress(peer, forwardedFor, trusted);
     headers.host = issuer.host;
     headers['x-forwarded-proto'] = issuer.protocol.slice(0, -1);
     headers['x-forwarded-for'] = address;
     delete headers['x-forwarded-host'];
     delete headers.forwarded;
+  };
+}
+
+/**
+ * Says once that somebody forwards requests whom nobody listed. On the open internet that may be a client's own invention, so a peer
+ * within our network, which is a proxy for certain, is told of all the same, and by its address.
+ */
+function makeProxyWarning(log: Log): (peer: string) => void {
+  const told = new Set<boolean>();
+  return (peer) => {
+    if (told.size === 2) return;
+    const isOurs = ipaddr.isValid(peer) && ipaddr.process(peer).range() !== 'unicast';
+    if (told.has(isOurs)) return;
+    told.add(isOurs);
+    log.warn(
+      isOurs ? { 'proxy.address': peer } : {},
+      'X-Forwarded-For or Forwarded came from a peer that TRUSTED_PROXIES does not list, and was ignored: if it is a proxy of yours, everybody behind it shares one address and its limits now',
+    );
   };
 }
 
@@ -42,7 +66,10 @@ function peerOf({ socket }: IncomingMessage): string {
   return peer;
 }
 
-/** The rightmost address that no proxy of ours has. */
+/**
+ * The rightmost address that no proxy of ours has. A hop that cannot be read ends the walk at the last proxy of ours: what stands before it
+ * may be anybody's claim.
+ */
 function clientAddress(
   peer: string,
   forwardedFor: string | string[] | undefined,
@@ -51,11 +78,27 @@ function clientAddress(
   if (forwardedFor === undefined) return peer;
   const hops = String(forwardedFor)
     .split(',')
-    .map((hop) => hop.trim())
-    .filter((hop) => ipaddr.isValid(hop));
+    .filter((hop) => hop.trim() !== '');
   let address = peer;
-  while (trusted(address) && hops.length > 0) address = hops.pop()!;
-  return address === peer ? peer : ipaddr.process(address).toString();
+  while (trusted(address) && hops.length > 0) {
+    const hop = hopAddress(hops.pop()!);
+    if (hop === undefined) break;
+    address = hop;
+  }
+  return address;
+}
+
+/** Of `198.51.100.7`, `198.51.100.7:4711`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:4711`, or one of them in quotes (RFC 7239). */
+function hopAddress(hop: string): string | undefined {
+  const bare = hop.trim().replace(/^"(.*)"$/, '$1');
+  const [, bracketed, dotted] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(bare) ?? [];
+  return parseAddress(bracketed ?? dotted ?? bare);
+}
+
+/** The one address that the text is, IPv4 in its own form; undefined for anything else. */
+export function parseAddress(text: string): string | undefined {
+  // The library by itself also takes `1` and `0x7f.1`, which no proxy writes.
+  return isIP(text) === 0 ? undefined : ipaddr.process(text).toString();
 }
 
 /** The client's address, once the head is normalized. */
