@@ -172,7 +172,9 @@ function writeConfig(folder: string, instance: Instance, management: boolean): v
       : []),
   ];
   writeFileSync(join(folder, 'rabbitmq.conf'), `${config.join('\n')}\n`, { mode: 0o600 });
-  writeFileSync(join(folder, 'enabled_plugins'), management ? '[rabbitmq_management].\n' : '[].\n', { mode: 0o600 });
+  writeFileSync(join(folder, 'enabled_plugins'), management ? '[rabbitmq_management,rabbitmq_amqp1_0].\n' : '[].\n', {
+    mode: 0o600,
+  });
   // Names are looked up here and nowhere else: no helper process for it, and no surprise from the machine's own tables.
   writeFileSync(join(folder, 'inetrc'), '{host, {127,0,0,1}, ["localhost"]}.\n{lookup, [file]}.\n', { mode: 0o600 });
 }

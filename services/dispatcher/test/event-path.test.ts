@@ -3,6 +3,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verify } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
+import { publishByAmqp10 } from './amqp-1.0.ts';
 import { type Dispatcher, openWorld, type World } from './world.ts';
 
 const secret = "It's a Secret to Everybody – ünïcode";
@@ -131,6 +132,22 @@ describe('the path of an event', () => {
     const guid = await world.publish({ payload });
     await world.deliveries(guid);
     expect(receivedOf(guid)[0]?.body.equals(Buffer.from(payload))).toBe(true);
+  });
+
+  test('an event published by AMQP 1.0 in structured mode is delivered, its payload byte for byte', async () => {
+    const data = '{ "action":"opened",  "n": 12345678901234567890 }';
+    const attributes = {
+      specversion: '1.0',
+      id: '6f9619ff-8b86-4011-b42d-00c04fc964ff',
+      source: 'urn:amqp-1.0',
+      type: 'issues',
+      subject: 'acme/widgets',
+      time: new Date().toISOString(),
+    };
+    const body = Buffer.from(`${JSON.stringify(attributes).slice(0, -1)},"data":${data}}`);
+    await publishByAmqp10(world.amqpUrl, 'issues', 'application/cloudevents+json', body);
+    await world.deliveries(attributes.id);
+    expect(receivedOf(attributes.id)[0]?.body.toString()).toBe(data);
   });
 
   test('a second message with the same source and id is dropped', async () => {
