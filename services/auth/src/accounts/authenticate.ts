@@ -1,10 +1,10 @@
 /** A login and its password: the one place that both the hosted page and the password grant ask. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import { parseIdentifier } from './identifier.ts';
 import type { Lockout } from './lockout.ts';
-import { passwordMatches, passwordsAreFull } from './password.ts';
+import { passwordMatches } from './password.ts';
+import { holdBack, makeShare } from './share.ts';
 import type { AccountStore } from './store.ts';
 import { type Subject, subjectOf } from './subject.ts';
 import { TooBusy } from './turns.ts';
@@ -17,6 +17,9 @@ export type Authentication =
   /** `excess`: because of all the others that come from this network. */
   | { kind: 'busy'; excess: boolean };
 
+/** Of so many tries from one network we do anything at a time. */
+const networkMax = 64;
+
 export type Authenticate = (given: {
   connection: string;
   login: string;
@@ -25,23 +28,13 @@ export type Authenticate = (given: {
   address: string;
 }) => Promise<Authentication>;
 
-const heldMs = 250;
-const heldMax = 1_000;
-let held = 0;
-
-/** Who is refused hears of it a little later: a crowd that asks again at once would keep us at refusing. */
-async function holdBack(): Promise<void> {
-  if (held >= heldMax) return;
-  held += 1;
-  await sleep(heldMs);
-  held -= 1;
-}
-
 export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Authenticate {
+  const share = makeShare(networkMax);
   return async ({ connection, login, password, address }) => {
     const network = networkOf(address);
     // Before any store is asked: what comes beyond its network's share costs next to nothing.
-    if (passwordsAreFull(network)) {
+    using place = share.take(network);
+    if (!place) {
       await holdBack();
       return { kind: 'busy', excess: true };
     }

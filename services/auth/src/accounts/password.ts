@@ -20,9 +20,6 @@ export const passwordMaxBytes = 1_024;
 // Made once, of a password nobody has: an unknown account costs as much time as a wrong password.
 let dummyHash: Promise<string> | undefined;
 
-/** Whether no more passwords of that network can wait: whoever asks first need not ask anything else. */
-export const passwordsAreFull: (network: string) => boolean = turns.isFull;
-
 /** @throws TooBusy */
 export function hashPassword(password: string, asker = ourselves): Promise<string> {
   return turns.take(asker, () => hash(normalize(password), options));

@@ -22,8 +22,6 @@ export class TooBusy extends Error {
 export type Turns = {
   /** Runs the work when it is its turn. @throws TooBusy */
   take<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
-  /** Whether the network waits with as much as it may. */
-  isFull(network: string): boolean;
 };
 
 type Waiting = { start(): void; refuse(error: TooBusy): void };
@@ -87,7 +85,6 @@ export function makeTurns(limits: { running: number; perNetwork: number; waiting
   }
 
   return {
-    isFull: (network) => (lines.get(network)?.size ?? 0) >= limits.perNetwork,
     async take(asker, work) {
       if (running < limits.running) running += 1;
       else {

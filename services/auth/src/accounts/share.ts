@@ -1,0 +1,37 @@
+/** How much of our attention one network has at a time, whatever it is waiting for here. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type Share = {
+  /** A place, given back when it is disposed of; undefined when the network has all of its own. */
+  take(network: string): Disposable | undefined;
+};
+
+export function makeShare(max: number): Share {
+  const taken = new Map<string, number>();
+  return {
+    take(network) {
+      const count = taken.get(network) ?? 0;
+      if (count >= max) return undefined;
+      taken.set(network, count + 1);
+      return {
+        [Symbol.dispose]() {
+          const left = taken.get(network)! - 1;
+          if (left > 0) taken.set(network, left);
+          else taken.delete(network);
+        },
+      };
+    },
+  };
+}
+
+const heldMs = 250;
+const heldMax = 1_000;
+let held = 0;
+
+/** Who is refused hears of it a little later: a crowd that asks again at once would keep us at refusing. */
+export async function holdBack(): Promise<void> {
+  if (held >= heldMax) return;
+  held += 1;
+  await sleep(heldMs);
+  held -= 1;
+}
