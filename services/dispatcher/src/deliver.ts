@@ -222,9 +222,11 @@ async function settleFailed(parts: DeliverParts, { message, job }: Failing, erro
  */
 async function findHook(hooks: Hooks, job: DeliveryJob): Promise<Hook | undefined> {
   const account = await hooks.ofId(job.accountId);
-  const hook = account?.hooks.get(job.hookId);
-  if (hook?.deliverable || (account && account.loadedAt > Date.parse(job.occurredAt) + clocksDifferMs)) return hook;
-  return (await hooks.reload(job.accountId))?.hooks.get(job.hookId);
+  const isCurrent =
+    account?.hooks.get(job.hookId)?.deliverable ||
+    (account && account.loadedAt > Date.parse(job.occurredAt) + clocksDifferMs);
+  const current = isCurrent ? account : await hooks.reload(job.accountId);
+  return current && hooks.whole(current, job.hookId);
 }
 
 /** Makes the attempt that a job asks for. Answers undefined when the message is settled without one. */

@@ -1,19 +1,26 @@
-/** The hooks of an account, kept in memory until PostgreSQL says that the account has changed. */
+/**
+ * The hooks of an account, kept in memory until PostgreSQL says that the account has changed: what routing asks of each of them, loaded in
+ * parts. The rest of a hook is loaded to deliver (whole-hooks.ts).
+ */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import { type Changes, listenForChanges } from '@gatepost/webhook-db/changes';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
-import { makeKeys, type SigningKeys } from './sign.ts';
+import type { SigningKeys } from './sign.ts';
+import { isDeliverable, makeWholeHooks } from './whole-hooks.ts';
 
-export type Hook = {
+/** What routing asks of a hook. */
+export type Subscription = {
   id: number;
-  accountId: number;
   /** null: a hook of the organization. */
   repositoryId: number | null;
   /** Active, and not disabled by an OAuth app access restriction. */
   deliverable: boolean;
   events: ReadonlySet<string>;
+};
+
+export type Hook = Subscription & {
+  accountId: number;
   /** As the user gave it. */
   url: string;
   /** The same, parsed once; its credentials, if any, are sent as basic authentication. */
@@ -32,7 +39,7 @@ export type Account = {
   version: number;
   /** Ids by name in lower case. */
   repositories: ReadonlyMap<string, number>;
-  hooks: ReadonlyMap<number, Hook>;
+  hooks: ReadonlyMap<number, Subscription>;
   /** null where the service's defaults hold. */
   throttle: { rate: number | null; burst: number | null };
   /** When this was asked of the database, ms since 1970. */
@@ -49,9 +56,16 @@ export type Hooks = AsyncDisposable & {
   ofId(id: number): Promise<Account | undefined>;
   /** The same, asked of the database anew. */
   reload(id: number): Promise<Account | undefined>;
+  /** A hook of the account as it is now; undefined when it is not there, or cannot be read. */
+  whole(account: Account, id: number): Promise<Hook | undefined>;
+  /** What is kept of whole hooks. */
+  heldBytes(): number;
 };
 
 const accountsMax = 20_000;
+/** Of all accounts that are kept. */
+const subscriptionsMax = 500_000;
+const partMax = 1_000;
 
 /** `onChange` hears of each changed account, after it has been forgotten here. */
 export async function openHooks(options: {
@@ -63,16 +77,25 @@ export async function openHooks(options: {
 }): Promise<Hooks> {
   // Promises are kept, not values, so that a hundred jobs of one account ask once.
   const accounts = new Map<number, Promise<Account | undefined>>();
+  let subscriptions = 0;
+  const whole = makeWholeHooks(options);
   let changes: Changes | undefined;
 
   const ofId = (id: number) => {
     const known = accounts.get(id);
     if (known) return known;
-    if (accounts.size >= accountsMax) accounts.clear();
-    const loading = loadAccount(options, id);
+    if (accounts.size >= accountsMax || subscriptions >= subscriptionsMax) {
+      accounts.clear();
+      subscriptions = 0;
+    }
+    const loading = loadAccount(options.pool, id);
     accounts.set(id, loading);
     const forget = () => accounts.get(id) === loading && accounts.delete(id);
-    loading.then(() => changes?.isConnected() || forget(), forget);
+    loading.then((account) => {
+      // Counts what was loaded, also where a change took it out again: too much is forgotten sooner than it need be, never later.
+      subscriptions += account?.hooks.size ?? 0;
+      if (!changes?.isConnected()) forget();
+    }, forget);
     return loading;
   };
   const reload = (id: number) => {
@@ -87,6 +110,8 @@ export async function openHooks(options: {
   const hooks: Hooks = {
     ofId,
     reload,
+    whole: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
+    heldBytes: whole.heldBytes,
     async ofLogins(logins) {
       const { rows } = await options.pool.query<VersionRow>({
         name: 'accounts by login',
@@ -115,30 +140,16 @@ export async function openHooks(options: {
 
 type VersionRow = { login: string; id: number; version: string };
 
-type HookRow = {
-  id: number;
-  repository_id: number | null;
-  deliverable: boolean;
-  events: string[];
-  url: string;
-  content_type: 'json' | 'form';
-  insecure_ssl: boolean;
-  secret: Buffer | null;
-  retry: boolean;
-  headers: Buffer | null;
-};
+type SubscriptionRow = { id: number; repository_id: number | null; deliverable: boolean; events: string[] };
 
-// A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one.
-const hooksOfAccount = `
-  SELECT h.id, h.repository_id, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, h.headers,
-         h.active AND NOT (a.oauth_app_restrictions AND h.created_by_app IS NOT NULL AND NOT EXISTS (
-           SELECT FROM oauth_app_approvals p WHERE p.account_id = a.id AND p.client_id = h.created_by_app
-         )) AS deliverable
-    FROM hooks h JOIN accounts a ON a.id = h.account_id
-   WHERE a.id = $1 ORDER BY h.id`;
+const subscriptionsOfAccount = `
+  SELECT h.id, h.repository_id, h.events, ${isDeliverable} AS deliverable
+    FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE a.id = $1 AND h.id > $2 ORDER BY h.id LIMIT $3`;
 
-async function loadAccount(options: { pool: Pool; seal: Seal; log: Log }, id: number): Promise<Account | undefined> {
-  const { pool } = options;
+const repositoriesOfAccount = `
+  SELECT id, lower(name) AS name FROM repositories WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`;
+
+async function loadAccount(pool: Pool, id: number): Promise<Account | undefined> {
   const loadedAt = Date.now();
   // The version first: what is read after it is at least as new.
   const { rows } = await pool.query<{ version: string; throttle_rate: number | null; throttle_burst: number | null }>(
@@ -148,44 +159,48 @@ async function loadAccount(options: { pool: Pool; seal: Seal; log: Log }, id: nu
   );
   const found = rows[0];
   if (!found) return undefined;
-  const [repositories, hooks] = await Promise.all([
-    pool.query<{ id: number; name: string }>('SELECT id, lower(name) AS name FROM repositories WHERE account_id = $1', [
-      id,
-    ]),
-    pool.query<HookRow>(hooksOfAccount, [id]),
-  ]);
-  const readable = hooks.rows.flatMap((row) => {
-    try {
-      return [readHook(row, id, options.seal)];
-    } catch (error) {
-      // One unreadable hook (a secret sealed under another key) must not stop its neighbours.
-      options.log.error({ 'hook.id': row.id, error }, 'could not read a hook; it gets no deliveries');
-      return [];
-    }
-  });
+  const [repositories, hooks] = await Promise.all([loadRepositories(pool, id), loadSubscriptions(pool, id)]);
   return {
     id,
     version: Number(found.version),
-    repositories: new Map(repositories.rows.map((row) => [row.name, row.id])),
-    hooks: new Map(readable.map((hook) => [hook.id, hook])),
+    repositories,
+    hooks,
     throttle: { rate: found.throttle_rate, burst: found.throttle_burst },
     loadedAt,
   };
 }
 
-function readHook(row: HookRow, accountId: number, seal: Seal): Hook {
-  return {
-    id: row.id,
-    accountId,
-    repositoryId: row.repository_id,
-    deliverable: row.deliverable,
-    events: new Set(row.events),
-    url: row.url,
-    target: new URL(row.url),
-    contentType: row.content_type,
-    insecureSsl: row.insecure_ssl,
-    keys: row.secret && makeKeys(seal.open(row.secret, hookSecretPurpose)),
-    retry: row.retry,
-    headers: row.headers ? (JSON.parse(seal.open(row.headers, hookHeadersPurpose)) as Record<string, string>) : {},
-  };
+async function loadRepositories(pool: Pool, accountId: number): Promise<Map<string, number>> {
+  const repositories = new Map<string, number>();
+  for await (const part of inParts<{ id: number; name: string }>(pool, repositoriesOfAccount, accountId))
+    for (const { id, name } of part) repositories.set(name, id);
+  return repositories;
+}
+
+async function loadSubscriptions(pool: Pool, accountId: number): Promise<Map<number, Subscription>> {
+  const subscriptions = new Map<number, Subscription>();
+  // Most hooks of an account name one of a few lists of events.
+  const lists = new Map<string, ReadonlySet<string>>();
+  for await (const part of inParts<SubscriptionRow>(pool, subscriptionsOfAccount, accountId))
+    for (const { id, repository_id: repositoryId, deliverable, events: names } of part) {
+      const key = names.join(' ');
+      const events = lists.get(key) ?? new Set(names);
+      lists.set(key, events);
+      subscriptions.set(id, { id, repositoryId, deliverable, events });
+    }
+  return subscriptions;
+}
+
+/** The rows of a statement that takes an account, an id to begin after, and how many. */
+async function* inParts<Row extends { id: number }>(
+  pool: Pool,
+  text: string,
+  accountId: number,
+): AsyncGenerator<Row[]> {
+  for (let afterId = 0; ; ) {
+    const { rows } = await pool.query<Row>(text, [accountId, afterId, partMax]);
+    yield rows;
+    if (rows.length < partMax) return;
+    afterId = rows.at(-1)!.id;
+  }
 }

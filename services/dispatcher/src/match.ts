@@ -1,13 +1,13 @@
 /** Which hooks an event goes to (spec "Events", contract section 6). Pure. */
 import type { Event } from '@gatepost/contracts/event';
-import type { Account, Hook } from './hooks.ts';
+import type { Account, Subscription } from './hooks.ts';
 
 /** Above this many tags at once nothing is triggered. */
 const tagsMax = 3;
 const tagEvents = new Set(['push', 'create', 'delete']);
 
 export type Match =
-  | { kind: 'matched'; repositoryId: number | null; hooks: Hook[] }
+  | { kind: 'matched'; repositoryId: number | null; hooks: Subscription[] }
   | { kind: 'unmatched'; repositoryId: number | null }
   | { kind: 'too_many_tags'; repositoryId: number | null };
 

@@ -1,0 +1,149 @@
+/**
+ * Hooks as a delivery needs them: with address, secret and headers. They are loaded when something is to be delivered, those that are
+ * asked for at once together, and kept while there is room: an account may hold more of them than fit in memory.
+ */
+import type { Log } from '@gatepost/runtime/log';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import type { Hook } from './hooks.ts';
+import { makeKeys } from './sign.ts';
+
+export type WholeHooks = {
+  /** A hook as it was when its account had that version, or later; undefined when there is none, or it cannot be read. */
+  find(id: number, version: number): Promise<Hook | undefined>;
+  /** What is kept, by a careful guess. */
+  heldBytes(): number;
+};
+
+/** A hook may have 64 kB of headers: so many of the largest at a time. */
+const partMax = 50;
+const heldMaxBytes = 16 * 1024 * 1024;
+/** Of an entry with nothing large in it, and of one that is being loaded. */
+const entryBytes = 2_000;
+
+type Held = { version: number; loading: Promise<Hook | undefined>; bytes: number };
+
+export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): WholeHooks {
+  // The least recently used first.
+  const held = new Map<number, Held>();
+  let heldBytes = 0;
+  const ask = makeAsk(options.pool);
+
+  const forget = (id: number, entry: Held) => {
+    if (held.get(id) !== entry) return;
+    held.delete(id);
+    heldBytes -= entry.bytes;
+  };
+  const hold = (id: number, entry: Held) => {
+    held.set(id, entry);
+    heldBytes += entry.bytes;
+    for (const [oldest, old] of held) {
+      if (heldBytes <= heldMaxBytes) break;
+      forget(oldest, old);
+    }
+  };
+  const load = async (id: number): Promise<{ hook: Hook | undefined; bytes: number }> => {
+    const row = await ask(id);
+    if (!row) return { hook: undefined, bytes: entryBytes };
+    return { hook: read(row, options), bytes: entryBytes + 2 * ((row.headers?.length ?? 0) + row.url.length) };
+  };
+  return {
+    heldBytes: () => heldBytes,
+    find(id, version) {
+      const known = held.get(id);
+      if (known) forget(id, known);
+      if (known && known.version >= version) {
+        hold(id, known);
+        return known.loading;
+      }
+      const loaded = load(id);
+      const entry: Held = { version, loading: loaded.then(({ hook }) => hook), bytes: entryBytes };
+      hold(id, entry);
+      loaded.then(
+        ({ bytes }) => {
+          if (held.get(id) !== entry) return;
+          forget(id, entry);
+          hold(id, { ...entry, bytes });
+        },
+        () => forget(id, entry),
+      );
+      return entry.loading;
+    },
+  };
+}
+
+type Row = {
+  id: number;
+  account_id: number;
+  repository_id: number | null;
+  deliverable: boolean;
+  events: string[];
+  url: string;
+  content_type: 'json' | 'form';
+  insecure_ssl: boolean;
+  secret: Buffer | null;
+  retry: boolean;
+  headers: Buffer | null;
+};
+
+/** A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one. */
+export const isDeliverable = `
+  h.active AND NOT (a.oauth_app_restrictions AND h.created_by_app IS NOT NULL AND NOT EXISTS (
+    SELECT FROM oauth_app_approvals p WHERE p.account_id = a.id AND p.client_id = h.created_by_app))`;
+
+/** Makes the asking for rows: what is asked for in one turn of the event loop goes out in as few statements as parts. */
+function makeAsk(pool: Pool): (id: number) => Promise<Row | undefined> {
+  let gathering: { ids: Set<number>; rows: Promise<Map<number, Row>> } | undefined;
+  const gather = () => {
+    const ids = new Set<number>();
+    const rows = new Promise((resolve) => setImmediate(resolve)).then(() => {
+      gathering = undefined;
+      return loadInParts(pool, [...ids]);
+    });
+    return { ids, rows };
+  };
+  return async (id) => {
+    gathering ??= gather();
+    gathering.ids.add(id);
+    return (await gathering.rows).get(id);
+  };
+}
+
+async function loadInParts(pool: Pool, ids: number[]): Promise<Map<number, Row>> {
+  const found = new Map<number, Row>();
+  for (let start = 0; start < ids.length; start += partMax) {
+    const { rows } = await pool.query<Row>({
+      name: 'whole hooks',
+      text: `SELECT h.id, h.account_id, h.repository_id, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry,
+                    h.headers, ${isDeliverable} AS deliverable
+               FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE h.id = ANY ($1)`,
+      values: [ids.slice(start, start + partMax)],
+    });
+    for (const row of rows) found.set(row.id, row);
+  }
+  return found;
+}
+
+function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefined {
+  try {
+    return {
+      id: row.id,
+      accountId: row.account_id,
+      repositoryId: row.repository_id,
+      deliverable: row.deliverable,
+      events: new Set(row.events),
+      url: row.url,
+      target: new URL(row.url),
+      contentType: row.content_type,
+      insecureSsl: row.insecure_ssl,
+      keys: row.secret && makeKeys(seal.open(row.secret, hookSecretPurpose)),
+      retry: row.retry,
+      headers: row.headers ? (JSON.parse(seal.open(row.headers, hookHeadersPurpose)) as Record<string, string>) : {},
+    };
+  } catch (error) {
+    // One unreadable hook (a secret sealed under another key) must not stop its neighbours.
+    log.error({ 'hook.id': row.id, error }, 'could not read a hook; it gets no deliveries');
+    return undefined;
+  }
+}
