@@ -89,6 +89,9 @@ export function makeProvider(parts: ProviderParts): Provider {
   return provider;
 }
 
+/** Signatures of key pairs, as the library takes them by default. */
+const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
+
 function configurationOf(parts: ProviderParts): Configuration {
   const secure = parts.issuer.startsWith('https:');
   return {
@@ -114,6 +117,8 @@ function configurationOf(parts: ProviderParts): Configuration {
     discovery: { ui_locales_supported: locales },
     // Auth0's way: profile claims stand in the ID token whenever their scope was granted.
     conformIdTokenClaims: false,
+    // Nothing is keyed by a client's secret: only its hash is kept, and whoever reads that could sign.
+    enabledJWA: { clientAuthSigningAlgValues: [...keyPairAlgs], requestObjectSigningAlgValues: [...keyPairAlgs] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies: {

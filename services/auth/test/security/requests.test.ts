@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { hashSecret } from '../../src/clients/secret.ts';
 import { callback, clientKey, openTarget } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -60,6 +61,47 @@ describe('request objects', () => {
     const page = await send(await make());
     expect(['invalid_request_object', 'invalid_request', 400]).toContain(errorOf(page));
     expect(page.location?.searchParams.has('code') ?? false).toBe(false);
+  });
+});
+
+describe('signatures by a client’s secret', () => {
+  const key = (secret: string) => new TextEncoder().encode(secret);
+  const sign = (client_id: string, secret: string, claims: object = {}) => {
+    const now = Math.floor(Date.now() / 1000);
+    return new SignJWT({ iss: client_id, aud: issuer, iat: now, exp: now + 60, ...claims })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(key(secret));
+  };
+
+  test.each(['web-secret', hashSecret('web-secret')])(
+    'sec-096-shared-key: a request signed with %s is refused, since only the secret’s hash is kept',
+    async (secret) => {
+      const value = await sign('web', secret, { ...request, client_id: 'web' });
+      const page = await alice.authorize({ client_id: 'web', request: value, redirect_uri: callback });
+      expect(errorOf(page)).toBe('invalid_request_object');
+    },
+  );
+
+  test.each(['machine-secret', hashSecret('machine-secret')])(
+    'sec-051-shared-key: an assertion signed with %s authenticates nobody',
+    async (secret) => {
+      const client_assertion = await sign('machine', secret, { sub: 'machine', jti: secret });
+      const answer = await gate.post('oauth/token', {
+        grant_type: 'client_credentials',
+        audience: 'urn:es',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion,
+      });
+      expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+    },
+  );
+
+  test('discovery offers none', async () => {
+    const { json } = await gate.get('.well-known/openid-configuration');
+    const offered = Object.entries(json).filter(([name]) => name.endsWith('alg_values_supported'));
+    expect(offered.length).toBeGreaterThan(3);
+    expect(JSON.stringify(offered)).not.toContain('HS');
+    expect(json.token_endpoint_auth_methods_supported).not.toContain('client_secret_jwt');
   });
 });
 
@@ -150,6 +192,20 @@ describe('registration', () => {
     if (response.status === 201)
       for (const name of Object.keys(privilege)) expect(body).not.toHaveProperty(name, (privilege as never)[name]);
     else expect([response.status, body.error]).toEqual([400, expect.stringMatching(/^invalid_/)]);
+  });
+
+  test.each<object>([
+    { request_object_signing_alg: 'HS256' },
+    { id_token_signed_response_alg: 'HS256' },
+    { authorization_signed_response_alg: 'HS256' },
+    { token_endpoint_auth_method: 'client_secret_jwt' },
+    { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'HS256' },
+  ])('sec-100-shared-key: %j is refused', async (metadata) => {
+    const response = await register({ redirect_uris, jwks: { keys: [clientKey.publicJwk] }, ...metadata });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_client_metadata' }),
+    ]);
   });
 
   test('sec-099-fetches: a registration leads nowhere into our own network', async () => {
