@@ -1,6 +1,6 @@
 /**
  * Auth0's SDKs send JSON where OAuth has forms. Such a body is turned into a form before the provider sees it; size and depth
- * are capped, and what is no flat object of plain values is refused (RFC 6749 errors).
+ * are capped, and what is no flat object of plain values, each named once, is refused (RFC 6749 errors).
  */
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
@@ -8,7 +8,10 @@ import express from 'express';
 
 export const jsonEndpoints = ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/par', '/oauth/device/code'];
 
-const parse = express.json({ limit: '56kb', strict: true });
+const parse = express.json({ limit: '56kb', strict: true, verify: checkNames });
+
+/** The one parameter that may be given more than once (RFC 8707 section 2). */
+const repeatable = 'resource';
 
 export function jsonAsForm(request: Request, response: Response, next: NextFunction): void {
   if (!request.is('application/json')) {
@@ -25,6 +28,7 @@ export function jsonAsForm(request: Request, response: Response, next: NextFunct
     if (error) {
       const { type } = error as { type?: string };
       if (type === 'entity.too.large') return refuse('the body is too large', 413);
+      if (error instanceof RepeatedName) return refuse(error.message);
       return refuse('the body is not JSON');
     }
     const form = formOf(request.body);
@@ -43,13 +47,56 @@ export function formOf(body: unknown): Record<string, string | string[]> | strin
   for (const [name, value] of Object.entries(body)) {
     if (value === null || value === undefined) continue;
     if (Array.isArray(value)) {
+      if (name !== repeatable) return twice(name);
       if (!value.every((item) => typeof item === 'string')) return `'${shown(name)}' must hold plain values`;
       form[name] = value;
     } else if (typeof value === 'object') return `'${shown(name)}' must be a plain value`;
     else form[name] = String(value);
-    if ([name, form[name]].flat().some((text) => text.includes('\0'))) return 'the body is malformed';
+    const texts = [name, form[name]].flat();
+    if (texts.some((text) => text.includes('\0') || !text.isWellFormed())) return 'the body is malformed';
   }
   return form;
+}
+
+class RepeatedName extends Error {}
+
+/**
+ * Refuses what JSON.parse passes over in silence: a name that the object has twice, of which one party reads the first and
+ * another the last. Whether the text is JSON at all is seen later.
+ */
+function checkNames(_request: IncomingMessage, _response: unknown, body: Buffer, encoding: string): void {
+  if (encoding !== 'utf-8') throw new TypeError('JSON is UTF-8 (RFC 8259 section 8.1)');
+  const name = repeatedName(body.toString());
+  if (name !== undefined) throw new RepeatedName(twice(name));
+}
+
+/** The first name that stands twice at the top of an object. */
+export function repeatedName(json: string): string | undefined {
+  const names = new Set<string>();
+  let depth = 0;
+  for (const [token, name, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/gs)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (depth === 1 && name && colon) {
+      const plain = unescaped(name);
+      if (names.has(plain)) return plain;
+      names.add(plain);
+    }
+  }
+  return undefined;
+}
+
+function unescaped(name: string): string {
+  try {
+    return JSON.parse(name) as string;
+  } catch {
+    return name; // then the body is no JSON
+  }
+}
+
+/** The library's words for a form that has a parameter twice. */
+function twice(name: string): string {
+  return `'${shown(name)}' parameter must not be provided twice`;
 }
 
 function shown(name: string): string {

@@ -14,11 +14,19 @@ export const openidScopes = ['openid', 'profile', 'email', 'phone', 'address', '
 const wrapped = 'urn:gatepost:api:';
 
 export function resourceOf(audience: string): string {
-  return URL.canParse(audience) && !audience.includes('#') ? audience : `${wrapped}${encodeURIComponent(audience)}`;
+  if (URL.canParse(audience) && !audience.includes('#')) return audience;
+  return `${wrapped}${encodeURIComponent(audience.toWellFormed())}`;
 }
 
+/** Each API has one such name: what is spelled otherwise, or cannot be read, means itself, which is no API's. */
 export function audienceOf(resource: string): string {
-  return resource.startsWith(wrapped) ? decodeURIComponent(resource.slice(wrapped.length)) : resource;
+  if (!resource.startsWith(wrapped)) return resource;
+  try {
+    const audience = decodeURIComponent(resource.slice(wrapped.length));
+    return resourceOf(audience) === resource ? audience : resource;
+  } catch {
+    return resource;
+  }
 }
 
 export type ResourceIndicators = {

@@ -280,6 +280,56 @@ test.each([
   expect(({} as Record<string, unknown>).grant_type).toBeUndefined();
 });
 
+test.each([
+  ['a list', { grant_type: ['client_credentials', 'client_credentials'] }],
+  ['a list of one', { grant_type: ['client_credentials'] }],
+  ['a list of scopes', { scope: ['read:x', 'write:x'] }],
+  ['two audiences', { audience: [api, 'urn:es'] }],
+  ['a list of secrets', { client_secret: ['machine-secret', 'wrong'] }],
+  ['half a surrogate pair', { audience: '\ud800' }],
+  ['a name twice', '"scope":"read:x","scope":"write:x"'],
+  ['a name twice, once escaped', '"scope":"read:x","sc\\u006fpe":"write:x"'],
+])('sec-031-json: %s in a JSON body is refused, as a doubled parameter of a form is', async (_what, more) => {
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: 'machine',
+    client_secret: 'machine-secret',
+    audience: api,
+  };
+  const whole = JSON.stringify({ ...form, ...(typeof more === 'object' && more) });
+  const body = typeof more === 'string' ? `${whole.slice(0, -1)},${more}}` : whole;
+  const response = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
+});
+
+test.each(['urn:gatepost:api:%zz', 'urn:gatepost:api:%', 'urn:gatepost:api:%e0%a4', 'urn:gatepost:api:plain%20%6eame'])(
+  'sec-056-unreadable: the API %s is unknown, wherever it is asked for',
+  async (resource) => {
+    const form = { client_id: 'web', client_secret: 'web-secret', resource };
+    const { location } = await alice.authorize({
+      client_id: 'web',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'openid',
+      resource,
+    });
+    expect(location!.searchParams.get('error')).toBe('invalid_target');
+    const own = { client_id: 'machine', client_secret: 'machine-secret', grant_type: 'client_credentials', resource };
+    const answers = [
+      await gate.post('oauth/token', own),
+      await gate.post('oauth/token?x', own),
+      await gate.post('oauth/par', { ...form, response_type: 'code', redirect_uri: 'https://app.example/cb' }),
+      await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid', resource }),
+      await gate.post('oauth/token', { ...own, resource: '', audience: resource }),
+    ];
+    for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([400, 'invalid_target']);
+  },
+);
+
 test('sec-060-answers: not cached, with their token type, and no word of the inside or of secrets', async () => {
   const good = await machineToken();
   expect(good.json.token_type).toBe('Bearer');
