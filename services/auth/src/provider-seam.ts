@@ -7,6 +7,7 @@ import LRU from 'oidc-provider/lib/helpers/lru.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import { secretMatches } from './clients/secret.ts';
+import { isInTheClear } from './http/loopback.ts';
 import { signerOf } from './keys/signer.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 
@@ -133,14 +134,18 @@ export function allowBareToken(provider: Provider): void {
   instance(provider).configuration.responseTypes.push('token');
 }
 
-/** Applications in development run on http://localhost; the library wants https for implicit ones. */
+/**
+ * Applications in development run on http://localhost; the library wants https for implicit ones. A client of ours may have other
+ * http addresses for codes (authorization/front-channel.ts sends no token there); one that registers itself may not.
+ */
 export function allowLocalImplicit(provider: Provider): void {
-  const prototype = (
-    provider.Client as unknown as { Schema: { prototype: { invalidate(message: string, code?: string): void } } }
-  ).Schema.prototype;
+  type Schema = { redirect_uris: string[]; invalidate(message: string, code?: string): void };
+  const { prototype } = (provider.Client as unknown as { Schema: { prototype: Schema } }).Schema;
   const { invalidate } = prototype;
   prototype.invalidate = function (message, code) {
-    if (code !== 'implicit-force-https' && code !== 'implicit-forbid-localhost') invalidate.call(this, message, code);
+    const registers = Provider.ctx?.oidc?.route === 'registration';
+    if (code === 'implicit-force-https' && !(registers && this.redirect_uris.some(isInTheClear))) return;
+    if (code !== 'implicit-forbid-localhost') invalidate.call(this, message, code);
   };
 }
 

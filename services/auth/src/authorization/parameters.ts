@@ -9,6 +9,7 @@ import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { asking } from '../stores-away.ts';
+import { refuseTokensInTheClear } from './front-channel.ts';
 import { loginByTicket, type TicketStore } from './login-ticket.ts';
 
 const extName = /^ext-[A-Za-z0-9_-]{1,28}$/;
@@ -30,6 +31,8 @@ export function makeExtraParams(stores: {
     audience: checkSizes,
     organization: null,
     screen_hint: null,
+    // No parameter of anybody's: what is asked of every request, before anybody is logged in by it.
+    front_channel: refuseTokensInTheClear,
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
       loginByTicket(stores, ctx, ticket, client),
 

@@ -7,6 +7,7 @@ import { hashSecret, makeSecret } from '../clients/secret.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { GateEvents } from '../events.ts';
+import { isInTheClear } from '../http/loopback.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import { badBody, insufficientScope, missing } from './problem.ts';
 import { created, gone, ok, type Route, route } from './route.ts';
@@ -99,11 +100,12 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
           name: body.name,
           appType,
           isFirstParty: body.is_first_party ?? true,
-          grantTypes: body.grant_types ?? defaultGrantTypes[appType],
+          grantTypes: body.grant_types ?? defaultGrants(appType, body.callbacks),
           tokenEndpointAuthMethod: method,
           secretHashes,
           clientMetadata: merge({}, body.client_metadata),
         };
+        checkFrontChannel(data.grantTypes, body.callbacks);
         check(data);
         const client = await clients.create(data as Prisma.ClientCreateInput);
         events.clientCreated(client.clientId);
@@ -135,6 +137,8 @@ export function makeClientRoutes(parts: ClientParts): Route[] {
           ...(secretHashes !== client.secretHashes && { secretHashes }),
           ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
         };
+        if (body.grant_types || body.callbacks)
+          checkFrontChannel(body.grant_types ?? client.grantTypes, body.callbacks ?? client.callbacks);
         check({ ...client, ...data });
         const updated = await clients.update(client.clientId, data as Prisma.ClientUpdateInput);
         events.clientUpdated(client.clientId);
@@ -333,6 +337,18 @@ const defaultGrantTypes: Record<z.infer<typeof appType>, string[]> = {
   native: ['authorization_code', 'implicit', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
   non_interactive: ['client_credentials'],
 };
+
+/** What a client gets that names no grant types: not the implicit one where its tokens would cross a network in the clear. */
+function defaultGrants(type: z.infer<typeof appType>, callbacks: string[] = []): string[] {
+  const isClear = callbacks.some(isInTheClear);
+  return defaultGrantTypes[type].filter((grant) => !(grant === 'implicit' && isClear));
+}
+
+function checkFrontChannel(grantTypes: string[], callbacks: string[] = []): void {
+  const clear = grantTypes.includes('implicit') ? callbacks.find(isInTheClear) : undefined;
+  if (clear !== undefined)
+    throw badBody(`the grant type implicit sends tokens, and ${clear} would get them in the clear`);
+}
 
 /** A client as the database would fill it in. */
 const blank = {

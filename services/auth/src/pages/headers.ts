@@ -1,4 +1,5 @@
 /** The headers of a hosted page. */
+import { isLoopback } from '../http/loopback.ts';
 import { scripts, style } from './assets.ts';
 
 /** What a page needs beyond the strict default. */
@@ -61,8 +62,4 @@ function formTargets(redirectUri: string | undefined): string {
   else if (url.protocol !== 'https:') targets.push(url.protocol);
   if (isLoopback(url)) targets.push('http://localhost:*', 'http://127.0.0.1:*');
   return targets.join(' ');
-}
-
-function isLoopback({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && (hostname === 'localhost' || hostname.startsWith('127.') || hostname === '[::1]');
 }

@@ -125,6 +125,20 @@ describe('client keys', () => {
   });
 });
 
+test('implicit grants, whose tokens go to the redirect URI, are not given to a client on an http address', async () => {
+  const callbacks = ['http://intranet.example/cb'];
+  const make = (body: object) => ask('administrator', 'POST', 'clients', { name: 'Plain', callbacks, ...body });
+  expect((await make({ grant_types: ['authorization_code', 'implicit'] })).status).toBe(400);
+  expect((await make({ grant_types: ['implicit'], callbacks: ['http://127.0.0.1/cb'] })).status).toBe(201);
+  const { status, body } = await make({});
+  expect([status, body.grant_types.includes('implicit')]).toEqual([201, false]);
+  const change = (more: object) => ask('administrator', 'PATCH', `clients/${body.client_id}`, more);
+  expect((await change({ grant_types: ['authorization_code', 'implicit'] })).status).toBe(400);
+  const secure = { grant_types: ['authorization_code', 'implicit'], callbacks: ['https://intranet.example/cb'] };
+  expect((await change(secure)).status).toBe(200);
+  expect((await change({ callbacks })).status).toBe(400);
+});
+
 describe('client grants', () => {
   test('of the management API are given by whoever holds their scopes, to itself as to others', async () => {
     const beyond = { audience, scope: ['read:clients', 'update:client_keys'] };

@@ -2,8 +2,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Browser, type Page } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { decodeJwt, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { hashSecret } from '../../src/clients/secret.ts';
 import { callback, clientKey, openTarget } from './target.ts';
 
@@ -13,6 +14,7 @@ const target = stack.use(await openTarget());
 const { gate, issuer, machineToken } = target;
 const alice = await target.loggedIn();
 const request = { client_id: 'keyed', response_type: 'code', redirect_uri: callback, scope: 'openid', state: 'inside' };
+const { code_verifier: _, ...challenge } = pkce();
 const errorOf = (page: Page) => page.location?.searchParams.get('error') ?? page.status;
 
 // Whatever the gate fetches from here it must not: this is our own network.
@@ -102,6 +104,51 @@ describe('signatures by a client’s secret', () => {
     expect(offered.length).toBeGreaterThan(3);
     expect(JSON.stringify(offered)).not.toContain('HS');
     expect(json.token_endpoint_auth_methods_supported).not.toContain('client_secret_jwt');
+  });
+});
+
+describe('tokens through the browser', () => {
+  const form = {
+    client_id: 'plain',
+    scope: 'openid',
+    nonce: 'n',
+    redirect_uri: 'http://plain.example/cb',
+    ...challenge,
+  };
+  const carried = (page: Page) => {
+    const [, signed] = /[#?]response=([\w.-]+)/.exec(page.location?.href ?? '') ?? [];
+    return signed ? JSON.stringify(decodeJwt(signed)) : `${page.location?.href ?? ''} ${page.html}`;
+  };
+  const tokens = /(access|id)_token["=]/;
+
+  test.each([
+    ['token', ''],
+    ['id_token', ''],
+    ['id_token token', ''],
+    ['code id_token', ''],
+    ['code token', 'fragment'],
+    ['code id_token token', ''],
+    ['id_token token', 'form_post'],
+    ['id_token', 'jwt'],
+    ['id_token', 'web_message'],
+  ])('sec-025-clear: %s by %s never goes to an http address that is not loopback', async (response_type, mode) => {
+    const params = { ...form, response_type, ...(mode && { response_mode: mode }) };
+    const page = await alice.authorize(params);
+    expect(carried(page)).not.toMatch(tokens);
+    expect(carried(page)).toContain('invalid_request');
+    const pushed = await gate.post('oauth/par', params);
+    expect(pushed).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  });
+
+  test('sec-025-clear: a code goes there, and tokens to loopback', async () => {
+    const code = await alice.authorize({ ...form, response_type: 'code' });
+    expect(code.location!.searchParams.has('code')).toBe(true);
+    const local = await alice.authorize({
+      ...form,
+      response_type: 'id_token',
+      redirect_uri: 'http://localhost:4599/cb',
+    });
+    expect(carried(local)).toMatch(tokens);
   });
 });
 
@@ -206,6 +253,15 @@ describe('registration', () => {
       400,
       expect.objectContaining({ error: 'invalid_client_metadata' }),
     ]);
+  });
+
+  test('sec-025-clear: implicit tokens are never registered for an http address that is not loopback', async () => {
+    const implicit = { grant_types: ['implicit'], response_types: ['id_token'], token_endpoint_auth_method: 'none' };
+    const clear = { ...implicit, redirect_uris: ['http://new.example/cb'] };
+    for (const application_type of ['web', 'native'])
+      expect((await register({ ...clear, application_type })).status).toBe(400);
+    expect((await register({ ...implicit, redirect_uris: ['http://localhost:3000/cb'] })).status).toBe(201);
+    expect((await register({ redirect_uris: ['http://new.example/cb'] })).status).toBe(201);
   });
 
   test('sec-099-fetches: a registration leads nowhere into our own network', async () => {

@@ -4,7 +4,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, openGate, type TestGate } from '../gate.ts';
-import { api, fullSeed, web } from '../seeds.ts';
+import { api, fullSeed, spa, web } from '../seeds.ts';
 
 export const callback = 'https://app.example/cb';
 export const password = 'correct horse battery staple';
@@ -33,6 +33,8 @@ const keyed = {
   client_grants: [{ audience: api, scope: ['read:x'] }],
   jwks: { keys: [publicJwk] },
 };
+/** An application that has no https. */
+const plain = { ...spa, client_id: 'plain', callbacks: ['http://plain.example/cb', 'http://localhost:4599/cb'] };
 const managerScopes = [
   'create:clients',
   'read:clients',
@@ -70,6 +72,7 @@ export async function openTarget(env: Form = {}): Promise<Target & AsyncDisposab
       clients: [
         ...fullSeed.clients,
         several,
+        plain,
         dotted,
         keyed,
         {
