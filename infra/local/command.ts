@@ -1,12 +1,13 @@
 /**
  * How each command of ours runs and ends. The first SIGINT, SIGTERM or SIGHUP stops what runs, at whatever point, and closes
- * everything that was opened, newest first; a second one, or 40 s, ends it all at once.
+ * everything that was opened, newest first; a second one ends it all at once, and so does the time that services and stores may take.
  */
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
 import { killAll } from './child.ts';
 import { homeFolder } from './home.ts';
 import { makeSay, type Say } from './say.ts';
+import { serviceStopMs } from './services.ts';
 import { Stopped, Trouble } from './trouble.ts';
 
 export type Context = {
@@ -20,7 +21,8 @@ export type Context = {
   stack: AsyncDisposableStack;
 };
 
-const stopDeadlineMs = 40_000;
+/** Stores stop after the services. */
+const storesStopMs = 20_000;
 // npm and the terminal may both tell us of one Ctrl-C.
 const oneKeystrokeMs = 600;
 
@@ -65,7 +67,7 @@ function listenForStop(abort: AbortController, say: Say): void {
       say.line();
       say.about('stopping', by === 'SIGINT' ? 'Ctrl-C again ends everything at once' : by);
       abort.abort(new Stopped(by));
-      setTimeout(endNow, stopDeadlineMs, by).unref();
+      setTimeout(endNow, serviceStopMs(process.env) + storesStopMs, by).unref();
     } else if (now - firstAt > oneKeystrokeMs) {
       endNow(by);
     }

@@ -1,6 +1,7 @@
 /** Our three services as processes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
 import { type Child, startChild } from './child.ts';
 import { logEnd, logFile, logLength, rootFolder } from './home.ts';
 import { findHolder, isFree } from './ports.ts';
@@ -39,6 +40,12 @@ export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
   if (taken.length > 0) throw new Trouble(...taken);
 }
 
+/** How long a service may take to stop; the default where the variable is none, which the service itself will say. */
+export function serviceStopMs({ DELIVERY_TIMEOUT_MS: text }: NodeJS.ProcessEnv): number {
+  const ms = /^\d{1,6}$/.test(text ?? '') ? Number(text) : deliveryTimeoutMs.default;
+  return supervisedStopMs(Math.min(ms, deliveryTimeoutMs.max));
+}
+
 const readyTimeoutMs = 60_000;
 /** A service's exit status when its environment or seed is wrong (EX_CONFIG). */
 const badConfiguration = 78;
@@ -63,7 +70,7 @@ export async function startService(
       env,
       log,
       ipc: true,
-      stopDeadlineMs: 22_000, // its own deadline is 20 s
+      stopDeadlineMs: serviceStopMs(env),
     }),
   );
   const timeout = Promise.withResolvers<'late'>();

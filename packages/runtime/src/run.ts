@@ -5,21 +5,24 @@ import { type Log, openLog } from './log.ts';
 /** What `start` gets: the parsed environment, the log, and a stack that closes what was opened, newest first. */
 export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack };
 
+const defaultStopDeadlineMs = 20_000;
+
 type CommonEnv = { LOG_LEVEL: string };
 
 /**
  * Runs a service: reads its environment, starts it, and stops it politely on the first SIGTERM or SIGINT, or when the
- * parent that supervises it is gone; a second signal or `stopDeadlineMs` ends it at once with status 1.
+ * parent that supervises it is gone; a second signal  or `stopDeadlineMs` (20 s, unless the service knows better) ends it at once with status 1.
  * A bad environment, or an error of `start` that lists its `problems`, is printed plainly and exits with 78 (EX_CONFIG); any other
  * failed start exits with 1.
  * An error nobody caught is a fault of ours: it is logged and the process stops, for the supervisor to start it again.
  */
 export async function run<S extends z.ZodObject>(
-  name: string,
+  service: string | { name: string; stopDeadlineMs: (env: z.infer<S>) => number },
   variables: S,
   start: (context: Start<z.infer<S>>) => Promise<void>,
-  stopDeadlineMs = 20_000,
 ): Promise<void> {
+  const { name, stopDeadlineMs } =
+    typeof service === 'string' ? { name: service, stopDeadlineMs: () => defaultStopDeadlineMs } : service;
   let env: z.infer<S>;
   try {
     env = readEnv(variables);
@@ -41,10 +44,11 @@ export async function run<S extends z.ZodObject>(
     }
     stopping = true;
     log.info({ reason }, 'stopping');
+    const deadlineMs = stopDeadlineMs(env);
     setTimeout(() => {
-      log.error({ deadline_ms: stopDeadlineMs }, 'did not stop in time');
+      log.error({ deadline_ms: deadlineMs }, 'did not stop in time');
       process.exit(1);
-    }, stopDeadlineMs).unref();
+    }, deadlineMs).unref();
     try {
       await started.catch(() => {});
       await stack.disposeAsync();

@@ -1,5 +1,6 @@
 /** The dispatcher's environment (contract section 2). */
 import { createRequire } from 'node:module';
+import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {
   cidrList,
   commonVariables,
@@ -40,8 +41,8 @@ export const variables = z
       description: "YAML list of AMQP users and the accounts they may publish events for, by their messages' `user_id`",
       shownDefault: 'none: whoever may write to the exchange publishes for all accounts',
     }),
-    DELIVERY_TIMEOUT_MS: integer(1, 600_000)
-      .default(10_000)
+    DELIVERY_TIMEOUT_MS: integer(1, deliveryTimeoutMs.max)
+      .default(deliveryTimeoutMs.default)
       .meta({ description: 'from the start of an attempt to its response, connect included', unit: 'ms' }),
     DELIVERY_CONCURRENCY: integer(1, 4096)
       .default(256)

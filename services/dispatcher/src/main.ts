@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
+import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
 import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
 import { openMetrics } from '@gatepost/runtime/metrics';
@@ -13,7 +14,7 @@ import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { makeAdmit } from './admit.ts';
 import { makeCalm } from './calm.ts';
-import { variables } from './config.ts';
+import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
 import { makeDeliver } from './deliver.ts';
 import { makeEnqueue } from './enqueue.ts';
@@ -34,9 +35,12 @@ import { troubleOf } from './trouble.ts';
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';
 
-const name = 'dispatcher';
+const service = {
+  name: 'dispatcher',
+  stopDeadlineMs: ({ DELIVERY_TIMEOUT_MS }: Env) => dispatcherStopMs(DELIVERY_TIMEOUT_MS),
+};
 
-await run(name, variables, async ({ env, log, stack }) => {
+await run(service, variables, async ({ env, log, stack }) => {
   const databaseUrl = (env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL)!; // config.ts demands one of them
   const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
   const registry = openMetrics();
@@ -109,7 +113,7 @@ await run(name, variables, async ({ env, log, stack }) => {
     concurrency: env.DELIVERY_CONCURRENCY,
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
-  const stopDeadlineMs = env.DELIVERY_TIMEOUT_MS + 2_000;
+  const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
   const eventsWaiting = () => publisher.waiting(eventsQueue);
   const consumers = stack.use(
     await openConsumers({

@@ -1,0 +1,47 @@
+/** Whoever waits for another to stop waits longer than that one takes, however long an attempt may take. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dispatcherStopMs, handsEmptyMs, stopMs } from '@gatepost/contracts/stopping';
+import { describe, expect, test } from '@jest/globals';
+import { rootFolder } from './home.ts';
+import { serviceStopMs } from './services.ts';
+
+const graces = [...readFileSync(join(rootFolder, 'docker-compose.yml'), 'utf8').matchAll(/stop_grace_period: (\S+)/g)];
+
+/** As compose reads it: variables first, then a duration of several units. */
+function graceMs(text: string, env: Record<string, string>): number {
+  const value = text.replaceAll(
+    /\$\{(\w+):-(\w+)\}/g,
+    (_all, name: string, otherwise: string) => env[name] ?? otherwise,
+  );
+  expect(value).toMatch(/^(\d+(ms|s))+$/);
+  return [...value.matchAll(/(\d+)(ms|s)/g)].reduce(
+    (sum, [, n, unit]) => sum + Number(n) * (unit === 's' ? 1_000 : 1),
+    0,
+  );
+}
+
+describe.each([1, 10_000, 18_001, 60_000, 600_000])('with DELIVERY_TIMEOUT_MS=%d', (timeoutMs) => {
+  const env = { DELIVERY_TIMEOUT_MS: String(timeoutMs) };
+
+  test('an attempt in flight ends before the dispatcher gives up, and that before it is ended', () => {
+    expect(handsEmptyMs(timeoutMs)).toBeGreaterThan(timeoutMs);
+    expect(dispatcherStopMs(timeoutMs)).toBeGreaterThan(handsEmptyMs(timeoutMs));
+  });
+
+  test('`npm start` waits longer than the dispatcher, and than any other service', () => {
+    expect(serviceStopMs(env)).toBeGreaterThan(dispatcherStopMs(timeoutMs));
+    expect(serviceStopMs(env)).toBeGreaterThan(stopMs);
+  });
+
+  test('so does docker compose', () => {
+    const [ofServices, ofDispatchers] = graces.map(([, text]) => graceMs(text!, env));
+    expect(ofServices).toBeGreaterThan(stopMs);
+    expect(ofDispatchers).toBeGreaterThan(dispatcherStopMs(timeoutMs));
+  });
+});
+
+test('without the variable, or with one that is no number, the default counts', () => {
+  expect(serviceStopMs({})).toBe(serviceStopMs({ DELIVERY_TIMEOUT_MS: '10000' }));
+  expect(serviceStopMs({ DELIVERY_TIMEOUT_MS: 'soon' })).toBe(serviceStopMs({}));
+});
