@@ -17,6 +17,7 @@ import { makeCheckCode } from './accounts/check-code.ts';
 import { makeEndAccess } from './accounts/end-access.ts';
 import { openLastLogins } from './accounts/last-login.ts';
 import { makeLockout } from './accounts/lockout.ts';
+import { makeMessageLimits } from './accounts/message-limits.ts';
 import { makeOneTimeCodes } from './accounts/one-time-code.ts';
 import { makeSendPasswordMail } from './accounts/password-mail.ts';
 import { makePasswordTickets } from './accounts/password-ticket.ts';
@@ -28,6 +29,7 @@ import { makeAnswer, makeServer } from './app.ts';
 import { openAudit } from './audit.ts';
 import { makeConsentStore } from './authorization/consents.ts';
 import { makeTicketStore } from './authorization/login-ticket.ts';
+import { openBackground } from './background.ts';
 import { openChanges } from './changes.ts';
 import { makeClientStore } from './clients/store.ts';
 import { makeClientThrottle, throttleClientAuthentication } from './clients/throttle.ts';
@@ -113,6 +115,8 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const consents = makeConsentStore(pool);
   const tickets = makeTicketStore(redis, prefix, accounts);
   const rate = makeRate(redis, prefix);
+  const messageLimits = makeMessageLimits(redis, prefix);
+  const background = stack.use(openBackground(log));
   const codes = addressCodes(
     makeOneTimeCodes(redis, prefix, deriveKey(env.SECRETS_KEY, 'one-time codes')),
     accounts,
@@ -154,11 +158,12 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     accounts,
     tickets: passwordTickets,
     rate,
+    limits: messageLimits,
     settings,
     postBox,
-    log,
+    background,
   });
-  const sendMessage = makeSendMessage({ accounts, rate, settings, postBox, log });
+  const sendMessage = makeSendMessage({ accounts, rate, limits: messageLimits, settings, postBox, background });
   const sendCode = makeSendCode({ codes, sendMessage });
   const openAccount = makeOpenAccount(accounts, settings);
   registerGrants({

@@ -1,34 +1,49 @@
 /** Sends the link by which somebody who lost a password sets a new one. */
-import { describeError, type Log } from '@gatepost/runtime/log';
+import type { Background } from '../background.ts';
+import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking } from '../stores-away.ts';
+import { asking, Busy } from '../stores-away.ts';
+import type { MessageLimits } from './message-limits.ts';
 import type { PasswordTickets } from './password-ticket.ts';
 import type { Rate } from './rate.ts';
 import type { AccountStore } from './store.ts';
 
-/** Nobody learns whether the address has an account: unknown ones get the same answer, and no mail. */
-export type SendPasswordMail = (given: {
+type Asked = {
   connection: string;
   email: string;
   /** The application where it was asked for: the page behind the link leads back there. */
   clientId: string;
-}) => Promise<void>;
+  /** The address that asks. */
+  ip: string;
+};
+
+/**
+ * Nobody learns whether the address has an account: all that depends on it, the limit of its owner's mails too, happens after the
+ * answer. Only what somebody's own network asks for can be too much.
+ */
+export type SendPasswordMail = (asked: Asked) => Promise<'accepted' | 'too_many'>;
+
+/** Of anybody, in an hour. */
+const perAsker = { max: 100, windowSeconds: 3_600 };
 
 export function makeSendPasswordMail(parts: {
   issuer: string;
   accounts: AccountStore;
   tickets: PasswordTickets;
   rate: Rate;
+  limits: MessageLimits;
   settings: SettingsStore;
   postBox: PostBox;
-  log: Log;
+  background: Background;
 }): SendPasswordMail {
-  return async ({ connection, email, clientId }) => {
-    if (!(await parts.rate.take('password-mails', email, 10, 3_600))) return;
+  const send = async ({ connection, email, clientId, ip }: Asked): Promise<void> => {
     const account = await parts.accounts.findByLogin(connection, email);
-    const settings = await asking(parts.settings.load());
     if (!account?.email || account.blocked) return;
+    const ownNetwork = account.lastIp ? networkOf(account.lastIp) : undefined;
+    const to = { kind: 'password' as const, recipient: account.email, network: networkOf(ip), ownNetwork };
+    if (!(await parts.limits.take(to))) return;
+    const settings = await asking(parts.settings.load());
     const ticket = await parts.tickets.issue({ account, email: account.email, clientId });
     const name = settings.friendlyName ?? 'Gatepost';
     const text = `Somebody asked to change the password of your ${name} account. To choose a new one, open
@@ -36,8 +51,12 @@ export function makeSendPasswordMail(parts: {
 ${parts.issuer}change-password?ticket=${ticket}
 
 within an hour. If that was not you, ignore this message: nothing has changed.`;
-    parts.postBox
-      .sendMail({ to: account.email, subject: `Change your ${name} password`, text })
-      .catch((error) => parts.log.error({ error: describeError(error) }, 'could not send a password mail'));
+    await parts.postBox.sendMail({ to: account.email, subject: `Change your ${name} password`, text });
+  };
+  return async (asked) => {
+    const network = networkOf(asked.ip);
+    if (!(await parts.rate.take('password-mails-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
+    if (!parts.background.add('a password mail', () => send(asked))) throw new Busy();
+    return 'accepted';
   };
 }

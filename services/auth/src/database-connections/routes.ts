@@ -63,11 +63,13 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
 
 /** The same sentence for everybody. */
 function changePassword(parts: DatabaseConnectionParts): ApiHandler {
-  return async ({ fields, client, response }) => {
+  return async ({ fields, client, request, response }) => {
     const connection = await databaseOf(parts, fields);
     const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
     if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
-    await parts.sendPasswordMail({ connection: connection.name, email, clientId: client.clientId });
+    const asked = { connection: connection.name, email, clientId: client.clientId, ip: addressOf(request) };
+    if ((await parts.sendPasswordMail(asked)) === 'too_many')
+      throw new ApiError(429, 'too_many_requests', 'too many mails were asked for; try again later');
     response.type('text/plain').send("We've just sent you an email to reset your password.");
   };
 }

@@ -14,8 +14,10 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   const back = interaction.path();
   if (!isEmail(email))
     return interaction.show('forgot-password', { step: 'forgot-password', email, back, problem: 'email_invalid' }, 400);
-  const { parts, client } = interaction;
+  const { parts, client, address: ip } = interaction;
   const database = await asking(parts.connections.database());
-  if (database) await parts.sendPasswordMail({ connection: database.name, email, clientId: client.clientId });
+  const asked = database && { connection: database.name, email, clientId: client.clientId, ip };
+  if (asked && (await parts.sendPasswordMail(asked)) === 'too_many')
+    return interaction.show('too-many-attempts', { back }, 429);
   return interaction.show('password-mail-sent', { email, back });
 }

@@ -1,11 +1,12 @@
 /** Writes to somebody who wants to log in without a password: whom, how often, and what nobody learns from it. */
-import { describeError, type Log } from '@gatepost/runtime/log';
+import type { MessageLimits } from '../accounts/message-limits.ts';
 import type { Rate } from '../accounts/rate.ts';
 import { type AccountStore, stateText } from '../accounts/store.ts';
+import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking } from '../stores-away.ts';
+import { asking, Busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
 export type Message = { subject: string; text: string };
@@ -23,13 +24,8 @@ export type SendMessage = (request: {
   compose: (name: string, owner: string) => Promise<Message>;
 }) => Promise<'sent' | 'too_many'>;
 
-// What one may cause in an hour: whoever asks, of anybody and of one person. What all together may cause one person; but however
-// much they ask, whoever asks for the first few times is heard, or strangers would keep a person from asking for his own.
-const windowSeconds = 3_600;
-const perAsker = 100;
-const perAskerAndRecipient = 25;
-const perRecipient = 50;
-const alwaysHeard = 3;
+/** Of anybody, in an hour. */
+const perAsker = { max: 100, windowSeconds: 3_600 };
 
 /**
  * A message goes to whom it can log in: a known account, or anybody while sign-up is open. Others hear nothing, and whoever asked
@@ -38,31 +34,27 @@ const alwaysHeard = 3;
 export function makeSendMessage(parts: {
   accounts: AccountStore;
   rate: Rate;
+  limits: MessageLimits;
   settings: SettingsStore;
   postBox: PostBox;
-  log: Log;
+  background: Background;
 }): SendMessage {
   return async ({ channel, connection, address, ip, compose }) => {
     const network = networkOf(ip);
-    const pair = JSON.stringify([network, address]);
-    const [asker, both, recipient, first] = await Promise.all([
-      parts.rate.take('codes-by', network, perAsker, windowSeconds),
-      parts.rate.take('codes-by-to', pair, perAskerAndRecipient, windowSeconds),
-      parts.rate.take('codes-to', address, perRecipient, windowSeconds),
-      parts.rate.take('codes-first', pair, alwaysHeard, windowSeconds),
-    ]);
-    if (!asker || !both || !(recipient || first)) return 'too_many';
+    if (!(await parts.rate.take('codes-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
     const [known, settings] = await Promise.all([
       parts.accounts.findAddressee(channel, connection, address),
       asking(parts.settings.load()),
     ]);
+    const ownNetwork = known?.lastIp ? networkOf(known.lastIp) : undefined;
+    if (!(await parts.limits.take({ kind: 'login', recipient: address, network, ownNetwork }))) return 'too_many';
     const { subject, text } = await compose(settings.friendlyName ?? 'Gatepost', stateText(known));
     if (known ? known.blocked : !settings.allowSignup) return 'sent';
-    const sending =
+    const send = () =>
       channel === 'email'
         ? parts.postBox.sendMail({ to: address, subject, text })
         : parts.postBox.sendText({ to: address, text });
-    sending.catch((error) => parts.log.error({ error: describeError(error), channel }, 'could not send a message'));
+    if (!parts.background.add('a message', send)) throw new Busy();
     return 'sent';
   };
 }

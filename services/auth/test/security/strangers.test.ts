@@ -1,14 +1,19 @@
 /** Nobody is kept out by what strangers do. Addresses are named by a trusted proxy. */
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import pg from 'pg';
 import { callback, openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
 const { gate } = target;
+const database = new pg.Client(gate.databaseUrl);
+await database.connect();
+stack.defer(() => database.end());
+const connection = 'Username-Password-Authentication';
 
 type Form = Record<string, string>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
@@ -156,17 +161,82 @@ test('when thirty guesses at one person were wrong, his next codes have twelve d
   expect((await otp('192.0.2.3', code, email)).status).toBe(200);
 });
 
-test('however many codes others ask for, the owner still gets his; who asks for too many hears it', async () => {
-  const email = 'erin@example.com';
-  const own = async (address: string, count: number) => {
-    const statuses: number[] = [];
-    for (let index = 0; index < count; index += 1) statuses.push((await start(address, email)).status);
-    return statuses;
+describe('however much strangers ask for', () => {
+  /** How many of the requests from each address were answered with 200. */
+  const sentTo = async (email: string, addresses: string[], each: number) => {
+    const counts: number[] = [];
+    for (const address of addresses) {
+      const answers: number[] = [];
+      for (let index = 0; index < each; index += 1) answers.push((await start(address, email)).status);
+      counts.push(answers.filter((status) => status === 200).length);
+    }
+    return counts;
   };
-  expect(await own('198.51.100.1', 26)).toEqual([...Array(25).fill(200), 429]);
-  expect(await own('198.51.100.2', 26)).toEqual([...Array(24).fill(200), 429, 429]);
-  await until('their mails', async () => (await codesTo(email)).length === 49);
-  const code = await codeOf(email, () => start('192.0.2.4', email));
-  expect((await otp('192.0.2.4', code, email)).status).toBe(200);
-  expect(await own('192.0.2.4', 3)).toEqual([200, 200, 429]);
+  const range = (count: number, network: string) =>
+    Array.from({ length: count }, (_, index) => `${network}.${index + 1}`);
+
+  test('the owner still gets his code; who asks for too many hears it', async () => {
+    const email = 'erin@example.com';
+    expect(await sentTo(email, range(3, '198.51.100'), 11)).toEqual([10, 10, 10]);
+    const code = await codeOf(email, () => start('192.0.2.4', email));
+    expect((await otp('192.0.2.4', code, email)).status).toBe(200);
+    // Two more of his first three, and the one of ten minutes.
+    expect(await sentTo(email, ['192.0.2.4'], 5)).toEqual([3]);
+  });
+
+  test('from however many networks, who logged in from his own gets his codes there; a mailbox gets 61 an hour at most', async () => {
+    const email = 'frank@example.com';
+    const home = '192.0.2.5';
+    const code = await codeOf(email, () => start(home, email));
+    expect((await otp(home, code, email)).status).toBe(200);
+    await database.query('UPDATE auth.accounts SET last_ip = $2 WHERE email = $1', [email, home]);
+    const strangers = await sentTo(email, range(12, '203.0.113'), 10);
+    // Twenty-nine of what all share and the one of ten minutes, then three for each that comes late.
+    expect(strangers).toEqual([10, 10, 10, 3, 3, 3, 3, 3, 3, 2, 0, 0]);
+    expect(await sentTo(email, [home], 6)).toEqual([5]);
+  });
+
+  test('addresses of one IPv6 network are one asker', async () => {
+    const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
+    expect((await sentTo('grace@example.com', addresses, 4)).reduce((sum, count) => sum + count)).toBe(10);
+  });
+
+  test('the owner’s mail for a new password is sent when he asks for it', async () => {
+    const email = 'alice@example.com';
+    const ask = (address: string) =>
+      gate.post('dbconnections/change_password', { client_id: 'spa', connection, email }, from(address));
+    const links = async () =>
+      (await gate.outbox()).filter((mail) => mail.includes(email) && mail.includes('Subject: Change your'));
+    for (const address of range(3, '198.51.100'))
+      for (let index = 0; index < 11; index += 1) expect((await ask(address)).status).toBe(200);
+    await until('the strangers’ mails', async () => (await links()).length === 30);
+    expect((await ask('192.0.2.6')).status).toBe(200);
+    await until('the owner’s mail', async () => (await links()).length === 31);
+    const many = await Promise.all(Array.from({ length: 90 }, () => ask('198.51.100.1')));
+    expect(many.map(({ status }) => status).sort()).toEqual([...Array(89).fill(200), 429]);
+  });
 });
+
+test('whether an address has an account is looked up after the answer, on the page and by the API', async () => {
+  const browser = new Browser(gate);
+  const login = await browser.authorize({ ...asked, connection: '' });
+  const page = await browser.get(`${new URL(login.url).pathname}/forgot-password`);
+  const addresses = ['bob@example.com', 'nobody@example.com'];
+  // While somebody else holds the table, no account can be looked up.
+  await database.query('BEGIN');
+  await database.query('LOCK TABLE auth.accounts IN ACCESS EXCLUSIVE MODE');
+  try {
+    for (const email of addresses) {
+      const answer = await gate.post('dbconnections/change_password', { client_id: 'spa', connection, email });
+      expect(answer.status).toBe(200);
+      const shown = await browser.submit(page, { email });
+      expect([shown.status, shown.html.includes(email)]).toEqual([200, true]);
+    }
+  } finally {
+    await database.query('ROLLBACK');
+  }
+  const links = async (email: string) =>
+    (await gate.outbox()).filter((mail) => mail.includes(email) && mail.includes('Subject: Change your')).length;
+  await until('the mails', async () => (await links('bob@example.com')) === 2, 20_000);
+  expect(await links('nobody@example.com')).toBe(0);
+}, 40_000);

@@ -1,0 +1,38 @@
+import { openLog } from '@gatepost/runtime/log';
+import { until } from '@gatepost/testkit/until';
+import { expect, test } from '@jest/globals';
+import { openBackground } from './background.ts';
+
+const log = openLog('test', 'silent');
+
+test('does its work after whoever added it has gone on, a few at a time, and takes no more than may wait', async () => {
+  await using background = openBackground(log, { concurrency: 2, waitingMax: 3 });
+  const open: (() => void)[] = [];
+  const work = () => new Promise<void>((resolve) => open.push(resolve));
+  expect([1, 2, 3, 4].map(() => background.add('a test', work))).toEqual([true, true, true, false]);
+  expect(open).toHaveLength(0);
+  await until('the first two', () => open.length === 2);
+  expect(background.add('a test', work)).toBe(true);
+  open[0]!();
+  await until('the third', () => open.length === 3);
+  for (const finish of open) finish();
+  await until('the fourth', () => open.length === 4);
+  open[3]!();
+});
+
+test('tries again what a store that is away held up, gives up what fails otherwise, and finishes before it stops', async () => {
+  let [away, broken, done] = [0, 0, false];
+  {
+    await using background = openBackground(log, { pauseMs: 1 });
+    background.add('a test', async () => {
+      away += 1;
+      if (away < 3) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' });
+      done = true;
+    });
+    background.add('a test', async () => {
+      broken += 1;
+      throw new Error('broken');
+    });
+  }
+  expect([away, broken, done]).toEqual([3, 1, true]);
+});

@@ -1,0 +1,59 @@
+/**
+ * Work that no answer waits for: what is sent to people, so that nobody tells by the time of an answer whether something is. Bounded:
+ * beyond `waitingMax` nothing is taken. What a store that is away holds up is tried again, a few times.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeError, type Log } from '@gatepost/runtime/log';
+import { isStoreAway } from './stores-away.ts';
+
+export type Background = AsyncDisposable & {
+  /** Takes work that may be repeated from its beginning. False when too much waits; then it is not done. */
+  add(what: string, work: () => Promise<void>): boolean;
+};
+
+const triesMax = 4;
+const stopMs = 10_000;
+
+export function openBackground(log: Log, { concurrency = 16, waitingMax = 1_000, pauseMs = 1_000 } = {}): Background {
+  const waiting: { what: string; work: () => Promise<void> }[] = [];
+  let running = 0;
+  let isIdle = () => {};
+
+  const run = async (what: string, work: () => Promise<void>): Promise<void> => {
+    for (let tries = 1; ; tries += 1)
+      try {
+        return await work();
+      } catch (error) {
+        if (isStoreAway(error) && tries < triesMax) await sleep(pauseMs);
+        else return log.error({ error: describeError(error) }, `could not send ${what}`);
+      }
+  };
+  const next = (): void => {
+    while (running < concurrency && waiting.length > 0) {
+      const { what, work } = waiting.shift()!;
+      running += 1;
+      void run(what, work).finally(() => {
+        running -= 1;
+        next();
+      });
+    }
+    if (running === 0) isIdle();
+  };
+  return {
+    add(what, work) {
+      if (waiting.length >= waitingMax) return false;
+      waiting.push({ what, work });
+      // Not before the answer of the request that asks for it is on its way.
+      setImmediate(next);
+      return true;
+    },
+    async [Symbol.asyncDispose]() {
+      if (running + waiting.length === 0) return;
+      const idle = new Promise<'idle'>((resolve) => {
+        isIdle = () => resolve('idle');
+      });
+      const inTime = await Promise.race([idle, sleep(stopMs, undefined, { ref: false })]);
+      if (inTime !== 'idle') log.warn({ lost: running + waiting.length }, 'stopped before all was sent');
+    },
+  };
+}
