@@ -95,6 +95,7 @@ const client = z.strictObject({
     })
     .optional(),
   resource_server_identifier: z.string().optional(),
+  is_token_endpoint_ip_header_trusted: z.boolean().optional(),
   client_grants: z.array(z.strictObject({ audience: name, scope: z.array(scopeToken).default([]) })).default([]),
 });
 

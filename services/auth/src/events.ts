@@ -25,6 +25,8 @@ export type GateEvents = {
     reason: 'wrong_password' | 'wrong_code' | 'code_expired' | 'too_many_attempts',
     subject: Subject,
   ): void;
+  /** A client said where a person is, and was not believed. */
+  claimedAddressIgnored(clientId: string, reason: 'not_trusted' | 'no_address'): void;
   signedUp(account: AccountModel, clientId: string): void;
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
   loggedOut(userId: string, clientId: string | undefined, ip: string): void;
@@ -62,6 +64,9 @@ export function makeEvents(parts: {
       });
       sink.publish('login_failed', { client_id: client.clientId, reason });
       log.info({ 'client.id': client.clientId, reason }, 'a login failed');
+    },
+    claimedAddressIgnored(clientId, reason) {
+      log.info({ 'client.id': clientId, reason }, 'auth0-forwarded-for was ignored');
     },
     signedUp(account, clientId) {
       audit.add({ type: 'ss', clientId, userId: account.userId });

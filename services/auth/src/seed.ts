@@ -66,7 +66,7 @@ async function applyApi(db: Writer, api: SeedApi): Promise<void> {
 
 async function applyClient(db: Writer, client: SeedClient): Promise<void> {
   const clientId = client.client_id;
-  const known = await db.client.findUnique({ where: { clientId }, select: { secretHashes: true } });
+  const known = await db.client.findUnique({ where: { clientId }, select: { secretHashes: true, oidcMetadata: true } });
   const data = {
     name: client.name ?? clientId,
     appType: client.app_type,
@@ -81,6 +81,10 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     jwks: (client.jwks as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     refreshToken: (client.refresh_token as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     resourceServerIdentifier: client.resource_server_identifier ?? null,
+    oidcMetadata: {
+      ...(known?.oidcMetadata as Prisma.InputJsonObject | undefined),
+      is_token_endpoint_ip_header_trusted: client.is_token_endpoint_ip_header_trusted ?? false,
+    },
   };
   await db.client.upsert({ where: { clientId }, create: { clientId, ...data }, update: data });
   for (const { audience, scope } of client.client_grants)

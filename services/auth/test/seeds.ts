@@ -78,6 +78,7 @@ export const trusted = {
   client_id: 'trusted',
   client_secret: 'trusted-secret',
   grant_types: [...passwordGrants, 'refresh_token'],
+  is_token_endpoint_ip_header_trusted: true,
 };
 export const untrusted = { ...trusted, client_id: 'untrusted', is_first_party: false };
 export const native = {

@@ -23,6 +23,8 @@ export type OwnMetadata = {
   resource_server_identifier: string | null;
   client_grants: { audience: string; scope: string[] }[];
   client_metadata: Record<string, unknown>;
+  /** Whether it may say where a person is (`auth0-forwarded-for`); Auth0's "Trust Token Endpoint IP Header". */
+  is_token_endpoint_ip_header_trusted: boolean;
 };
 
 export const ownMetadataNames: (keyof OwnMetadata)[] = [
@@ -36,6 +38,7 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'resource_server_identifier',
   'client_grants',
   'client_metadata',
+  'is_token_endpoint_ip_header_trusted',
 ];
 
 /** Grant types that need somewhere to redirect to. */
@@ -69,6 +72,8 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     resource_server_identifier: client.resourceServerIdentifier,
     client_grants: client.grants.map(({ audience, scope }) => ({ audience, scope })),
     client_metadata: client.clientMetadata as Record<string, unknown>,
+    is_token_endpoint_ip_header_trusted:
+      (client.oidcMetadata as Partial<OwnMetadata>).is_token_endpoint_ip_header_trusted === true,
   };
 }
 

@@ -56,6 +56,7 @@ const writable = {
   oidc_logout: z.strictObject({ backchannel_logout_urls: z.array(httpUri).max(1) }),
   require_pushed_authorization_requests: z.boolean(),
   require_proof_of_possession: z.boolean(),
+  is_token_endpoint_ip_header_trusted: z.boolean(),
   oidc_conformant: z.literal(true),
 };
 const createBody = z.strictObject(writable).partial().required({ name: true });
@@ -244,6 +245,7 @@ export function presentClient(client: RegisteredClient): object {
     }),
     require_pushed_authorization_requests: oidc.require_pushed_authorization_requests === true,
     require_proof_of_possession: oidc.dpop_bound_access_tokens === true,
+    is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
     created_at: client.createdAt.toISOString(),
     updated_at: client.updatedAt.toISOString(),
   };
@@ -305,7 +307,7 @@ function columns(body: ClientBody, oidcBefore: object = {}): Record<string, unkn
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** Registration metadata that we keep by its OpenID name. */
+/** What has no column: registration metadata by its OpenID name, and a switch of Auth0's by its own. */
 function oidcMetadata(body: ClientBody, before: object): object | undefined {
   const urls = body.oidc_logout?.backchannel_logout_urls;
   const set: Record<string, unknown> = {
@@ -315,6 +317,9 @@ function oidcMetadata(body: ClientBody, before: object): object | undefined {
     }),
     ...(body.require_proof_of_possession !== undefined && {
       dpop_bound_access_tokens: body.require_proof_of_possession,
+    }),
+    ...(body.is_token_endpoint_ip_header_trusted !== undefined && {
+      is_token_endpoint_ip_header_trusted: body.is_token_endpoint_ip_header_trusted,
     }),
   };
   if (Object.keys(set).length === 0) return undefined;

@@ -103,6 +103,26 @@ test('sec-063-forwarded: only an authenticated client says where its user is; X-
   expect(unproven.status).toBe(401);
 });
 
+test('sec-063-claimed: an address in auth0-forwarded-for counts if it is one, from a client that is trusted with it, and else no guess gets a limit of its own', async () => {
+  const guess = (username: string, address: string, client_id = 'trusted') =>
+    grant(
+      { username, password: 'wrong', client_id, client_secret: `${client_id}-secret` },
+      { 'auth0-forwarded-for': address },
+    );
+  // It was believed of every confidential client, and whatever it said.
+  for (let index = 0; index < 10; index += 1) await guess('claimed1@example.com', `192.0.2.${index}`, 'unbelieved');
+  expect((await guess('claimed1@example.com', '192.0.2.99', 'unbelieved')).status).toBe(429);
+  const unreadable = ['x', '192.0.2.7, 192.0.2.8', '192.0.2.7:80', '[2001:db8::7]', '1', '0x7f.1', 'for=192.0.2.7'];
+  for (let index = 0; index < 10; index += 1)
+    await guess('claimed2@example.com', unreadable[index] ?? `nonsense ${index}`);
+  expect((await guess('claimed2@example.com', 'another')).status).toBe(429);
+  // One address, spelled in two ways.
+  for (let index = 0; index < 10; index += 1)
+    await guess('claimed3@example.com', index % 2 === 0 ? '192.0.2.77' : '::ffff:192.0.2.77');
+  expect((await guess('claimed3@example.com', '192.0.2.77')).status).toBe(429);
+  expect((await guess('claimed3@example.com', '192.0.2.78')).status).toBe(400);
+});
+
 test('sec-065-ropc: not for clients without the grant, of third parties or without their secret', async () => {
   expect((await grant({ client_id: 'untrusted' })).json.error).toBe('unauthorized_client');
   expect((await grant({ client_id: 'web', client_secret: 'web-secret' })).json.error).toBe('unauthorized_client');

@@ -4,7 +4,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, openGate, type TestGate } from '../gate.ts';
-import { api, fullSeed, spa, web } from '../seeds.ts';
+import { api, fullSeed, spa, trusted, web } from '../seeds.ts';
 
 export const callback = 'https://app.example/cb';
 export const password = 'correct horse battery staple';
@@ -35,6 +35,13 @@ const keyed = {
 };
 /** An application that has no https. */
 const plain = { ...spa, client_id: 'plain', callbacks: ['http://plain.example/cb', 'http://localhost:4599/cb'] };
+/** Of the first party, but nobody said that it may tell where its people are. */
+const unbelieved = {
+  ...trusted,
+  client_id: 'unbelieved',
+  client_secret: 'unbelieved-secret',
+  is_token_endpoint_ip_header_trusted: undefined,
+};
 const managerScopes = [
   'create:clients',
   'read:clients',
@@ -75,6 +82,7 @@ export async function openTarget(env: Form = {}): Promise<Target & AsyncDisposab
         plain,
         dotted,
         keyed,
+        unbelieved,
         {
           client_id: 'manager',
           client_secret: 'manager-secret',
