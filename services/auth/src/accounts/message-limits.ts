@@ -1,12 +1,12 @@
 /**
  * How many messages of a kind a person gets in an hour, so that strangers neither fill a mailbox nor keep its owner from asking:
  *
- * - 30 for everybody together, of them at most 10 for one network that asks;
+ * - 50 for everybody together, of them at most 25 for one network that asks;
  * - when those are spent, 20 more for networks that have had fewer than 3, so that who comes late is heard too;
  * - 5 for the network of the person's last login, which nobody else can spend;
  * - and one every ten minutes, whoever asks: it never goes quiet altogether.
  *
- * That makes 61 at most. Counted by network alone, not by application: which application asks is the asker's to say, so a count of
+ * That makes 81 at most. Counted by network alone, not by application: which application asks is the asker's to say, so a count of
  * its own for each would let one network ask many times over, and one for all would let strangers spend it.
  */
 import type { Redis } from 'ioredis';
@@ -25,7 +25,7 @@ export type MessageLimits = {
 
 const windowSeconds = 3_600;
 const quietSeconds = 600;
-const limits = { shared: 30, each: 10, late: 20, lateEach: 3, own: 5 };
+const limits = { shared: 50, each: 25, late: 20, lateEach: 3, own: 5 };
 
 // KEYS: what this network had, the shared ones, those of late networks, the own network's, the one of ten minutes. ARGV: window,
 // ten minutes, whether it is the own network, limits. One step: parallel requests get no more than serial ones.
