@@ -17,6 +17,7 @@ import { publishDeadLetter } from './dead-letter.ts';
 import type { CancelReason, Events } from './events.ts';
 import type { Hook, Hooks } from './hooks.ts';
 import { type Lanes, makeLanes } from './lanes.ts';
+import type { Moved } from './moved.ts';
 import { type Parking, parkAgain, unpark } from './park.ts';
 import { ensurePartitions, isMissingPartition } from './partitions.ts';
 import { isGivenUp, type Persist } from './persist.ts';
@@ -37,6 +38,7 @@ export type DeliverParts = {
   post: Post;
   admit: Admit;
   persist: Persist;
+  moved: Moved;
   events: Events;
   log: Log;
   userAgent: string;
@@ -51,6 +53,8 @@ export type Deliver = {
   waiting(): number;
   /** Those of them that would begin if they were let. */
   heldUp(): number;
+  /** Messages in hand, and of these the ones that are parked or recorded now. */
+  inHand(): { jobs: number; parking: boolean; recording: boolean };
   /** Gives back what has not begun; resolves when the rest is settled. */
   finish(): Promise<void>;
 };
@@ -89,6 +93,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
       parking.add({ message, parking: { job: withoutSlot(job), reason: 'busy', dueMs } }),
   });
 
+  let inHand = 0;
   // Jobs whose moment has not come, and those being asked about or buried.
   const held = new Map<NodeJS.Timeout, Incoming>();
   const asking = new Set<Promise<void>>();
@@ -142,7 +147,12 @@ export function makeDeliver(parts: DeliverParts): Deliver {
   };
 
   return {
-    take(message) {
+    take(taken) {
+      inHand += 1;
+      const message = settledOnce(taken, () => {
+        inHand -= 1;
+        parts.moved.jobs += 1;
+      });
       const opened = openJob(message, parts.jobKey);
       switch (opened.kind) {
         case 'job':
@@ -153,6 +163,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
           return track(guarded(parts, { message }, () => bury(parts, message, opened.reason, opened.detail)));
       }
     },
+    inHand: () => ({ jobs: inHand, parking: !parking.isIdle(), recording: !settling.isIdle() }),
     heldUp: () => lanes.waiting(),
     waiting: () => lanes.waiting() + held.size + asking.size,
     async finish() {
@@ -178,6 +189,21 @@ const holdMaxMs = 1_000;
 
 /** A second slot that was kept this well is not asked for once more. */
 const inTimeMs = 100;
+
+/** The same message, whose settling is heard of. */
+function settledOnce(message: Incoming, onSettled: () => void): Incoming {
+  return {
+    ...message,
+    ack() {
+      message.ack();
+      onSettled();
+    },
+    giveBack() {
+      message.giveBack();
+      onSettled();
+    },
+  };
+}
 
 /** A job that did not use its slot asks for another when it comes back. */
 function withoutSlot(job: DeliveryJob): DeliveryJob {
@@ -277,6 +303,7 @@ async function settle(parts: DeliverParts, batch: Settling[]): Promise<void> {
         some.map(({ ended }) => ended),
       );
       for (const { message } of some) message.ack();
+      parts.moved.recorded += some.length;
     },
     alone: (settling, error) => settleUnstorable(parts, settling, error),
   });
@@ -318,6 +345,7 @@ async function parkBatch(parts: DeliverParts, batch: { message: Incoming; parkin
       const parkings = some.map(({ parking }) => parking);
       await parts.persist('park deliveries', () => parkAgain(parts.pool, parkings));
       for (const { message } of some) message.ack();
+      parts.moved.parked += some.length;
     },
     alone: ({ message, parking: { job } }, error) => settleFailed(parts, { message, job }, error),
   });

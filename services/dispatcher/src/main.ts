@@ -8,6 +8,7 @@ import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topo
 import { makeGuard } from '@gatepost/runtime/address';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
+import { watchProgress } from '@gatepost/runtime/progress';
 import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { openPool } from '@gatepost/webhook-db/pool';
@@ -20,6 +21,7 @@ import { makeDeliver } from './deliver.ts';
 import { makeEnqueue } from './enqueue.ts';
 import { makeEvents } from './events.ts';
 import { type Account, openHooks } from './hooks.ts';
+import { makeMoved } from './moved.ts';
 import { watchParked } from './park.ts';
 import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
@@ -84,6 +86,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const enqueue = makeEnqueue(publisher, jobKey, persist);
   const admit = makeAdmit(throttle, limitOf, events);
   const storeEvents = await makeStoreEvents(pool);
+  const moved = makeMoved();
   const routeParts = {
     pool,
     hooks,
@@ -93,6 +96,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     enqueue: enqueue.always,
     admit,
     persist,
+    moved,
     events,
     log,
   };
@@ -107,6 +111,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     post,
     admit,
     persist,
+    moved,
     events,
     log,
     userAgent: env.DELIVERY_USER_AGENT,
@@ -133,9 +138,33 @@ await run(service, variables, async ({ env, log, stack }) => {
   const isBehind = () => deliver.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => deliver.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
-  stack.use(openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, log }));
+  stack.use(openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, moved, log }));
   stack.use(openSweeper({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
 
+  const progress = stack.use(
+    watchProgress({
+      metric: 'dispatcher_stalled_seconds',
+      registry,
+      log,
+      places: [
+        {
+          name: 'events',
+          waits: async () => !(route.isIdle() && routeAhead.isIdle()) || (await eventsWaiting()) > 0,
+          moved: () => moved.events,
+        },
+        {
+          name: 'deliveries',
+          waits: async () => deliver.inHand().jobs > 0 || (await jobsWaiting()) > 0,
+          moved: () => moved.jobs,
+          // All that is in hand may be attempts at receivers that hang.
+          patienceMs: 60_000 + env.DELIVERY_TIMEOUT_MS,
+        },
+        { name: 'parking', waits: () => deliver.inHand().parking, moved: () => moved.parked },
+        { name: 'recording', waits: () => deliver.inHand().recording, moved: () => moved.recorded },
+        { name: 'pump', waits: () => true, moved: () => moved.pumped },
+      ],
+    }),
+  );
   const ops = stack.use(
     await openOps({
       host: env.HOST,
@@ -143,6 +172,7 @@ await run(service, variables, async ({ env, log, stack }) => {
       registry,
       ready: {
         database: () => pool.query('SELECT 1'),
+        progress: progress.check,
         broker: () => {
           if (!publisher.isConnected() || !consumers.areConnected()) throw new Error('not connected to RabbitMQ');
         },

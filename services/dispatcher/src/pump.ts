@@ -5,6 +5,7 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import type { Enqueue } from './enqueue.ts';
+import type { Moved } from './moved.ts';
 
 /** Taken this much ahead of their time; whoever delivers waits for the exact moment. */
 export const aheadMs = 400;
@@ -39,6 +40,7 @@ export function openPump(options: {
   jobsWaiting: () => Promise<number>;
   isBehind: () => boolean;
   hasRoom: () => boolean;
+  moved: Moved;
   log: Log;
 }): AsyncDisposable {
   const stop = new AbortController();
@@ -48,6 +50,7 @@ export function openPump(options: {
       try {
         if (options.isBehind() || (await options.jobsWaiting()) > jobsWaitingMax) pauseMs = fullMs;
         else if ((await pumpOnce(options)) === batchMax) pauseMs = 0;
+        options.moved.pumped += 1;
       } catch (error) {
         options.log.warn({ error }, 'could not bring parked deliveries back, trying again');
         pauseMs = failedMs;

@@ -20,6 +20,7 @@ import type { EventResult, Events } from './events.ts';
 import type { Account, Hooks } from './hooks.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
+import type { Moved } from './moved.ts';
 import { type Parking, park } from './park.ts';
 import { ensurePartitions, isMissingPartition } from './partitions.ts';
 import { isGivenUp, type Persist } from './persist.ts';
@@ -35,6 +36,7 @@ export type RouteParts = {
   enqueue: Enqueue;
   admit: Admit;
   persist: Persist;
+  moved: Moved;
   events: Events;
   log: Log;
 };
@@ -92,7 +94,7 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[], mayB
     if (message.isSettled()) continue; // buried, before the rest of the batch failed
     const parsed = parseEvent(message);
     const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.owner);
-    if (refusal) dead.push(bury(parts, message, refusal.reason, refusal.detail));
+    if (refusal) dead.push(buryUnfit(parts, message, refusal.reason, refusal.detail));
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
   }
   const outcomes = await Promise.allSettled([...dead, good.length > 0 && routeEvents(parts, good, mayBeHalfDone)]);
@@ -180,6 +182,7 @@ async function followUp(
   if (toMark.length > 0) await parts.persist('mark events routed', () => markRouted(parts.pool, toMark));
   for (const [index, { message }] of routed.entries()) {
     parts.events.eventRouted(results[index]!);
+    parts.moved.events += 1;
     message.ack();
   }
 }
@@ -215,6 +218,11 @@ function toRow({ event, account, match: found }: Routed) {
     // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
     keepPayload: hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null),
   };
+}
+
+async function buryUnfit(parts: RouteParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
+  await bury(parts, message, reason, detail);
+  parts.moved.events += 1; // what we could not store is not moved by being buried
 }
 
 async function bury(parts: RouteParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {

@@ -84,6 +84,9 @@ const parkedJobs = async () => {
 const publishAgain = async (jobs: DeliveryJob[]) => {
   const ids = jobs.map(({ deliveryId }) => deliveryId);
   await world.pool.query('UPDATE parked SET published_at = now() WHERE delivery_id = ANY ($1)', [ids]);
+  await publishJobs(jobs);
+};
+const publishJobs = async (jobs: DeliveryJob[]) => {
   const key = deriveJobKey(Buffer.from(world.env.SECRETS_KEY!, 'base64'));
   await Promise.all(jobs.map((job) => world.publisher.publish(jobMessage(job, Buffer.from('{}'), key))));
 };
@@ -149,15 +152,41 @@ test('a parked job that cannot be parked again gets a dead letter, and does not 
 test('what a store being away explains costs nobody a delivery, however often it is said', async () => {
   await setLimit(500, 1000);
   await refuse('deliveries', 'issues', '57P03');
-  dispatcher.log.length = 0;
+  const before = dispatcher.log.length;
   const guids = await publishMany(5);
   await until('it has been tried often', () => {
-    const tries = dispatcher.log.filter((line) => line.message === 'could not record deliveries, trying again');
+    const tries = dispatcher.log
+      .slice(before)
+      .filter((line) => line.message === 'could not record deliveries, trying again');
     return tries.length >= 6;
   });
   await lift();
   for (const guid of guids) await world.deliveries(guid);
   expect(dead).toEqual([]);
+});
+
+test('where nothing moves though something waits is shown, and readiness waits a minute for it', async () => {
+  await setLimit(1, 1);
+  await publishMany(20);
+  const jobs = await until('they are parked', async () => {
+    const found = await parkedJobs();
+    return found.length >= 15 && found;
+  });
+  const stalled = () => dispatcher.metric(/^dispatcher_stalled_seconds\{place="parking"\}/);
+  const client = await world.pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE parked IN SHARE MODE');
+    await publishJobs(jobs);
+    await until('parking stands still', async () => (await stalled())! > 0.5);
+    expect(await dispatcher.readiness()).toBe(200);
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+  await setLimit(500, 1000);
+  await until('it moves again', async () => (await stalled()) === 0);
+  await until('nothing is parked', async () => (await parkedJobs()).length === 0);
 });
 
 // With a reason on top they did not fit: the dead letter was tried for ever, and nothing was routed any more.

@@ -21,6 +21,8 @@ export type Dispatcher = {
   log: Record<string, unknown>[];
   /** Sends a signal and resolves with the exit code (null after a kill). */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** The status that `/readyz` answers. */
+  readiness(): Promise<number>;
   metric(line: RegExp): Promise<number | undefined>;
 };
 
@@ -261,6 +263,11 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
     },
     20_000,
   );
+  const ask = async (path: string) => {
+    // Its log may come later than the word that it is ready.
+    const port = await until('the ops port', () => log.find((entry) => 'ops.port' in entry)?.['ops.port']);
+    return fetch(`http://127.0.0.1:${port}${path}`);
+  };
   return {
     pid: child.pid!,
     log,
@@ -268,10 +275,9 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
       child.kill(signal);
       return exited;
     },
+    readiness: async () => (await ask('/readyz')).status,
     async metric(line) {
-      // Its log may come later than the word that it is ready.
-      const port = await until('the ops port', () => log.find((entry) => 'ops.port' in entry)?.['ops.port']);
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      const text = await (await ask('/metrics')).text();
       const match = text.split('\n').find((candidate) => line.test(candidate));
       return match === undefined ? undefined : Number(match.split(' ').at(-1));
     },

@@ -1,0 +1,91 @@
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { openLog } from './log.ts';
+import { openMetrics } from './metrics.ts';
+import { openOps } from './ops.ts';
+import { watchProgress } from './progress.ts';
+
+const registry = openMetrics();
+let nowMs = 0;
+const parking = { waiting: 0, moved: 0, canTell: true };
+const progress = watchProgress({
+  metric: 'test_stalled_seconds',
+  registry,
+  log: openLog('test', 'silent'),
+  now: () => nowMs,
+  places: [
+    {
+      name: 'parking',
+      moved: () => parking.moved,
+      async waits() {
+        if (!parking.canTell) throw new Error('away');
+        return parking.waiting > 0;
+      },
+    },
+    { name: 'attempts', waits: () => parking.waiting > 0, moved: () => parking.moved, patienceMs: 600_000 },
+  ],
+});
+const ops = await openOps({ host: '127.0.0.1', port: 0, registry, ready: { progress: progress.check } });
+afterAll(async () => {
+  progress[Symbol.dispose]();
+  await ops[Symbol.asyncDispose]();
+});
+
+beforeEach(async () => {
+  Object.assign(parking, { waiting: 0, canTell: true });
+  await progress.look();
+});
+const pass = async (seconds: number) => {
+  nowMs += seconds * 1_000;
+  await progress.look();
+};
+const readiness = async () => {
+  const answer = await fetch(`http://127.0.0.1:${ops.port}/readyz`);
+  return { status: answer.status, body: (await answer.json()) as unknown };
+};
+
+test('a process where nothing waits is ready, however long nothing moves', async () => {
+  await pass(3_600);
+  expect(await readiness()).toMatchObject({ status: 200 });
+});
+
+test('one where something waits and nothing has moved for a minute is not, and says where', async () => {
+  parking.waiting = 3;
+  await pass(1);
+  await pass(59);
+  expect(await readiness()).toMatchObject({ status: 200 });
+  await pass(1);
+  expect(await readiness()).toEqual({
+    status: 503,
+    body: {
+      status: 'not ready',
+      failing: { progress: 'nothing has moved though something waits: parking for 60 s' },
+    },
+  });
+  expect(await registry.metrics()).toContain('test_stalled_seconds{place="parking"} 60');
+  parking.moved += 1;
+  expect(await readiness()).toMatchObject({ status: 200 });
+});
+
+test('it counts from when something began to wait', async () => {
+  await pass(3_600);
+  parking.waiting = 1;
+  await pass(1);
+  expect(await readiness()).toMatchObject({ status: 200 });
+});
+
+test('one that moves a little now and then is ready', async () => {
+  parking.waiting = 1_000;
+  for (let minute = 0; minute < 5; minute += 1) {
+    await pass(50);
+    parking.moved += 1;
+  }
+  expect(await readiness()).toMatchObject({ status: 200 });
+});
+
+test('while it cannot be told whether something waits, what was known last counts', async () => {
+  parking.waiting = 1;
+  await pass(1);
+  parking.canTell = false;
+  await pass(61);
+  expect(await readiness()).toMatchObject({ status: 503 });
+});
