@@ -35,3 +35,10 @@ declare module 'oidc-provider/lib/shared/selective_body.js' {
   /** Koa middleware; takes of the context what is named here. */
   export function json(ctx: object, next: () => Promise<void>): Promise<void>;
 }
+
+declare module 'oidc-provider/lib/helpers/revoke.js' {
+  import type { KoaContextWithOIDC } from 'oidc-provider';
+
+  /** Destroys the grant, where `revokeGrantPolicy` allows, and what hangs on it. */
+  export default function revoke(ctx: KoaContextWithOIDC, grantId: string): Promise<void>;
+}

@@ -4,6 +4,7 @@
  */
 import Provider, { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
+import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import { secretMatches } from './clients/secret.ts';
@@ -200,4 +201,9 @@ export function loginOf(session: object): { from: number | undefined; incarnatio
 export function keepProperty(model: object, property: string): void {
   const { IN_PAYLOAD } = model as { IN_PAYLOAD: string[] };
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, property] });
+}
+
+/** Ends a grant of the request's client, with all that was issued by it. */
+export function revokeGrant(ctx: KoaContextWithOIDC, grantId: string): Promise<void> {
+  return revoke(ctx, grantId);
 }

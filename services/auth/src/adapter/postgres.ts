@@ -4,6 +4,7 @@ import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts
 import type { TokenAccount } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
 import { asking } from '../stores-away.ts';
+import { AlreadyConsumed } from './consumed.ts';
 import { setAside, takeAside } from './side-by-side.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
@@ -53,7 +54,7 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
         'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL',
         [model, id],
       );
-      if (rowCount !== 1) throw new errors.InvalidGrant(`${model} already consumed`);
+      if (rowCount !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
       await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);

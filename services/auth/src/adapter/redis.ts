@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { asking } from '../stores-away.ts';
+import { AlreadyConsumed } from './consumed.ts';
 
 // KEYS[1] the artefact, KEYS[2] (if any) the set of its grant's artefacts; ARGV: payload, lifetime in seconds.
 // An index outlives the longest-lived member.
@@ -85,7 +86,7 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
     },
     async consume(id) {
       const first = await asking(scripts.artefactConsume(key(id), Math.floor(Date.now() / 1000)));
-      if (first !== 1) throw new errors.InvalidGrant(`${model} already consumed`);
+      if (first !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
       await asking(redis.del(key(id)));

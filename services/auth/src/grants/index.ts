@@ -10,6 +10,7 @@ import type { GateEvents } from '../events.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import { revokeOnReplay } from '../tokens/replay.ts';
 import { registerAuthorizationCode } from './authorization-code.ts';
 import { registerClientCredentials } from './client-credentials.ts';
 import { registerDeviceCode } from './device-code.ts';
@@ -42,6 +43,7 @@ export function registerGrants(parts: GrantParts): void {
   registerClientCredentials(provider);
   registerRefreshToken(provider);
   registerDeviceCode(provider, parts.redis, parts.prefix);
+  revokeOnReplay(provider);
   registerTokenExchange(provider);
   for (const plugin of [...passwordGrants(parts), passwordlessOtp(parts), ...parts.plugins])
     registerPersonGrant(provider, plugin, parts.resources);
