@@ -246,6 +246,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
       sendLink: links.sendLink,
       openAccount,
       tickets,
+      clientThrottle,
       events,
     }),
     links.router,

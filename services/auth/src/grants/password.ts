@@ -2,11 +2,11 @@
  * Resource owner password credentials, and Auth0's variant with a `realm` that names the connection. For clients of the first
  * party alone (contract section 4).
  */
-import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, errors } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
+import { personAddress } from '../clients/person-address.ts';
 import type { GateEvents } from '../events.ts';
-import { addressOf, parseAddress } from '../http/head.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { asking, Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
@@ -28,7 +28,8 @@ export function passwordGrants(parts: {
       if (!username || !password) throw new errors.InvalidRequest('missing required parameter(s) username, password');
       const connection = realm ? await asking(connections.find(realm)) : await asking(connections.database());
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
-      const address = personAddress(ctx, client, events);
+      const isAuthenticated = client.clientAuthMethod !== 'none';
+      const address = personAddress(ctx.req, { client, isAuthenticated, events });
       const result = await authenticate({ connection: connection.name, login: username, password, address });
       switch (result.kind) {
         case 'right':
@@ -47,18 +48,4 @@ export function passwordGrants(parts: {
       }
     },
   }));
-}
-
-/**
- * Where the person is: a client that has authenticated and is trusted with it may say so, in Auth0's header. Whatever else stands there is
- * passed over: it would give every guess a limit of its own.
- */
-function personAddress(ctx: KoaContextWithOIDC, client: Client, events: GateEvents): string {
-  const claimed = ctx.get('auth0-forwarded-for');
-  if (claimed === '') return addressOf(ctx.req);
-  const isTrusted =
-    client.clientAuthMethod !== 'none' && (client as Client & OwnMetadata).is_token_endpoint_ip_header_trusted;
-  const address = isTrusted ? parseAddress(claimed) : undefined;
-  if (address === undefined) events.claimedAddressIgnored(client.clientId, isTrusted ? 'no_address' : 'not_trusted');
-  return address ?? addressOf(ctx.req);
 }

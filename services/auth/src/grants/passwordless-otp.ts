@@ -2,8 +2,8 @@
 import { errors } from 'oidc-provider';
 import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
+import { personAddress } from '../clients/person-address.ts';
 import type { GateEvents } from '../events.ts';
-import { addressOf } from '../http/head.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { Channel } from '../passwordless/message.ts';
 import { apiPlace } from '../passwordless/place.ts';
@@ -31,7 +31,8 @@ export function passwordlessOtp(parts: {
       const channel: Channel = connection.strategy;
       const identifier = parseIdentifier(username);
       const address = identifier?.value ?? username;
-      const ip = addressOf(ctx.req);
+      const isAuthenticated = client.clientAuthMethod !== 'none';
+      const ip = personAddress(ctx.req, { client, isAuthenticated, events: parts.events });
       const place = apiPlace({ connection: realm, address, clientId: client.clientId, ip });
       const answer = await parts.checkCode({ channel, place, code: otp, ip });
       const where = { client, address: ip };

@@ -7,8 +7,11 @@ import type { Client, Provider } from 'oidc-provider';
 import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import { personAddress } from '../clients/person-address.ts';
+import { secretMatches } from '../clients/secret.ts';
+import type { ClientThrottle } from '../clients/throttle.ts';
 import type { GateEvents } from '../events.ts';
-import { TooManyAttempts } from '../grants/too-many-attempts.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
@@ -29,6 +32,7 @@ export type PasswordlessParts = {
   sendLink: SendLink;
   openAccount: OpenAccount;
   tickets: TicketStore;
+  clientThrottle: ClientThrottle;
   events: GateEvents;
 };
 
@@ -48,7 +52,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     if (!client) throw new ApiError(400, 'invalid_request', 'missing or unknown client_id');
     const { connection, address, channel } = target;
     const code = textField(fields, 'verification_code') ?? '';
-    const right = await check(parts, { request, client, target, code });
+    const right = await check(parts, { ip: addressOf(request), client, target, code });
     const account = right ? await parts.openAccount(channel, connection, address) : undefined;
     // As it came: what of it may be given twice, its own endpoint decides.
     const forward = new URL(request.url, 'http://gate').searchParams;
@@ -71,7 +75,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
 function start(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields);
-    const ip = addressOf(request);
+    const ip = await askerAddress(parts, { request, client, fields });
     const sent = wantsLink(fields, target.channel)
       ? await parts.sendLink(linkOf(fields, client, target), ip)
       : await parts.sendCode({
@@ -106,7 +110,8 @@ function verify(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields);
     const code = textField(fields, 'verification_code') ?? textField(fields, 'otp') ?? '';
-    if (!(await check(parts, { request, client, target, code, keep: true })))
+    const ip = await askerAddress(parts, { request, client, fields });
+    if (!(await check(parts, { ip, client, target, code, keep: true })))
       throw new ApiError(403, 'invalid_grant', 'Wrong email, phone number or verification code.', {
         code: 'invalid_user_password',
       });
@@ -114,13 +119,36 @@ function verify(parts: PasswordlessParts): ApiHandler {
   };
 }
 
+/**
+ * Where the asker is. A server asks for many people from one address: with its secret, which it need not send, it may say whom it
+ * asks for. @throws ApiError 401 for a wrong secret, 429 for too many
+ */
+async function askerAddress(
+  { clientThrottle, events }: PasswordlessParts,
+  { request, client, fields }: { request: Request; client: Client & OwnMetadata; fields: Record<string, unknown> },
+): Promise<string> {
+  const secret = textField(fields, 'client_secret');
+  if (secret === undefined || client.clientAuthMethod === 'none')
+    return personAddress(request, { client, isAuthenticated: false, events });
+  const { clientId } = client;
+  const own = addressOf(request);
+  const closed = clientThrottle.closedFor(clientId, own);
+  if (closed !== undefined)
+    throw tooManyAttempts(closed, 'client authentication has failed too often from this address');
+  if (!secretMatches(secret, client.secret_hashes)) {
+    await clientThrottle.failed(clientId, own);
+    throw new ApiError(401, 'invalid_client', 'client authentication failed');
+  }
+  clientThrottle.succeeded(clientId, own);
+  return personAddress(request, { client, isAuthenticated: true, events });
+}
+
 /** Whether the code is right. @throws ApiError 429 or 503 where it is not looked at */
 async function check(
   parts: PasswordlessParts,
-  given: { request: Request; client: Client; target: Target; code: string; keep?: boolean },
+  given: { ip: string; client: Client; target: Target; code: string; keep?: boolean },
 ): Promise<boolean> {
-  const { request, client, target, code, keep = false } = given;
-  const ip = addressOf(request);
+  const { ip, client, target, code, keep = false } = given;
   const place = apiPlace({ ...target, clientId: client.clientId, ip });
   const answer = await parts.checkCode({ channel: target.channel, place, code, ip, keep });
   const where = { client, address: ip };
@@ -133,14 +161,16 @@ async function check(
     case 'expired':
       parts.events.loginFailed(where, 'code_expired', answer.subject);
       return false;
-    case 'locked': {
+    case 'locked':
       parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
-      const { status, error, error_description, retryAfterSeconds } = new TooManyAttempts(answer.seconds);
-      throw Object.assign(new ApiError(status, error, error_description!), { retryAfterSeconds });
-    }
+      throw tooManyAttempts(answer.seconds, 'too many wrong passwords or codes for this login from this address');
     case 'busy':
       throw new Busy();
   }
+}
+
+function tooManyAttempts(retryAfterSeconds: number, description: string): ApiError {
+  return Object.assign(new ApiError(429, 'too_many_attempts', description), { retryAfterSeconds });
 }
 
 async function targetOf(parts: PasswordlessParts, fields: Record<string, unknown>): Promise<Target> {

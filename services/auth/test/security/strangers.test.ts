@@ -135,6 +135,39 @@ test('the code that an application asked for survives what others ask for and gu
   expect((await otp('192.0.2.1', code, email)).status).toBe(200);
 });
 
+test('so does one that a server asked for, if it says with its secret where its people are, whichever address it has itself', async () => {
+  const email = 'bob@example.com';
+  const secret = { client_id: 'backend', client_secret: 'backend-secret' };
+  const by = (server: string, person: string) => ({ ...from(server), 'auth0-forwarded-for': person });
+  const asked = { ...secret, connection: 'email', send: 'code', email };
+  const redeem = (otp: string, headers: Form) =>
+    gate.post(
+      'oauth/token',
+      {
+        ...secret,
+        grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+        otp,
+        username: email,
+        realm: 'email',
+        scope: 'openid',
+      },
+      headers,
+    );
+  const [owner, stranger] = ['203.0.113.101', '203.0.113.102'];
+  const code = await codeOf(email, () => gate.post('passwordless/start', asked, by('192.0.2.50', owner)));
+  await gate.post('passwordless/start', asked, by('192.0.2.50', stranger));
+  // Whoever has not the secret is not believed.
+  const { client_secret: _, ...unproven } = asked;
+  expect((await gate.post('passwordless/start', unproven, by('192.0.2.50', owner))).status).toBe(200);
+  const wrong = { ...asked, client_secret: 'wrong' };
+  expect((await gate.post('passwordless/start', wrong, by('192.0.2.50', owner))).json.error).toBe('invalid_client');
+  for (const guess of [...wrongOnes(code, 3), code])
+    expect((await redeem(guess, by('192.0.2.50', stranger))).status).toBe(400);
+  const verify = { ...secret, connection: 'email', email, verification_code: code };
+  expect((await gate.post('passwordless/verify', verify, by('192.0.2.51', owner))).status).toBe(200);
+  expect((await redeem(code, by('192.0.2.51', owner))).status).toBe(200);
+});
+
 test('three wrong tries spend a code also in the browser that asked for it', async () => {
   const email = 'carol@example.com';
   const browser = new Browser(gate);

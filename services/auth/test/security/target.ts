@@ -42,6 +42,13 @@ const unbelieved = {
   client_secret: 'unbelieved-secret',
   is_token_endpoint_ip_header_trusted: undefined,
 };
+/** A server that has its people's codes sent, and is trusted to say where they are. */
+const backend = {
+  ...trusted,
+  client_id: 'backend',
+  client_secret: 'backend-secret',
+  grant_types: ['http://auth0.com/oauth/grant-type/passwordless/otp'],
+};
 const managerScopes = [
   'create:clients',
   'read:clients',
@@ -83,6 +90,7 @@ export async function openTarget(env: Form = {}): Promise<Target & AsyncDisposab
         dotted,
         keyed,
         unbelieved,
+        backend,
         {
           client_id: 'manager',
           client_secret: 'manager-secret',

@@ -1,0 +1,23 @@
+/**
+ * Where a person is for whom an application speaks: it may say so in Auth0's header `auth0-forwarded-for`, if it has authenticated
+ * and is trusted with it (`is_token_endpoint_ip_header_trusted`). Whatever else stands there is passed over: it would give every
+ * guess a limit of its own.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Client } from 'oidc-provider';
+import type { GateEvents } from '../events.ts';
+import { addressOf, parseAddress } from '../http/head.ts';
+import type { OwnMetadata } from './metadata.ts';
+
+export function personAddress(
+  request: IncomingMessage,
+  asked: { client: Client; isAuthenticated: boolean; events: GateEvents },
+): string {
+  const { client, isAuthenticated, events } = asked;
+  const claimed = String(request.headers['auth0-forwarded-for'] ?? '');
+  if (claimed === '') return addressOf(request);
+  const isTrusted = isAuthenticated && (client as Client & OwnMetadata).is_token_endpoint_ip_header_trusted;
+  const address = isTrusted ? parseAddress(claimed) : undefined;
+  if (address === undefined) events.claimedAddressIgnored(client.clientId, isTrusted ? 'no_address' : 'not_trusted');
+  return address ?? addressOf(request);
+}
