@@ -9,13 +9,14 @@ import { ApiError } from './http/api-error.ts';
 import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
 import { queryOf } from './http/form-fields.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
-import { jsonAsForm, jsonEndpoints } from './http/json-body.ts';
+import { checkedJson, jsonAsForm, jsonEndpoints } from './http/json-body.ts';
+import { ownForms, refuseForeignForms } from './http/own-form.ts';
 import { sendPage } from './http/page.ts';
 import { boundParameters } from './http/parameter-size.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
 import { aliasStructuredTokens } from './http/structured-token.ts';
-import { checkText, parseForm, wellFormed } from './http/well-formed.ts';
+import { checkQuery, parseForm, wellFormed } from './http/well-formed.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
@@ -44,7 +45,7 @@ function isForLibrary(request: IncomingMessage & { body?: unknown }): boolean {
   const { method, url = '', headers, body } = request;
   try {
     if (method === 'GET' && url.startsWith('/authorize?') && headers['content-type'] === undefined) {
-      checkText(url.slice('/authorize?'.length));
+      checkQuery(url.slice('/authorize?'.length));
       return true;
     }
     if (method === 'POST' && url === '/oauth/token' && typeof body === 'string') {
@@ -62,8 +63,10 @@ function makeApp(parts: AppParts): Express {
   app.disable('x-powered-by');
   app.set('trust proxy', true); // the head is normalized: there is exactly one address in it
   app.set('query parser', 'simple');
+  app.use(ownForms, refuseForeignForms);
   app.use(wellFormed);
   app.use(jsonEndpoints, jsonAsForm);
+  app.use('/oidc/register', checkedJson);
   app.use(['/oauth/revoke', '/oauth/introspect'], aliasStructuredTokens);
   app.get('/userinfo', queryTokenAsHeader);
   app.use('/oidc/logout', boundParameters);

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import express from 'express';
+import { checkJson, checkTokens } from './well-formed.ts';
 
 export const jsonEndpoints = ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/par', '/oauth/device/code'];
 
@@ -33,10 +34,28 @@ export function jsonAsForm(request: Request, response: Response, next: NextFunct
     }
     const form = formOf(request.body);
     if (typeof form === 'string') return refuse(form);
+    try {
+      checkTokens(form);
+    } catch {
+      return refuse('the body is malformed'); // thrown from in here, nobody would hear of it
+    }
     // The provider reads a parsed body as it would a form's.
     (request as IncomingMessage & { body: unknown }).body = form;
     request.headers['content-type'] = 'application/x-www-form-urlencoded';
     next();
+  });
+}
+
+/** A body that stays JSON: read and checked here, so that the provider finds nothing in it that it would break over. */
+export function checkedJson(request: Request, response: Response, next: NextFunction): void {
+  parse(request, response, (error?: unknown) => {
+    let problem = error;
+    try {
+      checkJson(request.body);
+    } catch (malformed) {
+      problem ??= malformed;
+    }
+    next(problem);
   });
 }
 

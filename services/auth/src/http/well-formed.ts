@@ -1,21 +1,23 @@
 /**
  * What no request may hold, whatever it is for: broken escapes, text that is not UTF-8, NUL (which PostgreSQL cannot keep),
- * parameters by the thousand. Answered with 400 here, once, rather than by whatever they break further in.
+ * parameters by the thousand, tokens nested without end. Answered with 400 here, once, rather than by whatever they break further in.
  */
 import querystring from 'node:querystring';
 import { type NextFunction, type Request, type Response, text } from 'express';
 import { ApiError } from './api-error.ts';
+import { depthMax, isDeepToken } from './json-depth.ts';
 
 const parametersMax = 500;
 const bodyMax = '56kb';
-const depthMax = 20;
+// A query of fewer characters holds no token that could be nested too deep.
+const shortQuery = 1_000;
 const readForm = text({ type: 'application/x-www-form-urlencoded', limit: bodyMax });
 
 /** Reads a form, checks it and the query, and leaves the form parsed: a field given twice is an array. */
 export function wellFormed(request: Request, response: Response, next: NextFunction): void {
   const query = request.url.indexOf('?');
   checkText(query === -1 ? request.url : request.url.slice(0, query));
-  if (query !== -1) checkText(request.url.slice(query + 1));
+  if (query !== -1) checkQuery(request.url.slice(query + 1));
   // Read before what they are for is known; all others are read where they are expected.
   if (!request.is('application/x-www-form-urlencoded')) {
     next();
@@ -50,11 +52,24 @@ export function checkJson(value: unknown, depthLeft = depthMax): void {
 /** A field given twice is an array. @throws ApiError 400 when it is malformed */
 export function parseForm(form: string): querystring.ParsedUrlQuery {
   checkText(form);
-  return querystring.parse(form, '&', '=', { maxKeys: 0 });
+  const fields = querystring.parse(form, '&', '=', { maxKeys: 0 });
+  checkTokens(fields);
+  return fields;
 }
 
-/** @throws ApiError 400 when a query or form, still escaped, is malformed */
-export function checkText(escaped: string): void {
+/** @throws ApiError 400 when a query, still escaped, is malformed */
+export function checkQuery(escaped: string): void {
+  if (escaped.length < shortQuery) checkText(escaped);
+  else parseForm(escaped);
+}
+
+/** @throws ApiError 400 when one of the fields is a JWT that is nested deeper than any of ours */
+export function checkTokens(fields: object): void {
+  if (Object.values(fields).flat().some(isDeepToken)) throw malformed();
+}
+
+/** @throws ApiError 400 when text, still escaped, is malformed */
+function checkText(escaped: string): void {
   if (escaped.split('&', parametersMax + 1).length > parametersMax) throw malformed();
   let decoded: string;
   try {

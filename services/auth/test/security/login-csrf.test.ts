@@ -154,6 +154,77 @@ test.each(['image', 'iframe', 'script', 'empty'])(
   },
 );
 
+describe('forms of our own pages, posted by another site', () => {
+  const request = { client_id: 'third', redirect_uri, response_type: 'code', scope: 'openid email' };
+  /** A page with its form, its browser, and what a person would fill in. */
+  const pages: Record<string, () => Promise<[Browser, Page, Record<string, string>?]>> = {
+    async login() {
+      const browser = new Browser(gate);
+      return [browser, await browser.authorize(request), { identifier: 'alice@example.com' }];
+    },
+    async password() {
+      const browser = new Browser(gate);
+      const page = await browser.submit(await browser.authorize(request), { identifier: 'alice@example.com' });
+      return [browser, page, { password: 'correct horse battery staple', action: 'default' }];
+    },
+    async consent() {
+      const browser = new Browser(gate);
+      return [browser, await browser.logIn(await browser.authorize(request)), { action: 'default' }];
+    },
+    async link() {
+      const browser = new Browser(gate);
+      return [browser, await browser.get(await mailed('link'))];
+    },
+    async 'sign in as'() {
+      const browser = new Browser(gate);
+      return [browser, await browser.get(await ticketOfCode()), { action: 'default' }];
+    },
+    async device() {
+      const browser = await loggedIn();
+      return [browser, await browser.get('activate'), { user_code: 'WDJB-MJHT' }];
+    },
+    async logout() {
+      const browser = await loggedIn();
+      return [browser, await browser.get('oidc/logout'), { logout: 'yes' }];
+    },
+    async 'new password'() {
+      const browser = new Browser(gate);
+      const before = (await gate.outbox()).length;
+      const form = { client_id: 'web', connection: 'Username-Password-Authentication', email: 'alice@example.com' };
+      await gate.post('dbconnections/change_password', form);
+      const mail = await until('the mail', async () => (await gate.outbox())[before]);
+      const [link] = /http:\S+change-password\S+/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))!;
+      return [browser, await browser.get(link), { password: 'another horse battery staple' }];
+    },
+  };
+
+  test.each(Object.keys(pages))(
+    '%s: refused with 403, whatever token they hold, and the page goes on working',
+    async (name) => {
+      const [browser, page, fields = {}] = await pages[name]!();
+      const [form] = page.forms;
+      const action = new URL(form!.action, page.url).href;
+      for (const site of ['cross-site', 'same-site']) {
+        const refused = await browser.post(action, { ...form!.fields, ...fields }, { 'sec-fetch-site': site });
+        expect([name, site, refused.status]).toEqual([name, site, 403]);
+        expect(refused.html).toContain('access_denied');
+      }
+      const done = await browser.post(action, { ...form!.fields, ...fields }, { 'sec-fetch-site': 'same-origin' });
+      expect(done.status).not.toBe(403);
+    },
+  );
+
+  test('but the protocol’s own endpoints are other sites’ to post to', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    const page = await new Browser(gate).post('authorize', request, headers);
+    expect([page.status, page.html.includes('name="identifier"')]).toEqual([200, true]);
+    expect((await (await loggedIn()).post('oidc/logout', {}, headers)).status).toBe(200);
+    const form = { grant_type: 'client_credentials', client_id: 'machine', client_secret: 'machine-secret' };
+    const token = await gate.post('oauth/token', { ...form, audience: 'https://api.example.com/' }, headers);
+    expect(token.status).toBe(200);
+  });
+});
+
 test('in the browser that has proven it, a link is one click and one form, as ever', async () => {
   const owner = new Browser(gate);
   const page = await owner.get(await mailed('link'));

@@ -1,0 +1,35 @@
+/** How deep JSON is nested, found without walking it: what walks it (`structuredClone`, `JSON.stringify`) would exhaust the stack. */
+
+/** Deeper than any body or token of ours. */
+export const depthMax = 20;
+// Nothing shorter can be nested so deep that it breaks anything; nearly all that we are sent is.
+const harmlessLength = 1_000;
+
+/** Whether a parameter is a JWT whose header or payload is nested too deep, whoever signed it: it is read before it is verified. */
+export function isDeepToken(value: unknown): boolean {
+  if (typeof value !== 'string' || value.length < harmlessLength) return false;
+  const parts = value.split('.', 3);
+  return (
+    parts.length > 1 && parts.slice(0, 2).some((part) => isDeep(Buffer.from(part, 'base64url').toString('latin1')))
+  );
+}
+
+/** Whether the text nests lists and objects too deep. What is no JSON may be called either. */
+export function isDeep(json: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1)
+    switch (json[at]) {
+      case '"':
+        for (at += 1; at < json.length && json[at] !== '"'; at += 1) if (json[at] === '\\') at += 1;
+        break;
+      case '[':
+      case '{':
+        depth += 1;
+        if (depth > depthMax) return true;
+        break;
+      case ']':
+      case '}':
+        depth -= 1;
+    }
+  return false;
+}
