@@ -23,7 +23,19 @@ const client = {
   allowed_logout_urls: [app],
   grant_types: ['authorization_code', 'implicit', 'refresh_token'],
 };
-const gate = stack.use(await openGate({ apis, connections, users: [alice], clients: [client, machine] }));
+// Read strictly, only tokens of RFC 9068's type are taken.
+const strictApi = { identifier: 'urn:strict', token_dialect: 'rfc9068_profile', scopes: ['read:x'] };
+const gate = stack.use(
+  await openGate({
+    apis: [...apis, strictApi],
+    connections,
+    users: [alice],
+    clients: [
+      client,
+      { ...machine, client_grants: [...machine.client_grants, { audience: strictApi.identifier, scope: ['read:x'] }] },
+    ],
+  }),
+);
 
 /** Runs the application for one test, and gives a way to call it with cookies. */
 async function serve(make: Express) {
@@ -167,18 +179,19 @@ test('passport-auth0: login and profile, with the access token in userinfo’s q
 test('express-oauth2-jwt-bearer: takes our access tokens offline, strictly too', async () => {
   for (const strict of [false, true]) {
     const site = express();
-    site.use(bearer({ issuerBaseURL: gate.issuer, audience: api, strict }));
+    const audience = strict ? strictApi.identifier : api;
+    site.use(bearer({ issuerBaseURL: gate.issuer, audience, strict }));
     site.get('/', (request, response) => void response.json(request.auth?.payload));
     await using running = await serve(site);
     const { json } = await gate.post('oauth/token', {
       grant_type: 'client_credentials',
       client_id: 'machine',
       client_secret: 'machine-secret',
-      audience: api,
+      audience,
     });
     expect(
       JSON.parse((await running.call('/', { headers: { authorization: `Bearer ${json.access_token}` } })).text),
-    ).toMatchObject({ sub: 'machine', scope: 'read:x write:x' });
+    ).toMatchObject({ sub: 'machine', scope: strict ? 'read:x' : 'read:x write:x' });
     expect((await running.call('/', { headers: { authorization: 'Bearer x.y.z' } })).status).toBe(401);
   }
 });
