@@ -306,3 +306,20 @@ describe('a username', () => {
     expect(statuses).toEqual([200, ...Array(7).fill(400)]);
   });
 });
+
+test('a common password is refused at every door', async () => {
+  const common = 'Mustang1';
+  const email = `u${++people}@people.example`;
+  const signup = await gate.post('dbconnections/signup', { client_id: 'spa', connection, email, password: common });
+  expect(signup).toMatchObject({ status: 400, json: { name: 'PasswordDictionaryError' } });
+  const made = await manage('POST', 'users', { connection, email, password: common });
+  expect(made).toMatchObject({ status: 400, json: { errorCode: 'invalid_password' } });
+  const person = await somebody();
+  expect((await manage('PATCH', person.path, { password: common })).status).toBe(400);
+  const browser = new Browser(gate);
+  const form = await browser.get(await passwordLink(person.email));
+  expect((await browser.submit(form, { password: common })).status).toBe(400);
+  const login = await browser.authorize({ client_id: 'spa', redirect_uri: callback, response_type: 'code', ...pkce() });
+  const page = await browser.get(`${new URL(login.url).pathname}/signup`);
+  expect((await browser.submit(page, { email, password: common })).status).toBe(400);
+});
