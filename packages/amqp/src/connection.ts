@@ -52,11 +52,7 @@ export async function openConnection(
         model.on('error', () => {});
 
         try {
-          const channel = await model.createChannel();
-          // A refused declaration closes the channel with an 'error' event as well as rejecting; the rejection is enough.
-          channel.on('error', () => {});
-          await declare(channel, options.topology);
-          await channel.close();
+          await declare(model, options);
           await setup(model);
         } catch (error) {
           // amqplib closes the connection next and waits for the answer, for ever if the broker dies just then; a connection
@@ -94,14 +90,65 @@ export async function openConnection(
   return { recovering, isConnected: () => connected };
 }
 
-async function declare(channel: Channel, topology: Topology): Promise<void> {
-  for (const exchange of topology.exchanges) {
+const notFound = 404;
+const preconditionFailed = 406;
+
+/** Queues that are there with other arguments, by URL and name: RabbitMQ is not asked again to declare them. */
+const kept = new Set<string>();
+
+async function declare(model: ChannelModel, options: ConnectionOptions): Promise<void> {
+  const { exchanges, queues, bindings } = options.topology;
+  let channel = await openChannel(model);
+  for (const exchange of exchanges) {
     await channel.assertExchange(exchange.name, exchange.type, { durable: exchange.durable });
   }
-  for (const queue of topology.queues) {
-    await channel.assertQueue(queue.name, { durable: queue.durable, arguments: queue.arguments });
+  for (const queue of queues) {
+    const isOpen = await declareQueue(channel, queue, options);
+    if (isOpen) continue;
+    // What RabbitMQ refuses closes the channel.
+    channel = await openChannel(model);
+    if (!kept.has(keyOf(queue, options))) await declareQueue(channel, queue, options);
   }
-  for (const binding of topology.bindings) await channel.bindQueue(binding.queue, binding.exchange, binding.pattern);
+  for (const binding of bindings) await channel.bindQueue(binding.queue, binding.exchange, binding.pattern);
+  await channel.close();
+}
+
+/** A refused declaration closes the channel with an 'error' event as well as rejecting; the rejection is enough. */
+async function openChannel(model: ChannelModel): Promise<Channel> {
+  const channel = await model.createChannel();
+  channel.on('error', () => {});
+  return channel;
+}
+
+/**
+ * Declares a queue. One that an earlier version declared with other arguments is kept: it holds messages, and its arguments cannot be
+ * changed; it is declared anew if it is gone one day. @returns whether the channel is still open.
+ */
+async function declareQueue(
+  channel: Channel,
+  queue: Topology['queues'][number],
+  options: ConnectionOptions,
+): Promise<boolean> {
+  const key = keyOf(queue, options);
+  try {
+    if (kept.has(key)) await channel.checkQueue(queue.name);
+    else await channel.assertQueue(queue.name, { durable: queue.durable, arguments: queue.arguments });
+    return true;
+  } catch (error) {
+    const { code } = error as { code?: number };
+    if (code === notFound && kept.delete(key)) return false;
+    if (code !== preconditionFailed) throw error;
+    kept.add(key);
+    options.log.warn(
+      { 'amqp.queue': queue.name, 'amqp.arguments': queue.arguments, error },
+      'a queue was declared before with other arguments and is kept as it is; docs/reference/rabbitmq.md says which policy makes up for it',
+    );
+    return false;
+  }
+}
+
+function keyOf(queue: Topology['queues'][number], { url }: ConnectionOptions): string {
+  return `${url} ${queue.name}`;
 }
 
 function reconnectCounter(registry: Registry): Counter {

@@ -1,6 +1,6 @@
 /**
- * The AMQP topology as data: `packages/amqp` declares it, RabbitMQ 3.10 and 4 both take it. The arguments never change for
- * a queue that exists, since a broker refuses a second declaration that differs.
+ * The AMQP topology as data: `packages/amqp` declares it, RabbitMQ 3.10 and 4 both take it. A broker refuses a second
+ * declaration that differs: where arguments change, a queue that exists is kept as it is.
  */
 
 /** Where producers publish; the routing key is the event type. */
@@ -18,17 +18,36 @@ export type Topology = {
   bindings: { exchange: string; queue: string; pattern: string }[];
 };
 
-// A message comes back whenever a dispatcher stops with it in hand; RabbitMQ 4 would drop it after 20 times.
-const quorum = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 };
+/**
+ * How often a message may come back before RabbitMQ drops it. RabbitMQ 4 does so after 20 times where a quorum queue sets nothing, and
+ * only there means -1 no limit; a number that nobody reaches means the same to every version.
+ */
+export const deliveryLimit = 1_000_000;
+const quorum = { 'x-queue-type': 'quorum', 'x-delivery-limit': deliveryLimit };
 
 export const topology: Topology = {
   exchanges: [{ name: eventsExchange, type: 'topic', durable: true }],
   queues: [
+    // Comes back when a dispatcher stops with it in hand, and whenever an account floods.
     { name: eventsQueue, durable: true, arguments: quorum },
+    // Comes back when a dispatcher stops with it in hand.
     { name: deliveriesQueue, durable: true, arguments: quorum },
-    { name: deadEventsQueue, durable: true, arguments: { 'x-queue-type': 'quorum' } },
+    // Comes back each time an operator looks at it.
+    { name: deadEventsQueue, durable: true, arguments: quorum },
   ],
   bindings: [{ exchange: eventsExchange, queue: eventsQueue, pattern: '#' }],
+};
+
+/**
+ * The limit for dead letters in a queue that was declared before it had one: a queue's arguments cannot be changed, and a policy says
+ * the same. Of argument and policy RabbitMQ takes the lower.
+ */
+export const deadLettersPolicy = {
+  name: 'gatepost-dead-letters',
+  pattern: '^gatepost\\.events\\.dead$',
+  'apply-to': 'queues',
+  definition: { 'delivery-limit': deliveryLimit },
+  priority: 0,
 };
 
 /**
