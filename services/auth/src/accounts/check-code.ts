@@ -36,9 +36,12 @@ export function makeCheckCode(parts: {
   /** The account that the code would open; else as the password's door would count it. */
   const find = async (channel: 'email' | 'sms', { connection, address }: CodePlace): Promise<Subject> => {
     const database = (await asking(parts.connections.database()))?.name ?? connection;
-    const account =
-      (await accounts.findAddressee(channel, connection, address)) ?? (await accounts.findByLogin(database, address));
-    return subjectOf(database, address, account);
+    // Both are asked for, whoever is known: the time tells nothing.
+    const [addressee, login] = await Promise.all([
+      accounts.findAddressee(channel, connection, address),
+      accounts.findByLogin(database, address),
+    ]);
+    return subjectOf(database, address, addressee ?? login);
   };
 
   return async ({ channel, place, code, ip, keep = false }) => {

@@ -16,8 +16,8 @@ stack.defer(() => database.end());
 
 type Form = Record<string, string>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
-const grant = (address: string, form: Form = {}) =>
-  gate.post(
+const grant = (address: string, form: Form = {}, at = gate) =>
+  at.post(
     'oauth/token',
     {
       grant_type: 'password',
@@ -29,7 +29,7 @@ const grant = (address: string, form: Form = {}) =>
     },
     from(address),
   );
-const wrong = (address: string, username: string) => grant(address, { username, password: 'wrong' });
+const wrong = (address: string, username: string, at = gate) => grant(address, { username, password: 'wrong' }, at);
 const otp = (address: string, code: string, username: string, realm = 'email') =>
   gate.post(
     'oauth/token',
@@ -136,8 +136,14 @@ test('sixteen right passwords of one person at once all succeed, also after nine
   expect(statusesOf(await sixteen())).toEqual(Array(16).fill(200));
 });
 
-test('parallel guesses get no more tries than serial ones', async () => {
-  const answers = await Promise.all(Array.from({ length: 24 }, () => wrong('192.0.2.7', 'bob@example.com')));
+test('parallel guesses get no more tries than serial ones, also through two processes', async () => {
+  const { DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX, TRUSTED_PROXIES } = gate.env as Form;
+  await using other = await openTarget({ DATABASE_URL, SECRETS_KEY, REDIS_KEY_PREFIX, TRUSTED_PROXIES } as Form);
+  const answers = await Promise.all(
+    Array.from({ length: 24 }, (_, index) =>
+      wrong('192.0.2.7', 'bob@example.com', index % 2 === 0 ? gate : other.gate),
+    ),
+  );
   expect(statusesOf(answers).sort()).toEqual([...Array(10).fill(400), ...Array(14).fill(429)]);
 });
 
