@@ -109,6 +109,18 @@ describe.each(stores)('%s', (_name, open) => {
   });
 });
 
+test('a grant that was revoked is not revived by whoever was about to extend it', async () => {
+  await pool.query("INSERT INTO accounts (user_id, connection) VALUES ('auth0|grantor', 'c')");
+  const grants = makePostgresAdapter(pool, 'Grant');
+  const payload = { jti: 'grant-3', accountId: 'auth0|grantor', clientId: 'c' };
+  await grants.upsert('grant-3', payload, 60);
+  await grants.upsert('grant-3', { ...payload, openid: { scope: 'openid' } } as never, 60);
+  expect(await grants.find('grant-3')).toMatchObject({ openid: { scope: 'openid' } });
+  await grants.destroy('grant-3');
+  await expect(grants.upsert('grant-3', payload, 60)).rejects.toMatchObject({ error: 'access_denied' });
+  expect(await grants.find('grant-3')).toBeUndefined();
+});
+
 test('a session is found by its uid, a device code by its user code', async () => {
   const sessions = makeRedisAdapter(redis, prefix, 'Session', false);
   await sessions.upsert('session-1', { jti: 'session-1', uid: 'uid-1' }, 60);

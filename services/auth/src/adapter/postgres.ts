@@ -24,7 +24,8 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
         `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
          VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7), $8)
          ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
-           client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at`,
+           client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
+         WHERE artefacts.expires_at > now()`,
         [
           model,
           id,
@@ -39,7 +40,7 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
         if ((error as { code?: unknown }).code === foreignKeyViolation) return { rowCount: 0 };
         throw error;
       });
-      if (rowCount !== 1) throw new errors.AccessDenied('the account is gone');
+      if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant is gone');
     },
     async find(id) {
       const row = model === 'Grant' ? await findGrant(pool, id) : (await query('find', find, [model, id])).rows[0];
@@ -57,7 +58,10 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
       if (rowCount !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
-      await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
+      // A grant that somebody extends just now must not come back: it lies there expired until it is purged, which nothing revives.
+      if (model === 'Grant')
+        await query('end', 'UPDATE artefacts SET expires_at = now() WHERE model = $1 AND id = $2', [model, id]);
+      else await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
     },
     async revokeByGrantId(grantId) {
       await query('revoke', 'DELETE FROM artefacts WHERE grant_id = $1 AND model = $2', [grantId, model]);
