@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { demoSecrets, refuseDemo } from './demo-secrets.ts';
 import { BadSeed, parseSeed } from './seed.ts';
 
 const problemsOf = (text: string): string[] => {
@@ -22,6 +23,33 @@ test('the demo seed is taken', () => {
     'demo-trusted',
   ]);
   expect(seed.organizations[0]).toMatchObject({ login: 'acme', repositories: ['widgets', 'gadgets'] });
+});
+
+test('in production every secret of the demo is refused, and nothing else of it', () => {
+  const demo = parseSeed(readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8'));
+  const secrets = demo.clients.flatMap(({ client_secret }) => client_secret ?? []);
+  expect(demoSecrets.clientSecrets).toEqual(secrets);
+  expect(demoSecrets.passwords).toEqual(
+    demo.users.flatMap(({ user_id, password }) => (password ? [{ user_id, password }] : [])),
+  );
+  expect(() => refuseDemo(demo)).toThrow(BadSeed);
+  try {
+    refuseDemo(demo);
+  } catch (error) {
+    expect((error as BadSeed).problems.map((problem) => problem.split(':')[0])).toEqual([
+      'clients[0].client_secret',
+      'clients[1].client_secret',
+      'clients[4].client_secret',
+      'users[0].password',
+    ]);
+    expect((error as BadSeed).message).not.toMatch(/demo-web-secret|correct horse/);
+  }
+  const own = { client_secret: undefined, password: undefined };
+  refuseDemo({
+    ...demo,
+    clients: demo.clients.map((client) => ({ ...client, ...own })),
+    users: demo.users.map((user) => ({ ...user, ...own })),
+  });
 });
 
 test('an unknown key is refused with its path', () => {

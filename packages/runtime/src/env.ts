@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { maskText, maskUrl, unreadable } from './mask.ts';
+import { productionProblems } from './production.ts';
 
 /** Thrown by `readEnv`; `problems` holds one line a bad variable, ready to print. */
 export class BadEnvironment extends Error {
@@ -33,6 +34,8 @@ export function readEnv<S extends z.ZodObject>(
   }
   const result = schema.safeParse(given);
   if (result.success) {
+    const problems = productionProblems(result.data);
+    if (problems.length > 0) throw new BadEnvironment(problems);
     Object.freeze(result.data);
     return result.data;
   }
@@ -179,10 +182,10 @@ function splitList(value: string): string[] {
 // What every one of our processes reads.
 
 export const commonVariables = {
-  NODE_ENV: z
-    .enum(['production', 'development', 'test'])
-    .default('development')
-    .meta({ description: 'Node environment' }),
+  NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
+    description:
+      'in `production`, which the images are in, a service refuses to start with the demo’s seed or its secrets, an http issuer that is not loopback, or, unless `HOST` is loopback, a default password of a store',
+  }),
   HOST: text.default('127.0.0.1').meta({ description: 'address that listeners bind to; `0.0.0.0` in the images' }),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -91,9 +91,11 @@ export function makeServer(
     observe: ReturnType<typeof makeRequestObserver>;
     machineLane: MachineLane;
     limits: { headMs: number; requestMs: number };
+    /** Whether clients reach us by https: then browsers are told to use nothing else (RFC 6797). */
+    secure: boolean;
   },
 ): Server {
-  const { observe, machineLane, limits } = parts;
+  const { observe, machineLane, limits, secure } = parts;
   const normalize = makeHeadNormalizer(parts.head);
   // A request's head and body must arrive in time (slowloris), and idle connections go. Node looks only every half minute by default.
   const options = {
@@ -104,6 +106,7 @@ export function makeServer(
   };
   return createServer(options, (request, response) => {
     observe(request, response);
+    if (secure) response.setHeader('strict-transport-security', 'max-age=31536000');
     normalize(request);
     machineLane(request, response, () => answer(request, response));
   });

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { makeGuard } from '@gatepost/runtime/address';
 import type { Log } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
@@ -36,6 +37,7 @@ import { makeClientThrottle, throttleClientAuthentication } from './clients/thro
 import { databaseUrlOf, type Env, outboxFolder } from './config.ts';
 import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
+import { refuseDemoSecrets } from './demo-secrets.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
 import { makeEvents, makeRequestObserver, observeProvider } from './events.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
@@ -91,6 +93,8 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
   const seed = env.SEED_FILE ? await readSeed(env.SEED_FILE) : undefined;
+  const isProduction = env.NODE_ENV === 'production';
+  if (seed && isProduction) refuseDemo(seed);
 
   const { applied } = await migrateAuth(databaseUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
@@ -99,6 +103,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   const changes = stack.use(await openChanges(databaseUrl));
   await ensureSigningKeys(pool, seal);
   if (seed) await applySeed(db, seed);
+  if (isProduction) await refuseDemoSecrets(pool);
 
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const audit = stack.use(openAudit(pool, log));
@@ -269,6 +274,7 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES, log },
     observe: makeRequestObserver(log, registry),
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
+    secure: issuer.startsWith('https:'),
     machineLane: makeMachineLane({ provider, issuer, resources, clientThrottle, tokensIssued }),
   });
   server.listen(env.AUTH_PORT, env.HOST);

@@ -10,7 +10,7 @@ import { notFound } from './http/errors.ts';
 import type { Limits } from './http/limits.ts';
 import { requestLog } from './http/request-log.ts';
 import { type Shared, serve } from './http/serve.ts';
-import { standingHeaders } from './http/standing-headers.ts';
+import { makeStandingHeaders } from './http/standing-headers.ts';
 import type { Parts } from './parts.ts';
 import { routes } from './routes.ts';
 
@@ -28,7 +28,7 @@ export function makeApp(options: {
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
   app.set('trust proxy', options.trustProxy?.split(',').map((item) => item.trim()) ?? false);
   app.use(requestLog(options.log, options.registry));
-  app.use(standingHeaders);
+  app.use(makeStandingHeaders(options.ownUrl));
   app.use(async (request, response, next) => {
     const token = await authenticate(request, options.checkToken);
     response.locals.token = token;

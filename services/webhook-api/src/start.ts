@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
+import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
 import { topology } from '@gatepost/contracts/topology';
 import { openMetrics } from '@gatepost/runtime/metrics';
@@ -30,6 +31,7 @@ export const name = 'webhook-api';
 export async function start({ env, log, stack }: Start<Env>): Promise<{ port: number; opsPort: number }> {
   const databaseUrl = databaseUrlOf(env);
   const seed = env.SEED_FILE && parseSeed(readFileSync(env.SEED_FILE, 'utf8'));
+  if (seed && env.NODE_ENV === 'production') refuseDemo(seed);
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
   const registry = openMetrics();
 

@@ -25,7 +25,6 @@ test('sec-102-canary: no sink of a process holds a code, token, secret, password
   const opsPort = await freePort();
   const env: Record<string, string> = {
     ...gate.env,
-    NODE_ENV: 'production',
     LOG_LEVEL: 'debug',
     ISSUER: `http://localhost:${port}/`,
     AUTH_PORT: String(port),

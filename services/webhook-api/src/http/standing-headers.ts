@@ -45,14 +45,20 @@ const preflight = {
   'Access-Control-Max-Age': '86400',
 };
 
-/** Sets them, answers `OPTIONS`, and refuses an API version that there is none of. */
-export const standingHeaders: RequestHandler = (request, response, next) => {
-  response.set(always);
-  if (request.secure) response.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
-  if (request.method === 'OPTIONS') return void response.set(preflight).status(204).end();
-  const version = request.get('x-github-api-version') ?? defaultVersion;
-  if (!apiVersions.includes(version))
-    throw new ApiError(400, `"${version.slice(0, 40)}" is not a supported API version.`);
-  response.set('X-GitHub-Api-Version-Selected', version);
-  next();
-};
+/**
+ * Sets them, answers `OPTIONS`, and refuses an API version that there is none of. Under https browsers are told to use nothing else
+ * (RFC 6797): where `ownUrl`, at which clients reach us, says so, or a request that came that way.
+ */
+export function makeStandingHeaders(ownUrl: string | undefined): RequestHandler {
+  const isSecure = ownUrl !== undefined && new URL(ownUrl).protocol === 'https:';
+  return (request, response, next) => {
+    response.set(always);
+    if (isSecure || request.secure) response.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
+    if (request.method === 'OPTIONS') return void response.set(preflight).status(204).end();
+    const version = request.get('x-github-api-version') ?? defaultVersion;
+    if (!apiVersions.includes(version))
+      throw new ApiError(400, `"${version.slice(0, 40)}" is not a supported API version.`);
+    response.set('X-GitHub-Api-Version-Selected', version);
+    next();
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * What nobody means to run for others: with NODE_ENV=production a service refuses to start with it. The images are in production, the
+ * composed demo and `npm start` are not.
+ */
+
+/** Variables of ours that may be among those a service reads. */
+type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariables)[number], unknown>>;
+
+const storeVariables = ['DATABASE_URL', 'AUTH_DATABASE_URL', 'WEBHOOK_DATABASE_URL', 'REDIS_URL', 'AMQP_URL'] as const;
+
+/** Lines for `BadEnvironment`; none outside of production. Says no secret, not even a default one. */
+export function productionProblems(env: Known): string[] {
+  if (env.NODE_ENV !== 'production') return [];
+  const problems: string[] = [];
+  if (typeof env.ISSUER === 'string' && isPlainAndRemote(new URL(env.ISSUER)))
+    problems.push(
+      'ISSUER: must be https in production, unless its host is loopback; everybody on the way reads tokens otherwise',
+    );
+  if (typeof env.HOST === 'string' && !isLoopback(env.HOST))
+    for (const name of storeVariables) {
+      const url = env[name];
+      if (typeof url === 'string' && hasDefaultPassword(new URL(url)))
+        problems.push(
+          `${name}: has a password that everybody knows, and HOST is open to others; give the store one of its own`,
+        );
+    }
+  return problems;
+}
+
+function isPlainAndRemote({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && !isLoopback(hostname);
+}
+
+/** By name or address, as `URL.hostname` or HOST gives it. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
+}
+
+// What the stores' images, their documentation and our own composed demo begin with.
+const defaults = new Set([
+  'admin',
+  'changeme',
+  'default',
+  'example',
+  'foobared',
+  'gatepost',
+  'guest',
+  'mysecretpassword',
+  'pass',
+  'password',
+  'postgres',
+  'rabbitmq',
+  'redis',
+  'root',
+  'secret',
+  'user',
+]);
+
+/** Also the user's own name, and RabbitMQ's `guest`, who is meant where an AMQP URL names nobody. */
+function hasDefaultPassword({ protocol, username, password, searchParams }: URL): boolean {
+  const given = decoded(password) || searchParams.get('password') || '';
+  if (given === '') return /^amqps?:$/.test(protocol) && username === '';
+  return defaults.has(given.toLowerCase()) || given === decoded(username);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a stray `%`
+  }
+}
