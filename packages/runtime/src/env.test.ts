@@ -15,7 +15,8 @@ import {
   url,
   z,
 } from './env.ts';
-import { maskText, maskUrl, unreadable } from './mask.ts';
+import { describeError } from './log.ts';
+import { maskText, maskUrl, maskUrlsIn, unreadable } from './mask.ts';
 
 const variables = z.object({
   ...commonVariables,
@@ -98,6 +99,15 @@ test.each([
   '/etc/gatepost/seed.yaml',
 ])('text that holds no secret is shown as it is: %s', (value) => {
   expect(maskText(value)).toBe(value);
+});
+
+test('an error that repeats a URL is logged without its secrets, and still says where it happened', () => {
+  const error = new Error('getaddrinfo ENOTFOUND redis://:hunter2@db, see https://docs.example/a');
+  const { message, stack } = describeError(error) as { message: string; stack: string };
+  expect(message).toBe('getaddrinfo ENOTFOUND redis://********@db, see https://docs.example/a');
+  expect(stack).not.toContain('hunter2');
+  expect(stack).toContain('env.test.ts');
+  expect(maskUrlsIn('at f (file:///srv/.pnpm/a@1.0.0/x.js:1:2)')).toBe('at f (file:///srv/.pnpm/a@1.0.0/x.js:1:2)');
 });
 
 describe('the kinds of value', () => {

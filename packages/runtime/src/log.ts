@@ -1,6 +1,7 @@
 /** Structured logs: one JSON line per unit of work on standard output. */
 import { types } from 'node:util';
 import { type Logger, pino } from 'pino';
+import { maskUrlsIn } from './mask.ts';
 
 export type Log = Logger;
 
@@ -25,13 +26,14 @@ const described = new WeakSet<object>();
 export function describeError(error: unknown): unknown {
   if (described.has(error as object)) return error; // the caller did it already
   // Not `instanceof`: errors of Node itself are another realm's under a test runner.
-  if (!types.isNativeError(error)) return String(error);
+  if (!types.isNativeError(error)) return maskUrlsIn(String(error));
   const { code } = error as { code?: unknown };
   const description = {
     name: error.name,
     ...(code === undefined ? {} : { code }),
-    message: error.message,
-    stack: error.stack,
+    // Of a value that was put into the wrong variable, a driver or Node may repeat the whole.
+    message: maskUrlsIn(error.message),
+    stack: error.stack && maskUrlsIn(error.stack),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };
   described.add(description);

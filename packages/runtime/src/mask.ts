@@ -29,6 +29,11 @@ export function maskText(text: string): string {
   return looksSecret ? maskUrl(text) : text;
 }
 
+/** A message of somebody else's making, with every URL in it masked; `file:` URLs, which say where in the code, are left. */
+export function maskUrlsIn(message: string): string {
+  return message.replace(/\b(?!file:)[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>]+/gi, (url) => maskUrl(url));
+}
+
 /** Names are shown, values never: `?password=…` is one among others, and a driver may call it otherwise. */
 function maskQuery(search: string): string {
   if (search === '') return '';

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { BadEnvironment, describeEnv, metaOf, readEnv } from '@gatepost/runtime/env';
 import { canary, canaryValues, outputOf } from '@gatepost/testkit/canaries';
+import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config.ts';
 
@@ -49,4 +50,13 @@ test('neither does the process, when it starts and when it refuses to', async ()
   expect(started).toContain('ECONNREFUSED');
   expect(started).not.toContain(canary);
   expect(started).not.toContain(key);
+});
+
+test('neither does what breaks later over a URL that was put into the wrong variable', async () => {
+  await using database = await freshDatabase();
+  const stores = { DATABASE_URL: database.url, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshPrefix() };
+  const wrong = { HOST: `redis://:${canary}@127.0.0.1:1/` };
+  const output = await outputOf(main, { ...good, ...stores, ...wrong }, /could not start/);
+  expect(output).toContain('could not start');
+  expect(output).not.toContain(canary);
 });
