@@ -28,30 +28,34 @@ export function toParkedRow({ job, reason, dueMs }: Parking): Record<string, unk
 const columns = 'delivery_id, account_id, reason, due_at, event_key, event_on, job';
 
 // In the order of their ids, so that two dispatchers that park the same deliveries do not wait for each other.
-const insert = `
-  INSERT INTO parked (${columns}) SELECT ${columns} FROM json_to_recordset($1) AS r ${parkedRecord}`;
 const whereItWaits = `
   ORDER BY delivery_id
   ON CONFLICT (delivery_id) DO UPDATE
      SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = NULL
    WHERE parked.published_at IS NOT NULL`;
 
+const parkText = `
+  INSERT INTO parked (${columns}) SELECT ${columns} FROM json_to_recordset($1) AS r ${parkedRecord} ${whereItWaits}`;
+
 /** Parks jobs; one that was published from here before waits again, until its new time. Copies of one job are parked once. */
 export async function park(pool: Pool | PoolClient, parkings: readonly Parking[]): Promise<void> {
   if (parkings.length === 0) return;
-  await pool.query({ name: 'park', text: `${insert} ${whereItWaits}`, values: [toParkedRows(parkings)] });
+  await pool.query({ name: 'park', text: parkText, values: [toParkedRows(parkings)] });
 }
+
+const parkAgainText = `
+  WITH asked AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS r ${parkedRecord}),
+       over AS MATERIALIZED (SELECT delivery_id FROM asked WHERE EXISTS (SELECT FROM deliveries d WHERE d.id = asked.delivery_id)),
+       forgotten AS (DELETE FROM parked WHERE delivery_id IN (SELECT delivery_id FROM over))
+  INSERT INTO parked (${columns}) SELECT ${columns} FROM asked WHERE delivery_id NOT IN (SELECT delivery_id FROM over)
+  ${whereItWaits}`;
 
 /**
  * The same for jobs that were in RabbitMQ's hands. A job may be there twice (whoever publishes it may not hear that it was done): one
- * whose delivery has its outcome by now is not parked, else it would be made once more, and its copies in turn.
+ * whose delivery has its outcome by now is not parked but forgotten, else it would be made once more, and its copies in turn.
  */
 export async function parkAgain(pool: Pool, parkings: readonly Parking[]): Promise<void> {
-  await pool.query({
-    name: 'park again',
-    text: `${insert} WHERE NOT EXISTS (SELECT FROM deliveries d WHERE d.id = r.delivery_id) ${whereItWaits}`,
-    values: [toParkedRows(parkings)],
-  });
+  await pool.query({ name: 'park again', text: parkAgainText, values: [toParkedRows(parkings)] });
 }
 
 /** Of copies the one that is due first: two rows of one statement must not be the same row. */
