@@ -138,7 +138,9 @@ await run(service, variables, async ({ env, log, stack }) => {
   const isBehind = () => deliver.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => deliver.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
-  stack.use(openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, moved, log }));
+  stack.use(
+    openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, publisher, events, moved, log }),
+  );
   stack.use(openSweeper({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
 
   const progress = stack.use(

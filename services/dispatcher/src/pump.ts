@@ -1,11 +1,15 @@
 /** Brings parked deliveries back: what is due, or will be in a moment, becomes a job again, published with confirm. */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
+import { publishDeadLetter } from './dead-letter.ts';
 import type { Enqueue } from './enqueue.ts';
+import type { Events } from './events.ts';
 import type { Moved } from './moved.ts';
+import { deadReasonOf, troubleOf } from './trouble.ts';
 
 /** Taken this much ahead of their time; whoever delivers waits for the exact moment. */
 export const aheadMs = 400;
@@ -40,18 +44,26 @@ export function openPump(options: {
   jobsWaiting: () => Promise<number>;
   isBehind: () => boolean;
   hasRoom: () => boolean;
+  publisher: Publisher;
+  events: Events;
   moved: Moved;
   log: Log;
 }): AsyncDisposable {
   const stop = new AbortController();
+  // Less after a batch that nothing explains: the row at fault is found alone, and the rest goes on.
+  let most = batchMax;
   const pumping = (async () => {
     while (!stop.signal.aborted) {
       let pauseMs = idleMs;
       try {
         if (options.isBehind() || (await options.jobsWaiting()) > jobsWaitingMax) pauseMs = fullMs;
-        else if ((await pumpOnce(options)) === batchMax) pauseMs = 0;
+        else {
+          if ((await pumpOnce(options, most)) === most) pauseMs = 0;
+          most = Math.min(batchMax, most * 2);
+        }
         options.moved.pumped += 1;
       } catch (error) {
+        if (troubleOf(error) !== 'away') most = Math.max(1, most >> 1);
         options.log.warn({ error }, 'could not bring parked deliveries back, trying again');
         pauseMs = failedMs;
       }
@@ -69,7 +81,9 @@ export function openPump(options: {
   };
 }
 
-async function pumpOnce(options: { pool: Pool; enqueueOnce: Enqueue; hasRoom: () => boolean }): Promise<number> {
+type Pumping = { pool: Pool; enqueueOnce: Enqueue; hasRoom: () => boolean; publisher: Publisher; events: Events };
+
+async function pumpOnce(options: Pumping, most: number): Promise<number> {
   const client = await options.pool.connect();
   let broken: Error | undefined;
   try {
@@ -77,9 +91,16 @@ async function pumpOnce(options: { pool: Pool; enqueueOnce: Enqueue; hasRoom: ()
     const { rows } = await client.query<Row>({
       name: 'claim parked',
       text: claim,
-      values: [aheadMs, batchMax, options.hasRoom()],
+      values: [aheadMs, most, options.hasRoom()],
     });
-    if (rows.length > 0) await publish(options.enqueueOnce, rows);
+    if (rows.length > 0) {
+      try {
+        await publish(options.enqueueOnce, rows);
+      } catch (error) {
+        if (most > 1 || troubleOf(error) === 'away') throw error;
+        await bury(options, client, rows[0]!, error);
+      }
+    }
     await client.query('COMMIT');
     return rows.length;
   } catch (error) {
@@ -88,6 +109,20 @@ async function pumpOnce(options: { pool: Pool; enqueueOnce: Enqueue; hasRoom: ()
   } finally {
     client.release(broken);
   }
+}
+
+/** A row that cannot be published by itself becomes a dead letter, else it would be the first of every batch. */
+async function bury({ publisher, events }: Pumping, client: PoolClient, row: Row, error: unknown): Promise<void> {
+  const { reason, detail } = deadReasonOf(error);
+  const letter = {
+    body: Buffer.from(row.job),
+    headers: {},
+    messageId: row.delivery_id,
+    contentType: 'application/json',
+  };
+  await publishDeadLetter(publisher, letter, reason, detail);
+  await client.query('DELETE FROM parked WHERE delivery_id = $1', [row.delivery_id]);
+  events.eventDead(reason, detail, row.delivery_id);
 }
 
 async function publish(enqueueOnce: Enqueue, rows: Row[]): Promise<void> {

@@ -3,9 +3,12 @@
  * outcome is missing after a while, and parked rows that were published and never settled. It parks what it finds, due at once
  * and marked `mayRepeat`, so that nothing with a recorded outcome is sent twice; the pump does the rest.
  */
+import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { PoolClient } from 'pg';
 import { type Parking, park } from './park.ts';
+import { troubleOf } from './trouble.ts';
 
 /** With more jobs than this in the queue a missing outcome means late, not lost. */
 const jobsWaitingMax = 1_000;
@@ -35,6 +38,12 @@ const lostDeliveries = `
      AND NOT EXISTS (SELECT FROM parked p WHERE p.delivery_id = d.delivery_id)
    ORDER BY e.received_at`;
 
+/** Of the events' time that one transaction looks through, and of rows that one statement parks. */
+const pieceMs = 60_000;
+const rowsMax = 1_000;
+
+type Sweeping = Parameters<typeof openSweeper>[0] & { stop: AbortSignal };
+
 /**
  * Sweeps ten times per `afterMs`, one dispatcher at a time. `afterMs` is how old an event must be; `jobsWaiting` tells how many
  * jobs RabbitMQ has ready.
@@ -45,24 +54,34 @@ export function openSweeper(options: {
   afterMs: number;
   log: Log;
 }): AsyncDisposable {
+  const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
     running = running
-      .then(() => sweep(options))
+      .then(() => sweep({ ...options, stop: stop.signal }))
       .catch((error) => options.log.warn({ error }, 'could not sweep, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      stop.abort();
       await running;
     },
   };
 }
 
-async function sweep(options: Parameters<typeof openSweeper>[0]): Promise<void> {
+async function sweep(options: Sweeping): Promise<void> {
+  // After a long outage there is much to look through: a piece at a time, each in a transaction of its own.
+  for (let isBehind = true; isBehind && !options.stop.aborted; ) {
+    if ((await options.jobsWaiting()) > jobsWaitingMax) return;
+    isBehind = await sweepPiece(options);
+  }
+}
+
+/** Answers whether more is left. */
+async function sweepPiece(options: Sweeping): Promise<boolean> {
   const { pool, afterMs, log } = options;
-  if ((await options.jobsWaiting()) > jobsWaitingMax) return;
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
@@ -70,29 +89,37 @@ async function sweep(options: Parameters<typeof openSweeper>[0]): Promise<void> 
     const { rows: locks } = await client.query<{ mine: boolean }>(
       "SELECT pg_try_advisory_xact_lock(hashtextextended('gatepost sweep', 0)) AS mine",
     );
-    if (!locks[0]?.mine) return void (await client.query('ROLLBACK'));
+    if (!locks[0]?.mine) {
+      await client.query('ROLLBACK');
+      return false;
+    }
     await client.query(
       `INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '1 day') ON CONFLICT DO NOTHING`,
     );
     const { rows: spans } = await client.query<{ from: Date; until: Date }>(
-      `SELECT greatest(swept_until, now() - interval '2 days') AS from, now() - $1 * interval '1 ms' AS until FROM sweeps`,
-      [afterMs],
+      `SELECT from_at AS from, least(now() - $1 * interval '1 ms', from_at + $2 * interval '1 ms') AS until
+         FROM (SELECT greatest(swept_until, now() - interval '2 days') AS from_at FROM sweeps) AS s`,
+      [afterMs, pieceMs],
     );
     const { from, until } = spans[0]!;
     if (until > from) {
       const { rows } = await client.query<Lost>(lostDeliveries, [from, until]);
       if (rows.length > 0)
         log.warn({ deliveries: rows.length }, 'found deliveries without an outcome, sending them again');
-      await park(client, rows.map(toParking));
+      await parkAll(client, rows.map(toParking), log);
       await client.query('UPDATE sweeps SET swept_until = $1', [until]);
     }
+    // The job's text is not read here: one that is none would stop all others.
     const { rowCount } = await client.query(
-      `UPDATE parked SET published_at = NULL, due_at = now(), job = (job::jsonb || '{"mayRepeat": true}')::text
-        WHERE published_at < now() - $1 * interval '1 ms'`,
-      [afterMs],
+      `UPDATE parked SET published_at = NULL, due_at = now(), job = CASE
+              WHEN right(job, length($3)) = $3 THEN job ELSE regexp_replace(job, '}$', $3) END
+        WHERE delivery_id IN (SELECT delivery_id FROM parked WHERE published_at < now() - $1 * interval '1 ms'
+                               ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+      [afterMs, rowsMax, ',"mayRepeat":true}'],
     );
     if (rowCount) log.warn({ deliveries: rowCount }, 'found parked deliveries without an outcome, sending them again');
     await client.query('COMMIT');
+    return until.getTime() - from.getTime() >= pieceMs || rowCount === rowsMax;
   } catch (error) {
     failure = error as Error;
     await client.query('ROLLBACK').catch(() => {
@@ -101,6 +128,29 @@ async function sweep(options: Parameters<typeof openSweeper>[0]): Promise<void> 
     throw error;
   } finally {
     client.release(failure);
+  }
+}
+
+/** Parks what was found; what PostgreSQL refuses is told, and does not keep the others, nor what comes after them. */
+async function parkAll(client: PoolClient, parkings: Parking[], log: Log): Promise<void> {
+  for (let start = 0; start < parkings.length; start += rowsMax) {
+    await inHalves(parkings.slice(start, start + rowsMax), {
+      async work(some) {
+        await client.query('SAVEPOINT piece');
+        try {
+          await park(client, some);
+        } catch (error) {
+          if (troubleOf(error) !== 'away') await client.query('ROLLBACK TO piece');
+          throw error;
+        }
+      },
+      alone: async ({ job }, error) =>
+        log.error(
+          { error, 'delivery.id': job.deliveryId, 'event.guid': job.guid },
+          'could not send a lost delivery again',
+        ),
+      isNobodysFault: (error) => troubleOf(error) === 'away',
+    });
   }
 }
 

@@ -206,3 +206,39 @@ test('a queue of dead letters that somebody deleted is made again', async () => 
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
   await until('the dead letter', () => dead.length === 1);
 });
+
+// The pump read it first in every batch, and brought nothing back any more.
+test('a parked row that is no job is buried, and those behind it are brought back', async () => {
+  await setLimit(2, 1);
+  const guids = await publishMany(8);
+  await until('they are parked', async () => (await parkedJobs()).length >= 6);
+  await world.pool.query(`
+    INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+    SELECT nextval('delivery_ids'), account_id, 'retry', now() - interval '1 hour', event_key, event_on, 'no job' FROM parked LIMIT 1`);
+  await setLimit(500, 1000);
+  await until('the dead letter', () => dead.length === 1);
+  expect(dead[0]).toMatchObject({ reason: 'not_handled' });
+  await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
+  await until('nothing is parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
+});
+
+// One statement parked all that the sweeper found: one row that was refused, and nothing was ever sent again.
+test('a lost delivery that cannot be parked, and a parked row that is no job, keep no other from being sent again', async () => {
+  await setLimit(500, 1000);
+  const guids = await publishMany(5, 'acme', 'lost');
+  const [poisoned] = await publishMany(1, 'acme', 'poison');
+  for (const guid of [...guids, poisoned!]) await world.deliveries(guid);
+  await refuse('parked', 'poison', 'P0001');
+  receiver.received.length = 0;
+  await world.pool.query(`
+    INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
+    SELECT nextval('delivery_ids'), account_id, 'retry', now(), now() - interval '1 hour', event_key, event_on, 'no job'
+      FROM deliveries LIMIT 1`);
+  await world.pool.query('DELETE FROM deliveries WHERE guid = ANY ($1)', [[...guids, poisoned!]]);
+  const sweeping = await world.start({ SWEEP_AFTER_SECONDS: '1' });
+  await until('the lost ones are sent again', () => guids.every((guid) => arrived().has(guid)));
+  await until('nothing is parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
+  expect(arrived()).not.toContain(poisoned);
+  expect(sweeping.log.map(({ message }) => message)).toContain('could not send a lost delivery again');
+  expect(await sweeping.stop()).toBe(0);
+});

@@ -258,7 +258,10 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
   await until(
     'the dispatcher is ready',
     () => {
-      if (child.exitCode !== null) throw new Error(`the dispatcher ended: ${errors} ${JSON.stringify(log.at(-1))}`);
+      if (child.exitCode !== null)
+        throw new Error(
+          `the dispatcher ended: ${errors} ${JSON.stringify(log.findLast(({ level }) => level === 'error') ?? log.at(-1))}`,
+        );
       return ready;
     },
     20_000,
