@@ -15,7 +15,7 @@ const api = (process.env.WEBHOOK_API_URL ?? `http://localhost:${process.env.WEBH
   '',
 );
 const audience = process.env.WEBHOOK_API_AUDIENCE ?? 'http://localhost:4500/';
-const amqpUrl = process.env.AMQP_URL ?? 'amqp://guest:guest@127.0.0.1:5672';
+const amqpUrl = process.env.PRODUCER_AMQP_URL ?? process.env.AMQP_URL ?? 'amqp://guest:guest@127.0.0.1:5672';
 const hooksUrl = `${api}/repos/acme/widgets/hooks`;
 const deliveryWaitMs = 30_000;
 

@@ -6,9 +6,9 @@ import { freePort } from './ports.ts';
 import { makePassword, type PrivateOptions } from './private.ts';
 import { waitFor } from './wait.ts';
 
-type Remembered = { port: number; managementPort: number; password: string };
+type Remembered = { port: number; managementPort: number; password: string; producerPassword?: string };
 
-type Container = AsyncDisposable & { url: string; managementUrl?: string };
+type Container = AsyncDisposable & { url: string; producerUrl?: string; managementUrl?: string };
 
 /** Brings one store up in its container and gives its URL once it lets us in. Closing it stops the container. */
 export async function startContainer(
@@ -20,12 +20,13 @@ export async function startContainer(
   const file = join(home, 'containers', `${service}.json`);
   const known = readJson<Remembered>(file);
   const password = known?.password ?? makePassword();
+  const producerPassword = known?.producerPassword ?? makePassword();
   const upper = service.toUpperCase();
   // While its container runs, the port is taken by the very thing that we want.
   await docker.stop(service).catch(() => {});
   const port = await freePort(known?.port);
   const managementPort = await freePort(known?.managementPort);
-  writePrivate(file, JSON.stringify({ port, managementPort, password } satisfies Remembered));
+  writePrivate(file, JSON.stringify({ port, managementPort, password, producerPassword } satisfies Remembered));
   const stop = { [Symbol.asyncDispose]: () => docker.stop(service) };
   try {
     await docker.up(
@@ -33,6 +34,7 @@ export async function startContainer(
       {
         [`GATEPOST_${upper}_PORT`]: String(port),
         [`${upper}_PASSWORD`]: password,
+        RABBITMQ_PRODUCER_PASSWORD: producerPassword,
         GATEPOST_MANAGEMENT_PORT: String(managementPort),
       },
       management,
@@ -40,8 +42,10 @@ export async function startContainer(
     const url = urls[service](port, password);
     const open = await waitFor(async () => ((await letsIn(url)) ? true : undefined), 30_000, signal);
     if (!open) throw new Error(`the container of ${service} is up, but does not let us in at 127.0.0.1:${port}`);
-    if (!management || service !== 'rabbitmq') return { url, ...stop };
-    return { url, managementUrl: `http://gatepost:${password}@127.0.0.1:${managementPort}`, ...stop };
+    if (service !== 'rabbitmq') return { url, ...stop };
+    const producerUrl = `amqp://producer:${producerPassword}@127.0.0.1:${port}`;
+    if (!management) return { url, producerUrl, ...stop };
+    return { url, producerUrl, managementUrl: `http://gatepost:${password}@127.0.0.1:${managementPort}`, ...stop };
   } catch (error) {
     await docker.stop(service).catch(() => {}); // it may not even exist
     throw error;

@@ -1,9 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
 import { startContainer } from './containers.ts';
 import { findDocker } from './docker.ts';
+import { rootFolder } from './home.ts';
 import { Trouble } from './trouble.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
@@ -18,7 +20,7 @@ function fakeDocker(infoStatus: number, upStatus = 0) {
   writeFileSync(
     join(folder, 'docker'),
     `#!/bin/sh
-echo "$* | $GATEPOST_POSTGRES_PORT $POSTGRES_PASSWORD $GATEPOST_MANAGEMENT_PORT" >> ${calls}
+echo "$* | $GATEPOST_POSTGRES_PORT $POSTGRES_PASSWORD $GATEPOST_MANAGEMENT_PORT $RABBITMQ_PRODUCER_PASSWORD" >> ${calls}
 case "$*" in
   info*) exit ${infoStatus} ;;
   *" up "*) echo "pull access denied" >&2; exit ${upStatus} ;;
@@ -58,6 +60,18 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
   expect(fake.calls().at(-1)).toContain(' stop postgres');
 });
 
+test('gives RabbitMQ a user for producers, with a password of its own', async () => {
+  const fake = fakeDocker(0);
+  const docker = await findDocker(fake.home, signal, fake.path);
+  if (!docker) throw new Error('the engine was not found');
+  const options = { home: fake.home, management: false, signal };
+  const { url, producerUrl } = await startContainer(docker, 'rabbitmq', options, async () => true);
+  expect(producerUrl).toMatch(/^amqp:\/\/producer:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
+  const { password } = new URL(producerUrl!);
+  expect(new URL(url).password).not.toBe(password);
+  expect(fake.calls().find((call) => call.includes(' up '))).toContain(` ${password}`);
+});
+
 test('gives RabbitMQ its management API where the tests need it', async () => {
   const fake = fakeDocker(0);
   const docker = await findDocker(fake.home, signal, fake.path);
@@ -79,4 +93,17 @@ test('says what docker said when it fails', async () => {
   const starting = startContainer(docker, 'redis', { home: fake.home, management: false, signal }, async () => true);
   await expect(starting).rejects.toThrow(Trouble);
   await expect(starting).rejects.toThrow(/pull access denied/);
+});
+
+test('docker-compose.yml defines the producers’ user and the policy as they stand in the code', () => {
+  const compose = readFileSync(join(rootFolder, 'docker-compose.yml'), 'utf8');
+  const [, block] = /content: \|\n([\s\S]*?\n {6}\}\n)/.exec(compose)!;
+  const definitions = JSON.parse(block!.replaceAll('$$', '$').replaceAll(/\$\{\w+:-(\w+)\}/g, '$1'));
+  expect(definitions.permissions).toContainEqual({ user: 'producer', vhost: '/', ...producerPermissions });
+  expect(definitions.policies).toEqual([{ vhost: '/', ...deadLettersPolicy }]);
+  expect(definitions.users.map(({ name, tags }: { name: string; tags: string }) => [name, tags])).toEqual([
+    ['gatepost', 'administrator'],
+    ['producer', ''],
+  ]);
+  for (const { name } of definitions.users) expect(compose).toContain(`amqp://${name}:\${RABBITMQ_`);
 });

@@ -22,6 +22,23 @@ const sharedVariables = [
   ...servicePorts.map(({ variable }) => variable),
 ];
 
+/** What a program that publishes events needs, and nothing that a service needs. */
+export function writeProducerEnv(home: string, url: string): { PRODUCER_AMQP_URL: string } {
+  const lines = ['# Written by npm start at every start: for producers.', `PRODUCER_AMQP_URL=${quote(url)}`];
+  writePrivate(producerEnvFile(home), `${lines.join('\n')}\n`);
+  return { PRODUCER_AMQP_URL: url };
+}
+
+/** The URL of the last start; undefined before the first. */
+export function readProducerUrl(home: string): string | undefined {
+  const file = producerEnvFile(home);
+  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')).PRODUCER_AMQP_URL : undefined;
+}
+
+export function producerEnvFile(home: string): string {
+  return join(home, 'producer.env');
+}
+
 /** Makes the variables and writes them down. What the environment gives goes before what is made here. */
 export function writeServicesEnv(
   home: string,

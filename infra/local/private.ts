@@ -30,6 +30,8 @@ export type PrivateOptions = {
 
 export type PrivateStore = {
   url: string;
+  /** RabbitMQ's for producers, who may write to the exchange and nothing else. */
+  producerUrl?: string;
   managementUrl?: string;
   /** Starts the server and waits until it lets us in. May be called again when it has died. */
   launch(): Promise<Child>;

@@ -1,9 +1,10 @@
 /** RabbitMQ: on its default port, or a private instance. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { connect } from 'amqplib';
 import { type Child, startChild } from './child.ts';
-import { logFile } from './home.ts';
+import { logFile, writePrivate } from './home.ts';
 import { answers, freePort } from './ports.ts';
 import {
   makePassword,
@@ -54,7 +55,6 @@ export async function letsIn(url: string): Promise<boolean> {
 async function makeVhost(origin: string): Promise<boolean> {
   try {
     await callManagement(origin, 'PUT', `/api/vhosts/${vhostName}`);
-    const everything = { configure: '.*', write: '.*', read: '.*' };
     await callManagement(origin, 'PUT', `/api/permissions/${vhostName}/guest`, everything);
     return true;
   } catch {
@@ -62,17 +62,67 @@ async function makeVhost(origin: string): Promise<boolean> {
   }
 }
 
+const producerName = 'producer';
+const everything = { configure: '.*', write: '.*', read: '.*' };
+
+/**
+ * The URL with which producers reach the exchange and nothing else, on a broker that `guest` opened for us: a user of their own, where the
+ * management API makes one in our vhost. `known` is the URL of an earlier start. Undefined where that cannot be, or where somebody
+ * else has a user of that name.
+ */
+export async function openToProducers(
+  url: string,
+  known: string | undefined,
+  managementPort = defaultManagementPort,
+): Promise<string | undefined> {
+  const producerUrl = new URL(url);
+  if (producerUrl.pathname !== `/${vhostName}` || producerUrl.username !== 'guest') return undefined;
+  const origin = `http://127.0.0.1:${managementPort}`;
+  try {
+    const { name, ...policy } = deadLettersPolicy;
+    await callManagement(origin, 'PUT', `/api/policies/${vhostName}/${name}`, policy);
+    if (known && isSameBroker(known, url) && (await letsIn(known))) return known;
+    if (await isSomebodyElses(origin)) return undefined;
+    producerUrl.username = producerName;
+    producerUrl.password = makePassword();
+    await callManagement(origin, 'PUT', `/api/users/${producerName}`, { password: producerUrl.password, tags: '' });
+    await callManagement(origin, 'PUT', `/api/permissions/${vhostName}/${producerName}`, producerPermissions);
+    return (await letsIn(producerUrl.href)) ? producerUrl.href : undefined;
+  } catch {
+    return undefined; // no management API there, or guest may not
+  }
+}
+
+/** A user of that name who may do anything outside our vhost, or other things in it, is not ours. */
+async function isSomebodyElses(origin: string): Promise<boolean> {
+  const path = `/api/users/${producerName}`;
+  const headers = managementHeaders();
+  const user = await fetch(origin + path, { headers, signal: AbortSignal.timeout(5_000) });
+  if (user.status === 404) return false;
+  const permissions = await fetch(`${origin}${path}/permissions`, { headers, signal: AbortSignal.timeout(5_000) });
+  if (!permissions.ok) return true;
+  const all = (await permissions.json()) as { vhost: string; write: string }[];
+  return !all.every(({ vhost, write }) => vhost === vhostName && write === producerPermissions.write);
+}
+
+function isSameBroker(one: string, other: string): boolean {
+  const [a, b] = [new URL(one), new URL(other)];
+  return a.host === b.host && a.pathname === b.pathname;
+}
+
 async function callManagement(origin: string, method: string, path: string, body?: object): Promise<void> {
   const response = await fetch(origin + path, {
     method,
     signal: AbortSignal.timeout(5_000),
-    headers: {
-      authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}`,
-      'content-type': 'application/json',
-    },
+    headers: managementHeaders(),
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
   if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`);
+}
+
+function managementHeaders(): Record<string, string> {
+  const authorization = `Basic ${Buffer.from('guest:guest').toString('base64')}`;
+  return { authorization, 'content-type': 'application/json' };
 }
 
 /** The server's own script; Debian's wrapper in /usr/sbin wants to change the user. */
@@ -88,6 +138,8 @@ type Instance = {
   distPort: number;
   user: string;
   password: string;
+  /** Not there in what earlier versions remembered. */
+  producerPassword?: string;
 };
 
 /** A private instance under `<home>/rabbitmq`. */
@@ -101,7 +153,10 @@ export async function prepareRabbitmq(program: string, options: PrivateOptions):
   for (const key of ['port', 'managementPort', 'epmdPort', 'distPort'] as const) {
     instance[key] = await freePort(instance[key] || undefined);
   }
-  const url = `amqp://${instance.user}:${instance.password}@127.0.0.1:${instance.port}/${vhostName}`;
+  instance.producerPassword ??= makePassword();
+  const at = `127.0.0.1:${instance.port}/${vhostName}`;
+  const url = `amqp://${instance.user}:${instance.password}@${at}`;
+  const producerUrl = `amqp://${producerName}:${instance.producerPassword}@${at}`;
   const managementUrl = `http://${instance.user}:${instance.password}@127.0.0.1:${instance.managementPort}`;
   writeConfig(folder, instance, options.management);
   const log = logFile(options.home, 'rabbitmq');
@@ -118,6 +173,7 @@ export async function prepareRabbitmq(program: string, options: PrivateOptions):
   });
   return {
     url,
+    producerUrl,
     ...(options.management ? { managementUrl } : {}),
     async launch() {
       options.signal.throwIfAborted();
@@ -137,7 +193,12 @@ export async function prepareRabbitmq(program: string, options: PrivateOptions):
         stopDeadlineMs: 20_000,
       });
       remember(folder, instance, names ? [node, names] : [node]);
-      await waitUntilReady(node, () => letsIn(url), readyTimeoutMs, options.signal);
+      await waitUntilReady(
+        node,
+        async () => (await letsIn(url)) && letsIn(producerUrl),
+        readyTimeoutMs,
+        options.signal,
+      );
       return node;
     },
   };
@@ -153,9 +214,10 @@ function writeConfig(folder: string, instance: Instance, management: boolean): v
   const config = [
     `listeners.tcp.1 = 127.0.0.1:${instance.port}`,
     `default_vhost = ${vhostName}`,
-    `default_user = ${instance.user}`,
-    `default_pass = ${instance.password}`,
+    // Read at every start: what an earlier version made gets what it lacks.
+    `load_definitions = ${join(folder, 'definitions.json')}`,
     `loopback_users.${instance.user} = true`,
+    `loopback_users.${producerName} = true`,
     `max_message_size = ${maxMessageBytes}`,
     // The default, half of the machine's memory, is for a machine of its own.
     'vm_memory_high_watermark.relative = 0.4',
@@ -172,11 +234,28 @@ function writeConfig(folder: string, instance: Instance, management: boolean): v
       : []),
   ];
   writeFileSync(join(folder, 'rabbitmq.conf'), `${config.join('\n')}\n`, { mode: 0o600 });
+  writePrivate(join(folder, 'definitions.json'), JSON.stringify(definitionsOf(instance, management), undefined, 2));
   writeFileSync(join(folder, 'enabled_plugins'), management ? '[rabbitmq_management,rabbitmq_amqp1_0].\n' : '[].\n', {
     mode: 0o600,
   });
   // Names are looked up here and nowhere else: no helper process for it, and no surprise from the machine's own tables.
   writeFileSync(join(folder, 'inetrc'), '{host, {127,0,0,1}, ["localhost"]}.\n{lookup, [file]}.\n', { mode: 0o600 });
+}
+
+/** Users, their permissions and policies, as RabbitMQ imports them. */
+function definitionsOf({ user, password, producerPassword }: Instance, management: boolean): object {
+  return {
+    vhosts: [{ name: vhostName }],
+    users: [
+      { name: user, password, tags: management ? 'administrator' : '' },
+      { name: producerName, password: producerPassword, tags: '' },
+    ],
+    permissions: [
+      { user, vhost: vhostName, ...everything },
+      { user: producerName, vhost: vhostName, ...producerPermissions },
+    ],
+    policies: [{ vhost: vhostName, ...deadLettersPolicy }],
+  };
 }
 
 /** Every place that the server would look at by default is replaced by one in our folder. */

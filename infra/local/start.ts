@@ -8,12 +8,13 @@
 import { join } from 'node:path';
 import type { Child } from './child.ts';
 import { type Context, runCommand } from './command.ts';
-import { webhookApiUrl, writeServicesEnv } from './environment.ts';
+import { readProducerUrl, webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
 import { dropForeignData, dropPrivateData } from './fresh.ts';
 import { logEnd, takeHome } from './home.ts';
 import { openMachine } from './machine.ts';
 import { migrate } from './migrate.ts';
 import { openGroup } from './private.ts';
+import { openToProducers } from './rabbitmq.ts';
 import { checkPorts, type ServiceName, startService } from './services.ts';
 import { runSmoke } from './smoke-story.ts';
 import { bringUp, findSources, type Store, urlsOf } from './stores.ts';
@@ -49,6 +50,7 @@ async function start(context: Context): Promise<number> {
   );
   const values = writeServicesEnv(home, env, urlsOf(stores));
   const serviceEnv = { ...env, ...values };
+  const producerEnv = writeProducerEnv(home, await producerUrl(context, stores));
 
   // RabbitMQ takes longest: what does not need it goes on meanwhile.
   const ready = Promise.all(stores.map((store) => store.ready));
@@ -68,10 +70,24 @@ async function start(context: Context): Promise<number> {
 
   const ended = keepRunning(context, [...(await privateOnes(stores)), ...services]);
   say.line();
-  const passed = await runSmoke({ ...serviceEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) }, signal);
+  const passed = await runSmoke({ ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) }, signal);
   if (!passed) say.line(`  The logs are in ${join(home, 'logs')}.`);
   for (const line of welcome(serviceEnv, home)) say.line(line);
   throw await ended;
+}
+
+/** What producers publish with: a user of their own, where the broker lets us make one, else what the services have. */
+async function producerUrl({ env, home, say }: Context, stores: Store[]): Promise<string> {
+  const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
+  const url =
+    env.PRODUCER_AMQP_URL ||
+    broker.producerUrl ||
+    (env.AMQP_URL ? undefined : await openToProducers(broker.url, readProducerUrl(home)));
+  if (url) return url;
+  say.line(
+    "  Producers share the services' AMQP_URL: this RabbitMQ is not ours to make users in (docs/reference/rabbitmq.md).",
+  );
+  return broker.url;
 }
 
 function readyWithoutQueues(stores: Store[]): Promise<unknown> {

@@ -115,6 +115,8 @@ export async function findSource(kind: StoreKind, machine: Machine, wanted: Want
 export type Store = {
   name: StoreName;
   url: string;
+  /** RabbitMQ's for producers, where it is ours to make users in. */
+  producerUrl?: string;
   managementUrl?: string;
   /** Resolves when it lets us in; with its process, if that is ours. */
   ready: Promise<Child | undefined>;

@@ -1,6 +1,6 @@
 /** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
 import { join } from 'node:path';
-import { webhookApiUrl } from './environment.ts';
+import { producerEnvFile, webhookApiUrl } from './environment.ts';
 import { portOf } from './services.ts';
 
 export function welcome(env: NodeJS.ProcessEnv, home: string): string[] {
@@ -20,7 +20,7 @@ export function welcome(env: NodeJS.ProcessEnv, home: string): string[] {
     '',
     `  gate             ${issuer}.well-known/openid-configuration`,
     `  webhook API      ${api}docs`,
-    `  events           exchange gatepost.events at AMQP_URL in ${join(home, 'services.env')}`,
+    `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
     `  logins           alice@example.com, password "correct horse battery staple"; machine demo-m2m, secret "demo-m2m-secret"`,

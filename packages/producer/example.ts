@@ -2,7 +2,7 @@
 import { openProducer, PublishError } from '@gatepost/producer';
 
 await using producer = await openProducer({
-  url: process.env.AMQP_URL ?? 'amqp://127.0.0.1',
+  url: process.env.PRODUCER_AMQP_URL ?? 'amqp://127.0.0.1',
   source: 'https://ci.example/builds',
 });
 

@@ -2,13 +2,14 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { dropForeignData, dropPrivateData } from '../fresh.ts';
 import { probePostgres, withClient } from '../postgres.ts';
 import { openGroup, type PrivateOptions } from '../private.ts';
-import { probeRabbitmq } from '../rabbitmq.ts';
+import { openToProducers, probeRabbitmq } from '../rabbitmq.ts';
 import { probeRedis } from '../redis.ts';
 import { makeSay } from '../say.ts';
 import { type Machine, type StoreKind, storeKinds } from '../stores.ts';
@@ -84,9 +85,46 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
   120_000,
 );
 
+test('makes a user for producers in RabbitMQ, who publishes to the exchange and reaches no queue', async () => {
+  const open = { ...options(), management: true };
+  const kind = installed.find(({ name }) => name === 'RabbitMQ');
+  if (!kind) return expect(storeKinds).not.toContain(kind);
+  const { url, producerUrl, managementUrl, launch } = await kind.prepare(kind.find() as string, open);
+  await launch();
+  await onChannel(url, async (channel) => {
+    await channel.assertExchange('gatepost.events', 'topic');
+    await channel.assertQueue('gatepost.deliveries');
+  });
+  expect(await mayPublish(producerUrl!, 'gatepost.events', 'push')).toBe(true);
+  expect(await mayPublish(producerUrl!, '', 'gatepost.deliveries')).toBe(false);
+  expect(await mayPublish(url, '', 'gatepost.deliveries')).toBe(true);
+  const api = managementOf(managementUrl!);
+  expect(await api('GET', '/api/policies/gatepost')).toEqual([expect.objectContaining(deadLettersPolicy)]);
+
+  // The same on a broker that was found and lets guest in: a user of ours is used again, or gets a new password.
+  await api('PUT', '/api/users/guest', { password: 'guest', tags: 'administrator' });
+  await api('PUT', '/api/permissions/gatepost/guest', { configure: '.*', write: '.*', read: '.*' });
+  const asGuest = url.replace(/\/\/[^@]*@/, '//guest:guest@');
+  const port = Number(new URL(managementUrl!).port);
+  expect(await openToProducers(asGuest, producerUrl, port)).toBe(producerUrl);
+  const anew = await openToProducers(asGuest, undefined, port);
+  expect(anew).not.toBe(producerUrl);
+  expect(await mayPublish(anew!, 'gatepost.events', 'push')).toBe(true);
+  expect(await mayPublish(anew!, '', 'gatepost.deliveries')).toBe(false);
+  await api('DELETE', '/api/users/producer');
+  expect(await openToProducers(asGuest, producerUrl, port)).toMatch(/^amqp:\/\/producer:/);
+  // Somebody else's user of that name is left alone, and so is a broker that is not ours to administer.
+  await api('PUT', '/api/permissions/gatepost/producer', { ...producerPermissions, write: '.*' });
+  expect(await openToProducers(asGuest, undefined, port)).toBeUndefined();
+  expect(await openToProducers(asGuest.replace(/gatepost$/, ''), undefined, port)).toBeUndefined();
+  expect(await openToProducers(asGuest, undefined, 1)).toBeUndefined();
+  await open.group[Symbol.asyncDispose]();
+}, 120_000);
+
 test('keeps passwords where only the owner can read them', () => {
   for (const { service } of installed) {
     expect(statSync(join(home, service, 'instance.json')).mode & 0o777).toBe(0o600);
+    if (service === 'rabbitmq') expect(statSync(join(home, service, 'definitions.json')).mode & 0o777).toBe(0o600);
   }
 });
 
@@ -191,6 +229,37 @@ async function onRedis<T>(url: string, work: (client: Redis) => Promise<T>): Pro
   } finally {
     client.disconnect();
   }
+}
+
+/** Whether RabbitMQ confirms a message of this user there, or closes the channel over it. */
+async function mayPublish(url: string, exchange: string, routingKey: string): Promise<boolean> {
+  const connection = await connect(url);
+  try {
+    const channel = await connection.createConfirmChannel();
+    channel.on('error', () => {}); // the confirm that is missing tells
+    channel.publish(exchange, routingKey, Buffer.from('{}'), { mandatory: true });
+    return await channel.waitForConfirms().then(
+      () => true,
+      () => false,
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+function managementOf(managementUrl: string) {
+  const { origin, username, password } = new URL(managementUrl);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  return async (method: string, path: string, body?: object): Promise<unknown> => {
+    const response = await fetch(origin + path, {
+      method,
+      headers: { authorization, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
 }
 
 async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** `npm start` as a whole, in a folder and on ports of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,6 +82,13 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
   const run = start();
   await shows(run, 'Ctrl-C stops everything');
   expect(run.output()).toMatch(/smoke passed in \d+ ms/);
+  // What producers get is not what the services have, and stands apart from it.
+  expect(read(join(home, 'producer.env'))).toMatch(
+    /^PRODUCER_AMQP_URL=amqp:\/\/producer:\w+@127\.0\.0\.1:\d+\/gatepost$/m,
+  );
+  expect(statSync(join(home, 'producer.env')).mode & 0o777).toBe(0o600);
+  expect(read(join(home, 'services.env'))).toMatch(/^AMQP_URL=amqp:\/\/gatepost:/m);
+  expect(run.output()).toContain(`PRODUCER_AMQP_URL in ${join(home, 'producer.env')}`);
 
   const second = start();
   expect(await second.ended).toBe(1);

@@ -21,7 +21,7 @@ test('the example in the README is the one that runs, and prints what the README
   );
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--conditions=source', 'example.ts'], {
     cwd: folder,
-    env: { ...process.env, AMQP_URL: vhost.url, NODE_OPTIONS: '' },
+    env: { ...process.env, PRODUCER_AMQP_URL: vhost.url, NODE_OPTIONS: '' },
   });
   await recovering.close();
   expect(stderr).toBe('');

@@ -1,4 +1,6 @@
 import { openConnection } from '@gatepost/amqp/connection';
+import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import { openPublisher } from '@gatepost/amqp/publisher';
 import {
   deadEventsQueue,
   deliveriesQueue,
@@ -9,9 +11,29 @@ import {
 } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { freshUser, freshVhost } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { openProducer } from '../src/producer.ts';
+
+test('the services get by with a user who is no administrator of the vhost', async () => {
+  await using vhost = await freshVhost();
+  // As docs/reference/rabbitmq.md has it.
+  const [configure, read] = ['^gatepost\\.', '^gatepost\\.'];
+  await using user = await freshUser(vhost.url, { configure, write: '^(gatepost\\.|amq\\.default$)', read });
+  const options = { url: user.url, name: 'test', log: openLog('test', 'silent'), topology };
+  await using publisher = await openPublisher(options);
+  for (const routingKey of [deliveriesQueue, deadEventsQueue])
+    await publisher.publish({ exchange: '', routingKey, body: Buffer.from('{}'), messageId: 'm' });
+  expect(await publisher.waiting(deliveriesQueue)).toBeGreaterThanOrEqual(0);
+  const taken = new Set<string>();
+  const onMessage = (message: Incoming) => {
+    taken.add(message.messageId!);
+    message.ack();
+  };
+  await using _consumer = await openConsumer({ ...options, queue: deliveriesQueue, prefetch: 1, onMessage });
+  await until('the message', () => taken.has('m'));
+});
 
 // The queues hold other accounts' events and the jobs that are signed with their secrets.
 test('a producer’s own user publishes events, and can neither write to, read, change nor bind any queue', async () => {
