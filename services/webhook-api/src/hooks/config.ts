@@ -1,4 +1,7 @@
-/** A hook's `config`: what clients send, what we keep, and how one becomes the other (GH sections A.3, A.4; contract section 5). */
+/**
+ * A hook's `config`, and what we let a hook have beside it: what clients send, what we keep, and how one becomes the other
+ * (docs/reference/webhooks-api.md).
+ */
 import { z } from 'zod';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import { keptHeaders } from './origin.ts';
@@ -19,20 +22,34 @@ export const configInput = z
       .union([z.string(), z.number(), z.boolean()])
       .optional()
       .meta({ description: '`"1"` skips the check of certificates; default `"0"`' }),
-    retry: z
-      .string()
+    retry: z.string().optional().meta({ description: 'Read for one release more: give it beside `config`' }),
+    headers: z
+      .record(z.string(), z.string())
       .optional()
-      .meta({ description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
-    headers: z.record(z.string(), z.string()).optional().meta({
-      description:
-        'Up to 20 custom request headers; a value `********` in an update keeps it, unless scheme, host or port of `url` change',
-    }),
+      .meta({ description: 'Read for one release more: give `request_headers` beside `config`' }),
   })
   .meta({ id: 'HookConfigInput' });
 
 export type ConfigInput = z.infer<typeof configInput>;
 
-/** `config` as it is kept. */
+/** What is ours, beside `config`: clients that take `config` for a map of texts would fail on it there. */
+export const ownInput = {
+  retry: z.string().optional().meta({ description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
+  request_headers: z.record(z.string(), z.string()).optional().meta({
+    description:
+      'Up to 20 custom request headers; a value `********` in an update keeps it, unless scheme, host or port of `url` change',
+  }),
+};
+
+/** Of a body, what it names of ours. */
+export const ownOf = ({ retry, request_headers }: OwnInput): OwnInput => ({
+  ...(retry !== undefined && { retry }),
+  ...(request_headers !== undefined && { request_headers }),
+});
+
+export type OwnInput = { retry?: string | undefined; request_headers?: Record<string, string> | undefined };
+
+/** `config` and what is ours, as it is kept. */
 export type Config = {
   url: string;
   contentType: 'json' | 'form';
@@ -43,31 +60,37 @@ export type Config = {
 };
 
 /**
- * The whole config that `input` describes; what it leaves out gets its default. `current` is what masked values stand for.
+ * The whole config that `input` describes; what it leaves out gets its default. `current` is what masked values stand for, and what
+ * stays of ours when nothing is said of it.
  * @throws ApiError 422.
  */
-export function makeConfig(input: ConfigInput, current: Config | undefined): Config {
+export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
   const url = input.url ?? '';
   return {
     url,
     contentType: readContentType(input.content_type ?? ''),
     insecureSsl: readInsecureSsl(input.insecure_ssl ?? ''),
     secret: readSecret(input.secret ?? '', current),
-    retry: readRetry(input.retry ?? 'on'),
-    headers: readHeaders(input.headers ?? {}, current && keptHeaders(url, current)),
+    ...readOwn(url, { retry: input.retry, request_headers: input.headers, ...own }, current),
   };
 }
 
 /** `current` with what `input` names put over it. @throws ApiError 422. */
-export function mergeConfig(input: ConfigInput, current: Config): Config {
-  const whole = makeConfig({ ...input, url: input.url ?? current.url }, current);
+export function mergeConfig(input: ConfigInput, own: OwnInput, current: Config): Config {
+  const whole = makeConfig({ ...input, url: input.url ?? current.url }, own, current);
   return {
-    url: whole.url,
+    ...whole,
     contentType: input.content_type === undefined ? current.contentType : whole.contentType,
     insecureSsl: input.insecure_ssl === undefined ? current.insecureSsl : whole.insecureSsl,
     secret: input.secret === undefined ? current.secret : whole.secret,
-    retry: input.retry === undefined ? current.retry : whole.retry,
-    headers: input.headers === undefined ? { ...keptHeaders(whole.url, current) } : whole.headers,
+  };
+}
+
+function readOwn(url: string, own: OwnInput, current: Config | undefined): Pick<Config, 'retry' | 'headers'> {
+  const kept = current && keptHeaders(url, current);
+  return {
+    retry: own.retry === undefined ? (current?.retry ?? true) : readRetry(own.retry),
+    headers: own.request_headers === undefined ? { ...kept } : readHeaders(own.request_headers, kept),
   };
 }
 
@@ -128,9 +151,10 @@ type Headers = Readonly<Record<string, string>>;
 /** `kept` is what masks stand for; undefined for a new hook, where a mask is a value like any other. */
 function readHeaders(given: Headers, kept: Headers | undefined): Record<string, string> {
   const entries = Object.entries(given);
-  if (entries.length > headersMax) throw refuse('headers', `headers must not be more than ${headersMax}`);
+  if (entries.length > headersMax)
+    throw refuse('request_headers', `request_headers must not be more than ${headersMax}`);
   const names = new Set(entries.map(([name]) => name.toLowerCase()));
-  if (names.size < entries.length) throw refuse('headers', 'headers must not repeat a name');
+  if (names.size < entries.length) throw refuse('request_headers', 'request_headers must not repeat a name');
   const values = new Map(Object.entries(kept ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
@@ -144,14 +168,15 @@ function readHeaders(given: Headers, kept: Headers | undefined): Record<string, 
 
 function checkHeaderName(name: string): void {
   const lower = name.toLowerCase();
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) throw refuse('headers', 'headers must have valid names');
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name))
+    throw refuse('request_headers', 'request_headers must have valid names');
   if (forbiddenHeaders.has(lower) || forbiddenPrefixes.some((prefix) => lower.startsWith(prefix)))
-    throw refuse('headers', `headers must not contain ${name}`);
+    throw refuse('request_headers', `request_headers must not contain ${name}`);
 }
 
 function readHeaderValue(name: string, value: string): string {
   if (value.length > headerValueMaxLength || !/^[\t\x20-\x7e]*$/.test(value))
-    throw refuse('headers', `headers must hold printable ASCII: ${name}`);
+    throw refuse('request_headers', `request_headers must hold printable ASCII: ${name}`);
   return value.trim();
 }
 

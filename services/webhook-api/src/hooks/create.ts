@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
-import { checkSize, configInput, makeConfig } from './config.ts';
+import { checkSize, configInput, makeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
 import { changeHooks } from './lock.ts';
@@ -18,6 +18,7 @@ const body = z
   .object({
     name: z.string().optional().meta({ description: 'Only `web`' }),
     config: configInput.optional(),
+    ...ownInput,
     events: z.array(z.string()).max(200).optional().meta({ description: 'Default `["push"]`; `["*"]` for all' }),
     active: z.boolean().optional().meta({ description: 'Default `true`' }),
   })
@@ -32,7 +33,7 @@ export const createHook = placeOperation({
   async run({ parts, place, token, body, base }) {
     if (body.name !== undefined && body.name !== 'web')
       throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
-    const config = makeConfig(body.config ?? {}, undefined);
+    const config = makeConfig(body.config ?? {}, ownOf(body), undefined);
     checkUrl(config.url, parts.allowedNetworks);
     checkSize(config, undefined);
     const events = readEvents(body.events ?? ['push'], parts.catalog);

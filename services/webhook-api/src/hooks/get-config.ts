@@ -14,6 +14,6 @@ export const getHookConfig = placeOperation({
   async run({ parts, place, token, params }) {
     const row = await findRow(parts.reads, place, token, hookId(params));
     if (!row) throw notFound();
-    return { status: 200, body: presentConfig(row, parts.seal) };
+    return { status: 200, body: presentConfig(row) };
   },
 });

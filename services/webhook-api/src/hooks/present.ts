@@ -10,9 +10,9 @@ import { mask } from './config.ts';
 import type { HookRow } from './rows.ts';
 import { openHeaders } from './stored.ts';
 
-const droppedSchema = z.array(z.string()).optional().meta({
+const droppedSchema = z.string().optional().meta({
   description:
-    'Only in the answer to an update that changed scheme, host or port of the URL: the custom headers that it dropped, since they were not given anew',
+    'Only in the answer to an update that changed scheme, host or port of the URL: the custom request headers that it dropped, since they were not given anew; with a comma between them',
 });
 
 export const configSchema = z
@@ -21,8 +21,6 @@ export const configSchema = z
     content_type: z.enum(['json', 'form']),
     insecure_ssl: z.enum(['0', '1']),
     secret: z.literal(mask).optional().meta({ description: 'Only there when a secret is set' }),
-    retry: z.enum(['on', 'off']),
-    headers: z.record(z.string(), z.literal(mask)).optional().meta({ description: 'Only there when there are any' }),
     dropped_headers: droppedSchema,
   })
   .meta({ id: 'HookConfig' });
@@ -41,6 +39,8 @@ const organizationHookSchema = z
     active: z.boolean(),
     events: z.array(z.string()),
     config: configSchema,
+    retry: z.enum(['on', 'off']).meta({ description: 'Whether failures are followed by automatic attempts' }),
+    request_headers: z.record(z.string(), z.literal(mask)).meta({ description: 'Custom request headers' }),
     updated_at: time,
     created_at: time,
     url: z.url(),
@@ -69,7 +69,9 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
     name: 'web',
     active: row.active && !row.restricted,
     events: row.events,
-    config: presentConfig(row, seal),
+    config: presentConfig(row),
+    retry: row.retry ? 'on' : 'off',
+    request_headers: maskValues(openHeaders(row.headers, seal)),
     updated_at: seconds(row.updated_at),
     created_at: seconds(row.created_at),
     url,
@@ -81,21 +83,20 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
   };
 }
 
-export function presentConfig(row: HookRow, seal: Seal): Record<string, unknown> {
+/** Scalars only: hub4j and others decode it as a map of texts. */
+export function presentConfig(row: HookRow): Record<string, unknown> {
   return {
     url: row.url,
     content_type: row.content_type,
     // A string: go-github and hub4j decode nothing else (GH section A.2).
     insecure_ssl: row.insecure_ssl ? '1' : '0',
     ...(row.secret ? { secret: mask } : {}),
-    retry: row.retry ? 'on' : 'off',
-    ...(row.headers ? { headers: maskValues(openHeaders(row.headers, seal)) } : {}),
   };
 }
 
 /** What the answer to an update says of headers that did not follow the hook to another origin. */
-export function presentDropped(names: string[]): { dropped_headers?: string[] } {
-  return names.length === 0 ? {} : { dropped_headers: names };
+export function presentDropped(names: string[]): { dropped_headers?: string } {
+  return names.length === 0 ? {} : { dropped_headers: names.join(', ') };
 }
 
 /** The path of an account or repository below the API's root. */

@@ -18,8 +18,8 @@ export const updateHookConfig = placeOperation({
   async run({ parts, place, token, params, body }) {
     const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
       ...before,
-      config: mergeConfig(body, before.config),
+      config: mergeConfig(body, {}, before.config),
     }));
-    return { status: 200, body: { ...presentConfig(row, parts.seal), ...presentDropped(dropped) } };
+    return { status: 200, body: { ...presentConfig(row), ...presentDropped(dropped) } };
   },
 });

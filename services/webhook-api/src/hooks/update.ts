@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { placeOperation } from '../http/operation.ts';
 import { changeHook } from './change.ts';
-import { configInput, makeConfig } from './config.ts';
+import { configInput, makeConfig, mergeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
 import { hookId } from './hook-id.ts';
@@ -13,6 +13,7 @@ const names = z.array(z.string()).max(200);
 const body = z
   .object({
     config: configInput.optional().meta({ description: 'Replaces the whole config' }),
+    ...ownInput,
     events: names.optional().meta({ description: 'Replaces the list' }),
     add_events: names.optional(),
     remove_events: names.optional(),
@@ -28,7 +29,9 @@ export const updateHook = placeOperation({
   answers: { 200: { description: 'The hook', schema: hookSchema } },
   async run({ parts, place, token, params, body, base }) {
     const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
-      config: body.config ? makeConfig(body.config, before.config) : before.config,
+      config: body.config
+        ? makeConfig(body.config, ownOf(body), before.config)
+        : mergeConfig({}, ownOf(body), before.config),
       events: changeEvents(before.events),
       active: body.active ?? before.active,
     }));

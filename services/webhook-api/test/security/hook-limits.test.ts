@@ -124,11 +124,13 @@ describe('a config', () => {
   const url = 'https://example.com/large';
 
   test('has at most 64 kB, on every way in', async () => {
-    expect(await create(places[0], '', { config: { url, headers: headersOf(16) } })).toMatchObject(tooLarge);
-    const { status, body } = await create(places[0], '', { config: { url, headers: headersOf(15) } });
+    expect(await create(places[0], '', { config: { url }, request_headers: headersOf(16) })).toMatchObject(tooLarge);
+    const { status, body } = await create(places[0], '', { config: { url }, request_headers: headersOf(15) });
     expect(status).toBe(201);
     const path = `${places[0]}/${body.id}`;
-    expect(await call(api, alice, 'PATCH', path, { config: { url, headers: headersOf(16) } })).toMatchObject(tooLarge);
+    expect(await call(api, alice, 'PATCH', path, { config: { url }, request_headers: headersOf(16) })).toMatchObject(
+      tooLarge,
+    );
     expect(await call(api, alice, 'PATCH', `${path}/config`, { headers: headersOf(20) })).toMatchObject(tooLarge);
     const grown = { secret: 's'.repeat(1024), url: `https://example.com/${'u'.repeat(2_000)}`, headers: undefined };
     expect(await call(api, alice, 'PATCH', `${path}/config`, grown)).toMatchObject({ status: 200 });
@@ -139,7 +141,7 @@ describe('a config', () => {
   });
 
   test('that is larger from before can still be switched off, and made smaller', async () => {
-    const { body } = await create(places[0], '', { config: { url, headers: headersOf(15) } });
+    const { body } = await create(places[0], '', { config: { url }, request_headers: headersOf(15) });
     const seal = makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
     await api.sql.query('UPDATE hooks SET headers = $1', [
       seal.seal(JSON.stringify(headersOf(20)), hookHeadersPurpose),
@@ -160,10 +162,10 @@ describe('a config', () => {
     const { status, body } = await call(api, alice, 'GET', `${places[0]}?per_page=100`);
     expect(status).toBe(200);
     expect(body).toHaveLength(100);
-    for (const { id, config } of body) {
-      expect(Object.keys(config.headers ?? {})).toHaveLength(id % 3 === 0 ? 15 : 0);
+    for (const { id, request_headers } of body) {
+      expect(Object.keys(request_headers)).toHaveLength(id % 3 === 0 ? 15 : 0);
       const { body: alone } = await call(api, alice, 'GET', `${places[0]}/${id}`);
-      expect(alone.config).toEqual(config);
+      expect(alone.request_headers).toEqual(request_headers);
     }
   });
 });
