@@ -74,6 +74,17 @@ describe('an event in binary mode', () => {
     expect([withBoth, withPayload]).toMatchObject([{ event: { action: 'closed' } }, { event: { action: 'opened' } }]);
   });
 
+  // What used to happen: PostgreSQL refused such text, and an event that the contract allows became a dead letter.
+  test.each([
+    ['NUL', '"a\\u0000b"', null],
+    ['half a character', '"a\\ud800b"', null],
+    ['a control character', '"\\u0007"', null],
+    ['no text', '7', null],
+    ['a long one, cut between characters', `"${'x'.repeat(63)}😀"`, 'x'.repeat(63)],
+  ])('takes no action from a payload where it is %s, and takes the event', (_what, own, action) => {
+    expect(parseEvent(binary({}, `{"action":${own}}`))).toMatchObject({ kind: 'event', event: { action } });
+  });
+
   test('tells how many tags were pushed, as a number or as text', () => {
     expect(parseEvent(binary({ 'cloudEvents:tagspushed': 4 }))).toMatchObject({ event: { tagsPushed: 4 } });
     expect(parseEvent(binary({ 'cloudEvents:tagspushed': '2' }))).toMatchObject({ event: { tagsPushed: 2 } });

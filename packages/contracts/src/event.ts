@@ -133,7 +133,6 @@ function fromAttributes(
     return bad('action', 'must be text of at most 64 characters');
   const tags = tagspushed === undefined ? null : Number(tagspushed);
   if (tags !== null && (!Number.isInteger(tags) || tags < 0)) return bad('tagspushed', 'must be a whole number');
-  const ownAction = typeof payload.action === 'string' ? payload.action.slice(0, 64) : null;
   return {
     kind: 'event',
     event: {
@@ -143,11 +142,18 @@ function fromAttributes(
       owner: place[1]!.toLowerCase(),
       repository: place[2]?.toLowerCase() ?? null,
       time: occurred,
-      action: action ?? ownAction,
+      action: action ?? ownAction(payload),
       tagsPushed: tags,
       payload: bytes,
     },
   };
+}
+
+/** The payload's own `action`, as much of it as we keep; null for one that no database could hold: the payload is delivered all the same. */
+function ownAction({ action }: Record<string, unknown>): string | null {
+  if (typeof action !== 'string') return null;
+  const kept = action.slice(0, 64).replace(/[\ud800-\udbff]$/, '');
+  return isPlainText(kept) ? kept : null;
 }
 
 /** CloudEvents forbids control characters and lone surrogates in attributes; PostgreSQL's text refuses some of them. */

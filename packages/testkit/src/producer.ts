@@ -1,6 +1,6 @@
 /** A producer as somebody else would write it: plain amqplib with confirms and `mandatory`. */
 import { randomUUID } from 'node:crypto';
-import { connect } from 'amqplib';
+import { type ChannelModel, type ConfirmChannel, connect, type Options } from 'amqplib';
 
 export type ProducedEvent = {
   type?: string;
@@ -20,6 +20,8 @@ export type ProducedEvent = {
 export type Producer = AsyncDisposable & {
   /** Publishes one event and resolves to its id once the broker has confirmed it. @throws when no queue takes it. */
   publish(event?: ProducedEvent): Promise<string>;
+  /** Publishes anything, as it is given; resolves once the broker has confirmed it. @throws when it cannot be written as AMQP, or the broker refuses it. */
+  send(routingKey: string, body: Buffer, properties: Options.Publish): Promise<void>;
 };
 
 export async function openProducer(amqpUrl: string): Promise<Producer> {
@@ -29,6 +31,7 @@ export async function openProducer(amqpUrl: string): Promise<Producer> {
   const returned = new Set<string>();
   channel.on('return', (message) => returned.add(message.properties.messageId as string));
   channel.on('error', () => {});
+  let sending: Promise<Sending> | undefined;
   return {
     async publish(event = {}) {
       const id = event.id ?? randomUUID();
@@ -61,8 +64,38 @@ export async function openProducer(amqpUrl: string): Promise<Producer> {
       });
       return id;
     },
+    async send(routingKey, body, properties) {
+      sending ??= openSending(amqpUrl);
+      const { connection, channel, closed } = await sending;
+      const confirmed = new Promise<void>((resolve, reject) => {
+        channel.publish('gatepost.events', routingKey, body, properties, (error) =>
+          error ? reject(error) : resolve(),
+        );
+      });
+      try {
+        await Promise.race([confirmed, closed]);
+      } catch (error) {
+        sending = undefined; // one message may spoil its connection; the next gets another
+        await connection.close().catch(() => {});
+        throw error;
+      }
+    },
     async [Symbol.asyncDispose]() {
+      await (await sending)?.connection.close().catch(() => {});
       await connection.close().catch(() => {}); // the broker of a test may be gone already
     },
   };
+}
+
+type Sending = { connection: ChannelModel; channel: ConfirmChannel; closed: Promise<never> };
+
+async function openSending(amqpUrl: string): Promise<Sending> {
+  const connection = await connect(amqpUrl, { noDelay: true });
+  const channel = await connection.createConfirmChannel();
+  const closed = new Promise<never>((_, reject) => {
+    channel.once('error', reject);
+    connection.once('error', reject);
+  });
+  closed.catch(() => {}); // whoever sends hears of it
+  return { connection, channel, closed };
 }
