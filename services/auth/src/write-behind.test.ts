@@ -9,11 +9,13 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 const aMoment = () => jest.advanceTimersByTimeAsync(250);
 
-/** Keeps what it is given; while `away` it rejects. */
+/** Keeps what it is given; while `away` it rejects, and what it refuses it always refuses. */
 function makeStore() {
-  const store = { batches: [] as number[][], away: false };
+  const store = { batches: [] as number[][], away: false, refused: [] as number[], state: '22P05' };
   const write = async (rows: number[]) => {
-    if (store.away) throw new Error('the store is away');
+    if (store.away) throw Object.assign(new Error('the store is away'), { code: 'ECONNREFUSED', syscall: 'connect' });
+    if (rows.some((row) => store.refused.includes(row)))
+      throw Object.assign(new Error('no'), { code: store.state, severity: 'ERROR' });
     store.batches.push(rows);
   };
   return { store, rows: openWriteBehind<number>({ write, what: 'the rows', log }) };
@@ -92,4 +94,36 @@ test('rows dropped while their batch is written are not taken for others', async
   doors.shift()?.();
   await ended;
   expect(taken).toEqual(Array.from({ length: 20_005 }, (_, row) => row));
+});
+
+// It was written again for ever, and all that came after it waited until the bound threw it out.
+test.each([
+  ['a value that is never taken', '22P05'],
+  ['a refusal for no reason that we know', 'P0001'],
+])('a row that the store refuses, by %s, is given up, and the others are written', async (_what, state) => {
+  const { store, rows } = makeStore();
+  await using _ = rows;
+  Object.assign(store, { refused: [3], state });
+  for (const row of [1, 2, 3, 4, 5]) rows.add(row);
+  for (let moments = 0; moments < 6; moments += 1) await aMoment();
+  expect(store.batches.flat()).toEqual([1, 2, 4, 5]);
+  rows.add(6);
+  await aMoment();
+  expect(store.batches.at(-1)).toEqual([6]);
+});
+
+test('what was written before the store went away is not written again', async () => {
+  const { store, rows } = makeStore();
+  await using _ = rows;
+  store.refused = [2];
+  for (const row of [1, 2, 3, 4]) rows.add(row);
+  const push = store.batches.push.bind(store.batches);
+  store.batches.push = (batch) => {
+    if (store.batches.length === 0) store.away = true;
+    return push(batch);
+  };
+  await aMoment();
+  store.away = false;
+  await aMoment();
+  expect(store.batches.flat()).toEqual([1, 3, 4]);
 });

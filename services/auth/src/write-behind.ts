@@ -2,6 +2,8 @@
  * Rows that nobody waits for, gathered for a moment and written together: what is noted of each token or login costs no statement
  * of its own. They outlive an outage of PostgreSQL up to a bound, and are written before the process ends.
  */
+import { troubleOf } from '@gatepost/runtime/database-errors';
+import { inHalves } from '@gatepost/runtime/halve';
 import { describeError, type Log } from '@gatepost/runtime/log';
 
 export type WriteBehind<Row> = AsyncDisposable & { add(row: Row): void };
@@ -10,9 +12,11 @@ const flushMs = 250;
 const batchMax = 1_000;
 /** While PostgreSQL is away, so many wait; older ones go first. */
 const waitingMax = 20_000;
+/** Of a batch that no store's absence explains; then the row at fault is found, and given up. */
+const otherTriesMax = 5;
 
 /**
- * @param write one statement; a batch that it rejects is written again later
+ * @param write one statement; a batch that it rejects is written again later, but for a row that is refused for itself
  * @param what the rows, for the log: `the audit log`
  */
 export function openWriteBehind<Row>(parts: {
@@ -24,15 +28,33 @@ export function openWriteBehind<Row>(parts: {
   let waiting: Row[] = [];
   let writing: Promise<void> | undefined;
   let dropped = 0;
+  let others = 0;
 
-  const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchMax);
-      const droppedBefore = dropped;
-      await write(batch);
-      // Rows dropped meanwhile were the first of this batch.
-      waiting = waiting.slice(Math.max(0, batch.length - (dropped - droppedBefore)));
+  const writeBatch = async (batch: Row[]): Promise<void> => {
+    const done = new Set<Row>();
+    try {
+      await inHalves(batch, {
+        async work(some) {
+          await write([...some]);
+          for (const row of some) done.add(row);
+        },
+        async alone(row, error) {
+          log.error({ error: describeError(error) }, `a row of ${what} is refused, and lost`);
+          done.add(row);
+        },
+        isNobodysFault(error) {
+          const trouble = troubleOf(error);
+          if (trouble === 'other') others += 1;
+          return trouble === 'away' || (trouble === 'other' && others < otherTriesMax);
+        },
+      });
+      others = 0;
+    } finally {
+      waiting = waiting.filter((row) => !done.has(row)); // some may have been dropped meanwhile
     }
+  };
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) await writeBatch(waiting.slice(0, batchMax));
   };
   const flush = () => {
     if (writing || waiting.length === 0) return;
