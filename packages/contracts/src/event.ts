@@ -169,6 +169,20 @@ function isPlainText(value: string): boolean {
  */
 const attributePrefixes = ['cloudevents:', 'cloudevents_', 'ce-', 'ce_'];
 
+/**
+ * The subject of an event in binary mode, as the parser would read it, without reading anything else. Undefined in structured mode, where
+ * it stands in the body and headers say nothing.
+ */
+export function subjectInHeaders({ contentType, headers }: Pick<EventMessage, 'contentType' | 'headers'>): unknown {
+  if (mediaType(contentType) === structuredContentType) return undefined;
+  const names = Object.keys(headers);
+  for (const prefix of attributePrefixes) {
+    const name = names.find((candidate) => candidate.toLowerCase() === `${prefix}subject`);
+    if (name !== undefined && headers[name] !== null) return headers[name];
+  }
+  return undefined;
+}
+
 function binaryAttributes(headers: Record<string, unknown>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {};
   const names = Object.keys(headers);

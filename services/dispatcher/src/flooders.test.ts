@@ -39,8 +39,15 @@ test('others are those who sent something in the last minute', () => {
   expect(flooders.hasOthers('flood')).toBe(false);
 });
 
-test('the owner is read from the subject, by either prefix of its header, in any case', () => {
-  expect(ownerOf({ headers: { 'cloudEvents:subject': 'Acme/widgets' } })).toBe('acme');
-  expect(ownerOf({ headers: { cloudEvents_subject: 'acme' } })).toBe('acme');
-  expect(ownerOf({ headers: {} })).toBeUndefined();
+test('the owner is read from the subject, by any prefix of its header, in any case', () => {
+  const ofHeaders = (headers: Record<string, unknown>, contentType = 'application/json') =>
+    ownerOf({ contentType, headers });
+  expect(ofHeaders({ 'cloudEvents:subject': 'Acme/widgets' })).toBe('acme');
+  for (const name of ['cloudEvents_subject', 'CLOUDEVENTS:SUBJECT', 'ce-subject', 'ce_subject', 'CE-Subject'])
+    expect(ofHeaders({ [name]: 'acme' })).toBe('acme');
+  // As the parser has it: the first prefix wins, and a structured event has its subject in the body.
+  expect(ofHeaders({ 'ce-subject': 'other', 'cloudEvents:subject': 'acme' })).toBe('acme');
+  expect(ofHeaders({ 'cloudEvents:subject': 'other' }, 'application/cloudevents+json; charset=utf-8')).toBeUndefined();
+  expect(ofHeaders({})).toBeUndefined();
+  expect(ofHeaders({ 'cloudEvents:subject': 7 })).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 /** Who sends far more than others just now: counted by the owner of each event, without parsing it. */
 import type { Incoming } from '@gatepost/amqp/consumer';
+import { subjectInHeaders } from '@gatepost/contracts/event';
 
 export type Flooders = {
   /** Counts an event of this owner, and says whether the owner floods. Whose owner cannot be told never does. */
@@ -46,8 +47,8 @@ export function makeFlooders(now: () => number = Date.now): Flooders {
   };
 }
 
-/** The owner by the subject's header. Undefined for structured events, whose attributes are in the body. */
-export function ownerOf({ headers }: Pick<Incoming, 'headers'>): string | undefined {
-  const subject = headers['cloudEvents:subject'] ?? headers.cloudEvents_subject;
+/** The owner by the subject's header, whichever form it has. Undefined for structured events, whose attributes are in the body. */
+export function ownerOf(message: Pick<Incoming, 'contentType' | 'headers'>): string | undefined {
+  const subject = subjectInHeaders(message);
   return typeof subject === 'string' ? subject.split('/', 1)[0]!.toLowerCase() : undefined;
 }
