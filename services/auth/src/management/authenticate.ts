@@ -54,6 +54,7 @@ export function makeAuthenticate(parts: {
           webOrigins: true,
           allowedOrigins: true,
           grantTypes: true,
+          tokenEndpointAuthMethod: true,
           grants: { where: { audience }, select: { scope: true } },
         },
       })) ?? undefined,
@@ -73,7 +74,9 @@ export function makeAuthenticate(parts: {
     if (payload.cnf !== undefined || (await revokedTokens.has(payload.jti!))) throw refused('Invalid token');
     const holder = await holders.get(clientId);
     const [grant] = holder?.grants ?? [];
-    if (!holder?.grantTypes.includes('client_credentials') || !grant) throw refused('Invalid token');
+    // It must be one that could get this token now (grants/client-credentials.ts).
+    if (!holder?.grantTypes.includes('client_credentials') || holder.tokenEndpointAuthMethod === 'none' || !grant)
+      throw refused('Invalid token');
     const granted = new Set(grant.scope);
     return {
       clientId,

@@ -206,10 +206,11 @@ describe('a token that is out', () => {
   });
 
   test('opens nothing once its client is gone, or may not ask for such tokens', async () => {
-    const [gone, changed] = [await holder(), await holder()];
+    const [gone, changed, opened] = [await holder(), await holder(), await holder()];
     await ask('administrator', 'DELETE', `clients/${gone.id}`);
     await ask('administrator', 'PATCH', `clients/${changed.id}`, { grant_types: [] });
-    for (const { token } of [gone, changed]) await closed(token);
+    await ask('administrator', 'PATCH', `clients/${opened.id}`, { token_endpoint_auth_method: 'none' });
+    for (const { token } of [gone, changed, opened]) await closed(token);
   });
 
   test('opens nothing within 5 s, also when nobody says that the grant went', async () => {
