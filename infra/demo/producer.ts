@@ -1,4 +1,4 @@
-/** The demo's producer: publishes a CloudEvent to RabbitMQ, as any program with an AMQP library would (contract section 6). */
+/** The demo's producer: publishes a CloudEvent to RabbitMQ, as any program with an AMQP library would (docs/asyncapi.yaml). */
 import { connect } from 'amqplib';
 
 export type DemoEvent = { id: string; type: string; subject: string; body: Buffer };

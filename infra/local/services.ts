@@ -10,7 +10,7 @@ import { Trouble } from './trouble.ts';
 
 export type ServiceName = 'auth' | 'webhook-api' | 'dispatcher';
 
-/** Every port that a service listens on, with its variable and default (contract section 2). */
+/** Every port that a service listens on, with its variable and default. */
 export const servicePorts: { service: ServiceName; variable: string; port: number }[] = [
   { service: 'auth', variable: 'AUTH_PORT', port: 4400 },
   { service: 'auth', variable: 'AUTH_OPS_PORT', port: 4401 },

@@ -1,4 +1,4 @@
-/** What a delivery is on the wire and in the log (contract sections 5 and 7). */
+/** What a delivery is on the wire and in the log (docs/reference/delivery.md). */
 
 /** Names of the request's headers, spelled as GitHub spells them; the log shows them so. */
 export const deliveryHeaders = {
@@ -14,7 +14,7 @@ export const deliveryHeaders = {
   webhookSignature: 'webhook-signature',
 } as const;
 
-/** A delivery's `status` in the log: `OK`, or one of the spec's error texts. */
+/** A delivery's `status` in the log: `OK`, or GitHub's text for what went wrong (docs/reference/delivery.md). */
 export const deliveryStatus = {
   ok: 'OK',
   host: 'Failed to connect to host',

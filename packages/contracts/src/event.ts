@@ -1,4 +1,4 @@
-/** An event as producers publish it: a CloudEvent 1.0 over AMQP, in binary or structured mode (contract section 6). */
+/** An event as producers publish it: a CloudEvent 1.0 over AMQP, in binary or structured mode (docs/reference/events.md). */
 import { isUtf8 } from 'node:buffer';
 import { v5 as uuidv5 } from 'uuid';
 

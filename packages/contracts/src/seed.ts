@@ -1,5 +1,5 @@
 /**
- * The seed file (contract section 3): declarative clients, users, APIs, organizations and repositories. The gate applies its
+ * The seed file (infra/demo/seed.yaml is one): declarative clients, users, APIs, organizations and repositories. The gate applies its
  * part, the post its own; both refuse the whole file when any key is unknown. Field names are those of Auth0's Management API.
  */
 import { z } from 'zod';

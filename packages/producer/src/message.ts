@@ -1,4 +1,4 @@
-/** An event as its producer states it, and the AMQP message that it becomes (contract section 6, binary mode). */
+/** An event as its producer states it, and the AMQP message that it becomes (docs/asyncapi.yaml, in binary mode). */
 import { type DeadReason, type EventMessage, eventGuid, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
 
 export type NewEvent = {

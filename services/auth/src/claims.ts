@@ -26,8 +26,8 @@ type Token = {
 type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
 /**
- * Contract section 4: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts), and for a person's token with `openid` among its scopes an `aud` array with the
- * userinfo URL. A machine's `sub` is its client_id, which the library does by itself.
+ * What our JWTs carry beyond RFC 9068: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts), and for a
+ * person's token with `openid` among its scopes an `aud` array with the userinfo URL, as at Auth0. A machine's `sub` is its client_id, which the library does by itself.
  */
 export function makeJwtCustomizer(issuer: string) {
   return async (_ctx: KoaContextWithOIDC, token: Token, jwt: Jwt): Promise<void> => {

@@ -1,4 +1,4 @@
-/** The gate's own events for RabbitMQ (contract section 6): off unless EVENTS_ACCOUNT names whose they are. */
+/** The gate's own events for RabbitMQ (docs/reference/events.md): off unless EVENTS_ACCOUNT names whose they are. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/connection';

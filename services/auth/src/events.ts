@@ -1,5 +1,5 @@
 /**
- * What is said about the gate's work, where the work ends: one log line, the counters of contract section 8, the audit log, and
+ * What is said about the gate's work, where the work ends: one log line, Prometheus's counters, the audit log, and
  * (with EVENTS_ACCOUNT) an event for RabbitMQ.
  */
 import { createHmac } from 'node:crypto';

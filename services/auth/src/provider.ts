@@ -127,7 +127,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       names: secure
         ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }
         : { session: '_session', interaction: '_interaction', resume: '_resume' },
-      // Silent renewal in another site's frame needs None, which needs https (contract section 4).
+      // Silent renewal in another site's frame needs None, which needs https.
       long: { signed: true, httpOnly: true, sameSite: secure ? 'none' : 'lax', secure },
       short: { signed: true, httpOnly: true, sameSite: 'lax', secure },
     },
@@ -194,7 +194,7 @@ function configurationOf(parts: ProviderParts): Configuration {
   };
 }
 
-/** The client that got the token, and a confidential one that is the token's API (contract section 4). */
+/** The client that got the token, and a confidential one that is the token's API. */
 function mayIntrospect(
   _ctx: KoaContextWithOIDC,
   client: Client,

@@ -1,5 +1,5 @@
 /**
- * Applies the gate's part of a seed file (contract section 3). Idempotent: what exists gets the file's values, what the file
+ * Applies the gate's part of a seed file. Idempotent: what exists gets the file's values, what the file
  * does not name stays. Under an advisory lock, so that processes which start together do not trip over each other.
  */
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What a client hears while PostgreSQL or Redis is away: come back later, not that we are broken (contract: 503). */
+/** What a client hears while PostgreSQL or Redis is away: come back later, not that we are broken: 503. */
 import { isRedisRefusal } from '@gatepost/runtime/redis';
 import { errors } from 'oidc-provider';
 

@@ -1,4 +1,4 @@
-/** The authorization endpoint: login, consent, and every response type and mode of contract section 4. */
+/** The authorization endpoint: login, consent, and every response type and mode. */
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';

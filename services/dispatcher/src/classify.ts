@@ -1,4 +1,4 @@
-/** What an attempt came to, in the spec's words; told by error codes, never by message text. Pure. */
+/** What an attempt came to, in GitHub's words (docs/reference/delivery.md); told by error codes, never by message text. Pure. */
 import { type DeliveryStatus, deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Attempt } from './post.ts';
 

@@ -1,4 +1,4 @@
-/** The dispatcher's environment (contract section 2). */
+/** The dispatcher's environment (docs/configuration.md). */
 import { createRequire } from 'node:module';
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {

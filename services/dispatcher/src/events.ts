@@ -1,4 +1,4 @@
-/** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics of contract section 8. */
+/** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { DeadReason } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';

@@ -1,4 +1,4 @@
-/** Which hooks an event goes to (spec "Events", contract section 6). Pure. */
+/** Which hooks an event goes to (docs/reference/events.md). Pure. */
 import type { Event } from '@gatepost/contracts/event';
 import type { Account, Subscription } from './hooks.ts';
 

@@ -1,4 +1,4 @@
-/** The request of a delivery (contract section 7, GH B.1 and B.3). Pure, but for the clock it is given. */
+/** The request of a delivery (docs/reference/delivery.md). Pure, but for the clock it is given. */
 import { deliveryHeaders } from '@gatepost/contracts/delivery';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Hook } from './hooks.ts';
@@ -53,7 +53,7 @@ export function buildRequest(
   return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
 }
 
-/** WHATWG form encoding, which receivers in Java reproduce byte for byte with URLEncoder (GH B.3). */
+/** WHATWG form encoding, which receivers in Java reproduce byte for byte with URLEncoder. */
 function formBody(payload: Buffer): Buffer {
   return Buffer.from(new URLSearchParams({ payload: payload.toString('utf8') }).toString());
 }

@@ -1,4 +1,4 @@
-/** Whether and when a failed attempt is followed by another (contract section 2, RETRY_SCHEDULE_SECONDS). Pure. */
+/** Whether and when a failed attempt is followed by another (RETRY_SCHEDULE_SECONDS). Pure. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Outcome } from './classify.ts';
 import type { Attempt } from './post.ts';

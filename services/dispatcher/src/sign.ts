@@ -1,4 +1,4 @@
-/** Signatures of a delivery: GitHub's (GH B.2) and, for `whsec_` secrets, Standard Webhooks' (GH F.3). */
+/** Signatures of a delivery: GitHub's and, for `whsec_` secrets, Standard Webhooks' (docs/reference/delivery.md). */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 export type SigningKeys = {

@@ -45,7 +45,7 @@ export function makeApp(options: {
   return app;
 }
 
-/** A trailing slash is another path, as on GitHub (GH section 1). */
+/** A trailing slash is another path, as on GitHub. */
 function makeRouter(shared: Shared): express.Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   for (const route of routes) {

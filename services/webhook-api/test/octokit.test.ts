@@ -1,5 +1,5 @@
 /**
- * The contract tests of GH section E.3: unmodified clients of GitHub against the whole system, with tokens of the real gate.
+ * Unmodified clients of GitHub against the whole system, with tokens of the real gate.
  * Numbers in titles are those of that section.
  */
 import { spawn } from 'node:child_process';
@@ -413,7 +413,7 @@ describe('the OAuth app policy', () => {
       active: false,
       disabled_reason: 'oauth_app_restricted',
     });
-    await new Promise((resolve) => setTimeout(resolve, 1_000)); // what the contract allows
+    await new Promise((resolve) => setTimeout(resolve, 1_000)); // a changed policy holds within a second
     const whileRestricted = await pushTo('restricted');
     await set('PUT', 'oauth-app-approvals/an-app');
     await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -71,7 +71,7 @@ test('a user who consented works with her hooks through Octokit, and the organiz
   });
   expect(pings[0]).toMatchObject({ event: 'ping', status: 'OK' });
 
-  // Of the organization's hooks it sees its own, and not the machine's (GH section A.10).
+  // Of the organization's hooks it sees its own, and not the machine's.
   const machine = octokit(await system.token());
   const config = { url: receiver.url, content_type: 'json' };
   const { data: theirs } = await machine.orgs.createWebhook({ org: 'acme', name: 'web', config });

@@ -36,7 +36,7 @@ export function makeExtraParams(stores: {
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
       loginByTicket(stores, ctx, ticket, client),
 
-    // Names a passwordless connection to start at once; ignored while identifier-first is off (spec, rule 4).
+    // Names a passwordless connection to start at once; ignored while identifier-first is off.
     async connection(ctx: KoaContextWithOIDC, name: string | undefined) {
       if (name === undefined) return;
       const params = ctx.oidc.params as Parameters;
@@ -55,7 +55,7 @@ export function makeExtraParams(stores: {
       params.ext = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined;
     },
 
-    // The library drops offline_access without prompt=consent; Auth0's SDKs never send that (contract section 4).
+    // The library drops offline_access without prompt=consent; Auth0's SDKs never send that.
     async offline(ctx: KoaContextWithOIDC, marker: string | undefined, client: Client) {
       const params = ctx.oidc.params as Parameters;
       const asked =

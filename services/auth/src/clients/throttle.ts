@@ -1,6 +1,6 @@
 /**
- * Guesses at a client's secret: so many wrong ones for one client from one address (of IPv6 the /64) close that pair until the window ends
- * (check 050). The same client is served from everywhere else, and nobody who authenticates rightly waits for this: failures
+ * Guesses at a client's secret: so many wrong ones for one client from one address (of IPv6 the /64) close that pair until the
+ * window ends (sec-050). The same client is served from everywhere else, and nobody who authenticates rightly waits for this: failures
  * are counted when they have happened, in Redis for all processes, and what a process knows of closed pairs is in its memory.
  * Another process hears of a closed pair with the next failure it sees.
  */

@@ -23,7 +23,7 @@ export type DatabaseConnectionParts = {
   events: GateEvents;
 };
 
-/** Contract section 4: not limited below 30 a minute from one address. */
+/** From one address. An office or a class may sign up together. */
 const signupsPerMinute = 60;
 
 export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Router {

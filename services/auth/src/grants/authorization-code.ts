@@ -1,4 +1,4 @@
-/** oidc-provider's own grant, and one rule more: a try with a wrong redirect URI or verifier spends the code (contract section 4). */
+/** oidc-provider's own grant, and one rule more: a try with a wrong redirect URI or verifier spends the code. */
 import { errors, type Provider } from 'oidc-provider';
 import { aroundGrant } from '../provider-seam.ts';
 

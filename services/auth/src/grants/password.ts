@@ -1,6 +1,6 @@
 /**
  * Resource owner password credentials, and Auth0's variant with a `realm` that names the connection. For clients of the first
- * party alone (contract section 4).
+ * party alone.
  */
 import { type Client, errors } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';

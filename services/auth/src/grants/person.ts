@@ -90,7 +90,7 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
   );
 }
 
-/** Without `scope`: all that the API has (contract section 4), and no refresh token. */
+/** Without `scope`: all that the API has, as at Auth0, and no refresh token. */
 async function requestedScopes(
   ctx: KoaContextWithOIDC,
   server: ResourceServerInstance | undefined,

@@ -1,4 +1,4 @@
-/** oidc-provider's own grant; Auth0's SDKs look for these words in a refusal (contract section 4). */
+/** oidc-provider's own grant; Auth0's SDKs look for these words in a refusal. */
 import { errors, type Provider } from 'oidc-provider';
 import { aroundGrant } from '../provider-seam.ts';
 

@@ -1,4 +1,4 @@
-/** CORS for our own endpoints: a client's own origins, named exactly, and never with credentials (checks 104). */
+/** CORS for our own endpoints: a client's own origins, named exactly, and never with credentials (sec-104). */
 import type { Request, RequestHandler, Response } from 'express';
 
 /** Anybody may ask whether he may ask; the answer to the request itself is for the client's origins alone. */

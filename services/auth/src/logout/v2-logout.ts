@@ -1,6 +1,6 @@
 /**
  * Auth0's `v2/logout`: ends the session without a question and goes to `returnTo`, which must be one of the client's allowed
- * logout URLs (contract section 4). Anybody can link here; all it can do is log out.
+ * logout URLs. Anybody can link here; all it can do is log out.
  */
 import express, { type Router } from 'express';
 import type { Client, Provider, Session } from 'oidc-provider';

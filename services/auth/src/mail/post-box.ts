@@ -27,7 +27,7 @@ export function openPostBox(options: {
   const { from, outbox } = options;
   const sendText: TextProvider =
     options.sendText ??
-    // The number on the first line, the text below (contract section 4).
+    // The number on the first line, the text below.
     (({ to, text }) => putInto(outbox, `${to}\n${text}\n`, 'sms'));
   if (options.mailUrl.startsWith('file:')) {
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });

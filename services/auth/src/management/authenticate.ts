@@ -1,5 +1,5 @@
 /**
- * Who calls the management API: an application with an access token of ours for `api/v2/` (contract section 4). The token is a JWT
+ * Who calls the management API: an application with an access token of ours for `api/v2/`. The token is a JWT
  * that lives for a day; what it opens is decided by what its client may do now.
  */
 import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors } from 'jose';

@@ -13,7 +13,7 @@ import { badBody, insufficientScope, missing } from './problem.ts';
 import { created, gone, ok, type Route, route } from './route.ts';
 import { allowedUri, httpUri, origin, seconds, shortText } from './shapes.ts';
 
-/** Whom to tell of changed clients (contract section 6). */
+/** Whom to tell of changed clients. */
 export type ClientEvents = Pick<GateEvents, 'clientCreated' | 'clientUpdated'>;
 
 export type ClientParts = {

@@ -1,4 +1,4 @@
-/** The built-in API whose tokens open `api/v2` (contract section 4). */
+/** The built-in API whose tokens open `api/v2` (docs/reference/management-api.md). */
 import type { Api } from './store.ts';
 
 const resources: Record<string, string[]> = {

@@ -1,4 +1,4 @@
-/** The response modes of contract section 4, registered over oidc-provider's own, which differ in status or lack our rules. */
+/** The response modes (docs/reference/gate.md), registered over oidc-provider's own, which differ in status or lack our rules. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { tooLong } from '../http/parameter-size.ts';
 import { setResponseMode } from '../provider-seam.ts';

@@ -1,4 +1,4 @@
-/** `query` and `fragment`: 302 with the parameters in the one or the other component (spec, "Response by response_mode"). */
+/** `query` and `fragment`: 302 with the parameters in the one or the other component. */
 import type { Provider } from 'oidc-provider';
 import type { ResponseMode } from './index.ts';
 
@@ -16,7 +16,7 @@ export const fragment: ResponseMode = (ctx, redirectUri, response) => {
   redirect(ctx, url.href);
 };
 
-/** 303 is for what was posted (contract section 4); the library answers a GET by it too, on the way to a page of ours. */
+/** 303 is for what was posted (RFC 9700 section 4.12); the library answers a GET by it too, on the way to a page of ours. */
 export function answerGetsWithFound(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();

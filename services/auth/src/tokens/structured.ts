@@ -1,6 +1,6 @@
 /**
  * JWT access tokens are stored nowhere, so the provider cannot find them. Here they are found by verifying them: then userinfo,
- * introspection and revocation work for them as for opaque ones, DPoP and client rules included (contract section 4).
+ * introspection and revocation work for them as for opaque ones, DPoP and client rules included.
  */
 import type { Redis } from 'ioredis';
 import { createLocalJWKSet, type JWTPayload } from 'jose';

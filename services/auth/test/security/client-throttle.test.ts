@@ -1,4 +1,4 @@
-/** Check 050, by addresses that a trusted proxy names (check 063). */
+/** Guesses at client secrets (sec-050), by addresses that a trusted proxy names (sec-063). */
 import { openCuttable } from '@gatepost/testkit/cut';
 import { redisUrl } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** Checks 102 to 108: logs, the head of a request, CORS, the management API, floods, clocks. */
+/** sec-102 to sec-108: logs, the head of a request, CORS, the management API, floods, clocks. */
 
 import { spawn } from 'node:child_process';
 import { request } from 'node:http';

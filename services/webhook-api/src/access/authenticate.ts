@@ -1,4 +1,4 @@
-/** The `Authorization` header of a request (GH section 1: `Bearer` or `token`, in any case). */
+/** The `Authorization` header of a request (`Bearer` or `token`, in any case). */
 import type { Request } from 'express';
 import { ApiError } from '../http/errors.ts';
 import { badCredentials, type CheckToken, type Token } from './token.ts';

@@ -23,8 +23,8 @@ const namePattern = /^[A-Za-z0-9._-]{1,100}$/;
 
 /**
  * Finds the place and checks that the caller may enter.
- * @throws ApiError 404 when there is no such place or the caller may not know of it (GH section A.10), 403 when the
- * organization restricts the caller's application (GH section C.4).
+ * @throws ApiError 404 when there is no such place or the caller may not know of it (docs/reference/webhooks-api.md#scopes-and-roles), 403 when the
+ * organization restricts the caller's application.
  */
 export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted: Wanted): Promise<Place> {
   const { rows } = await pool.query<PlaceRow>({
@@ -75,7 +75,7 @@ export type PlaceRow = EntryRow & {
 
 /**
  * One row with the place, for a caller that is a member there; else none. Statements that read something in a place have it in a
- * `WITH`, so that one round trip does both. Names are case-insensitive (GH section 1).
+ * `WITH`, so that one round trip does both. Names are case-insensitive.
  */
 export const placeSql = `
   SELECT a.id AS account_id, a.login, a.created_at AS account_created_at, a.oauth_app_restrictions, m.role,

@@ -1,4 +1,4 @@
-/** Which scopes open which routes (GH section A.10). One of the listed is enough. */
+/** Which scopes open which routes (docs/reference/webhooks-api.md#scopes-and-roles). One of the listed is enough. */
 
 const manage = ['admin:repo_hook', 'repo'];
 const write = [...manage, 'write:repo_hook'];

@@ -1,5 +1,5 @@
 /**
- * OAuth app access restrictions (GH section C): while the policy is on, an application that was not approved reaches nothing
+ * OAuth app access restrictions (docs/reference/webhooks-api.md#oauth-applications): while the policy is on, an application that was not approved reaches nothing
  * here, and the hooks it made are disabled. Nothing is written into the hooks, so that they come back as they were.
  */
 import { z } from 'zod';

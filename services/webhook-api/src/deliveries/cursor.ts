@@ -1,4 +1,4 @@
-/** The cursor of a list of deliveries: `v1_<id>`, the id of the first delivery of the page it leads to (GH section A.6). */
+/** The cursor of a list of deliveries: `v1_<id>`, the id of the first delivery of the page it leads to. */
 import { validationFailed } from '../http/errors.ts';
 
 export const writeCursor = (id: string): string => `v1_${id}`;

@@ -1,4 +1,4 @@
-/** `GET …/hooks/{hook_id}/deliveries` (GH section A.6): newest first, paged by cursor, so that new deliveries shift nothing. */
+/** `GET …/hooks/{hook_id}/deliveries`: newest first, paged by cursor, so that new deliveries shift nothing. */
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';

@@ -1,4 +1,4 @@
-/** Deliveries as clients see them (GH section A.6; contract section 5). */
+/** Deliveries as clients see them (docs/reference/delivery.md). */
 import { z } from 'zod';
 import type { DeliveryDetailRow } from './rows.ts';
 

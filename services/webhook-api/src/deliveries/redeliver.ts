@@ -1,4 +1,4 @@
-/** `POST …/deliveries/{delivery_id}/attempts`: the same event to the same hook, as a new delivery (GH section A.6). */
+/** `POST …/deliveries/{delivery_id}/attempts`: the same event to the same hook, as a new delivery. */
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';

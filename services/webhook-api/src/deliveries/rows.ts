@@ -36,7 +36,7 @@ export type DeliveryDetailRow = {
   occurred_at: Date | null;
 };
 
-/** `success` is a status code below 400, `failure` any other (GH section A.6). */
+/** `success` is a status code below 400, `failure` any other. */
 export type Outcome = 'success' | 'failure' | undefined;
 
 // What `checkEntry` looks at, and whether the hook is there and may be seen; by names that no delivery has.

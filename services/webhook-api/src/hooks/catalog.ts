@@ -1,4 +1,4 @@
-/** The event types that hooks may name (contract section 5): GitHub's for repositories and organizations, the gate's, and the installation's own. */
+/** The event types that hooks may name: GitHub's for repositories and organizations, the gate's, and the installation's own. */
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
 
@@ -16,7 +16,7 @@ const github = `
   secret_scanning_alert_location secret_scanning_scan security_and_analysis star status sub_issues team team_add watch
   workflow_job workflow_run`;
 
-/** What the gate publishes (contract section 6). */
+/** What the gate publishes (docs/reference/events.md). */
 const gate = 'user_signed_up user_logged_in login_failed consent_granted token_revoked client_created client_updated';
 
 /**

@@ -1,4 +1,4 @@
-/** `POST …/hooks` (GH section A.3). */
+/** `POST …/hooks`: within the limits, no duplicate, and with its first ping (docs/reference/webhooks-api.md#hooks). */
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';

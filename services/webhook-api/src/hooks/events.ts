@@ -1,4 +1,4 @@
-/** The `events` of a hook: names of the catalogue, each once, or `*` for all (GH section D). */
+/** The `events` of a hook: names of the catalogue, each once, or `*` for all. */
 import { validationFailed } from '../http/errors.ts';
 import type { EventCatalog } from './catalog.ts';
 

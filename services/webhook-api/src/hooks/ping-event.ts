@@ -1,4 +1,4 @@
-/** The `ping` event (GH section B.8): made here, stored like any other event, delivered to one hook. */
+/** The `ping` event (https://docs.github.com/webhooks/webhook-events-and-payloads#ping): made here, stored like any other event, delivered to one hook. */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { eventKey } from '@gatepost/contracts/event';

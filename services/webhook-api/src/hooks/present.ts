@@ -1,4 +1,4 @@
-/** Hooks as clients see them (GH section A.2). The only place where a hook's secrets become what may be shown: the mask. */
+/** Hooks as clients see them (docs/reference/webhooks-api.md#hooks). The only place where a hook's secrets become what may be shown: the mask. */
 
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -88,7 +88,7 @@ export function presentConfig(row: HookRow): Record<string, unknown> {
   return {
     url: row.url,
     content_type: row.content_type,
-    // A string: go-github and hub4j decode nothing else (GH section A.2).
+    // A string: go-github and hub4j decode nothing else.
     insecure_ssl: row.insecure_ssl ? '1' : '0',
     ...(row.secret ? { secret: mask } : {}),
   };

@@ -43,7 +43,7 @@ const columnsFrom = (place: string, headers = 'h.headers') => `
 
 /**
  * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's are seen by
- * all its admins. Of an organization's, an OAuth app sees its own, and users and machines those that no app made (GH section A.10).
+ * all its admins. Of an organization's, an OAuth app sees its own, and users and machines those that no app made (docs/reference/webhooks-api.md#scopes-and-roles).
  * Two texts, since only conditions that are so plain use the index.
  */
 function visibleTo(token: Token, place: Place): { kind: string; condition: string; values: unknown[] } {
@@ -71,7 +71,7 @@ export const visibleIn = ({ repository }: Wanted): { kind: string; condition: st
       }
     : { kind: 'of a repository', condition: 'h.account_id = p.account_id AND h.repository_id = p.repository_id' };
 
-// Organization hooks do not show it (GH section A.2).
+// Organization hooks do not show it (https://docs.github.com/rest/orgs/webhooks).
 const lastDelivery = `
   LEFT JOIN LATERAL (
     SELECT status AS last_status, status_code AS last_status_code FROM deliveries d

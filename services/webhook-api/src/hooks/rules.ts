@@ -1,5 +1,5 @@
 /**
- * How many hooks a place may hold, in all and for one event, and the rule against duplicates (GH section A.3). PostgreSQL counts, and
+ * How many hooks a place may hold, in all and for one event, and the rule against duplicates (docs/reference/webhooks-api.md#hooks). PostgreSQL counts, and
  * what could be a duplicate is looked at in parts: a place that was filled before there was a limit is never loaded as a whole.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** `POST …/hooks/{hook_id}/tests`: the repository's latest push, to this hook alone (GH section A.5). */
+/** `POST …/hooks/{hook_id}/tests`: the repository's latest push, to this hook alone. */
 import { randomUUID } from 'node:crypto';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { notFound } from '../http/errors.ts';

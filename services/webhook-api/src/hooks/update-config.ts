@@ -1,4 +1,4 @@
-/** `PATCH …/hooks/{hook_id}/config` (GH section A.4): only what is named changes. */
+/** `PATCH …/hooks/{hook_id}/config`: only what is named changes. */
 import { placeOperation } from '../http/operation.ts';
 import { changeHook } from './change.ts';
 import { configInput, mergeConfig } from './config.ts';

@@ -1,4 +1,4 @@
-/** Which addresses a hook may name (contract section 5). Names are not resolved here: the dispatcher's guard looks at what they lead to. */
+/** Which addresses a hook may name (docs/reference/webhooks-api.md#hooks). Names are not resolved here: the dispatcher's guard looks at what they lead to. */
 import ipaddr from 'ipaddr.js';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 

@@ -1,4 +1,4 @@
-/** Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already (GH section A.11). */
+/** Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already. */
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { Answer } from './operation.ts';

@@ -1,5 +1,5 @@
 /**
- * The address of the API's root that absolute URLs in answers begin with (GH section 1): our own, never what a request says of itself.
+ * The address of the API's root that absolute URLs in answers begin with (docs/reference/webhooks-api.md#addresses-in-answers): our own, never what a request says of itself.
  * A `Host` or `X-Forwarded-Host` is anybody's word, and what we answer may be kept: by a cache, or by the receiver of a ping.
  */
 import type { Request } from 'express';

@@ -1,4 +1,4 @@
-/** Errors in GitHub's form (GH section A.9). One handler, `answer-error.ts`, writes them. */
+/** Errors in GitHub's form (https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api). One handler, `answer-error.ts`, writes them. */
 
 /** One item of a validation error. `value` is what was refused, where showing it helps and it is no secret. */
 export type ErrorItem = {

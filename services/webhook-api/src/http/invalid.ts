@@ -1,4 +1,4 @@
-/** A body of the wrong shape, said in GitHub's words (GH section A.9, "wrong JSON type"): 422 without an `errors` array. */
+/** A body of the wrong shape, said in GitHub's words: 422 without an `errors` array. */
 import type { z } from 'zod';
 import { ApiError } from './errors.ts';
 

@@ -26,7 +26,7 @@ type Asked<Body, Query> = {
   params: Record<string, string>;
   query: Query;
   body: Body;
-  /** Absolute address of the API's root, with the prefix that this request used and no trailing slash (GH section 1). */
+  /** Absolute address of the API's root, with the prefix that this request used and no trailing slash. */
   base: string;
   /** Absolute address of this request, without its query. */
   address: string;

@@ -1,4 +1,4 @@
-/** Paging by number and its `Link` header (GH section A.7). */
+/** Paging by number and its `Link` header (https://docs.github.com/rest/using-the-rest-api/using-pagination-in-the-rest-api). */
 import { z } from 'zod';
 
 export const perPageDefault = 30;

@@ -57,7 +57,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
 
   function want(request: Request, token: Token): Wanted | undefined {
     if (access.kind === 'open') return undefined;
-    // Whoever lacks the scope does not hear whether the thing is there (GH section A.10).
+    // Whoever lacks the scope does not hear whether the thing is there.
     if (!sufficient(token.scopes, access.scopes)) throw notFound();
     if (access.kind === 'token') return undefined;
     const { owner, org, repo } = request.params as Record<string, string>;

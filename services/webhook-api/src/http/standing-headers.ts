@@ -1,4 +1,4 @@
-/** The headers that stand on every answer, and browsers' preflight questions (GH sections 1 and A.11). */
+/** The headers that stand on every answer, and browsers' preflight questions. */
 import type { RequestHandler } from 'express';
 import { ApiError } from './errors.ts';
 

@@ -1,4 +1,4 @@
-/** `GET /meta`: where deliveries come from (GH section A.8). */
+/** `GET /meta`: where deliveries come from (https://docs.github.com/rest/meta/meta). */
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
 
