@@ -74,7 +74,7 @@ describe('an event in binary mode', () => {
     expect([withBoth, withPayload]).toMatchObject([{ event: { action: 'closed' } }, { event: { action: 'opened' } }]);
   });
 
-  // What used to happen: PostgreSQL refused such text, and an event that the contract allows became a dead letter.
+  // What used to happen: PostgreSQL refused such text, and an event without fault became a dead letter.
   test.each([
     ['NUL', '"a\\u0000b"', null],
     ['half a character', '"a\\ud800b"', null],
