@@ -1,40 +1,67 @@
 /** Moves a message that cannot be taken to `gatepost.events.dead`, with the reason. */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import type { Publisher } from '@gatepost/amqp/publisher';
+import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import type { DeadReason } from '@gatepost/contracts/event';
 import { deadDetailHeader, deadEventsQueue, deadReasonHeader } from '@gatepost/contracts/topology';
 
 /** amqplib writes headers of up to 64 KiB, and ours come on top: without room for them a message could never be buried. */
 const headersMaxBytes = 48 * 1024;
 const detailMaxLength = 1_000;
+/** Of an AMQP short string's 255 bytes, at three a character. */
+const idMaxLength = 80;
 
 /** Resolves when the broker has the dead letter; settling the message is the caller's. */
-export function publishDeadLetter(
+export async function publishDeadLetter(
   publisher: Publisher,
   message: Pick<Incoming, 'body' | 'headers' | 'messageId' | 'contentType'>,
   reason: DeadReason,
   detail: string,
 ): Promise<void> {
-  return publisher.publish({
-    exchange: '',
-    routingKey: deadEventsQueue,
-    body: message.body,
-    headers: {
-      ...fitting(ownHeaders(message.headers)),
-      [deadReasonHeader]: reason,
-      [deadDetailHeader]: detail.toWellFormed().slice(0, detailMaxLength),
-    },
-    messageId: message.messageId ?? '',
-    ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
-  });
+  const { body, messageId = '', contentType } = message;
+  const why = { [deadReasonHeader]: reason, [deadDetailHeader]: detail.toWellFormed().slice(0, detailMaxLength) };
+  const letter = { exchange: '', routingKey: deadEventsQueue, body, messageId };
+  try {
+    await publisher.publish({
+      ...letter,
+      headers: { ...fitting(ownHeaders(message.headers)), ...why },
+      ...(contentType === undefined ? {} : { contentType }),
+    });
+  } catch (error) {
+    if (!(error instanceof NotPublished) || !error.forItself) throw error;
+    // What it came with cannot be written again, such as an id of bytes that are no text: the body and the reason can.
+    await publisher.publish({ ...letter, messageId: messageId.slice(0, idMaxLength), headers: why });
+  }
 }
 
-/** Without the broker's own: a message republished with its death history can vanish in RabbitMQ's cycle check. */
+/**
+ * Without the broker's own: a message republished with its death history can vanish in RabbitMQ's cycle check. And without those that
+ * other clients wrote and ours cannot: they would keep the message from ever being buried.
+ */
 function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !/^x-(death|first-death-|last-death-|delivery-count)/.test(name)),
+    Object.entries(headers).filter(
+      ([name, value]) => !/^x-(death|first-death-|last-death-|delivery-count)/.test(name) && isWritable(value),
+    ),
   );
 }
+
+/** amqplib takes a table with a member `!` for its own mark of a type, and RabbitMQ 3.10 ends a connection that sends no value at all. */
+function isWritable(value: unknown): boolean {
+  if (value === null || value === undefined) return false;
+  if (typeof value !== 'object' || Buffer.isBuffer(value)) return true;
+  if ('!' in value) return isMarked(value as { '!': unknown; value?: unknown });
+  return Object.values(value).every(isWritable);
+}
+
+/** What the decoder makes of AMQP's timestamps and decimals. */
+function isMarked({ '!': type, value }: { '!': unknown; value?: unknown }): boolean {
+  if (type === 'timestamp') return isWhole(value, Number.MAX_SAFE_INTEGER);
+  const { digits, places } = (value ?? {}) as { digits?: unknown; places?: unknown };
+  return type === 'decimal' && isWhole(digits, 2 ** 32 - 1) && isWhole(places, 255);
+}
+
+const isWhole = (value: unknown, max: number): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max;
 
 /** As many headers as there is room for, the short ones first: a CloudEvent's attributes are short. */
 function fitting(headers: Record<string, unknown>): Record<string, unknown> {

@@ -1,4 +1,5 @@
 /** Whatever a producer publishes, it ends as an event or as a dead letter with its reason, and nothing behind it waits. */
+import { randomUUID } from 'node:crypto';
 import { jobHeader } from '@gatepost/contracts/delivery-job';
 import { deepJson, fuzz, oddText, oddValue } from '@gatepost/testkit/fuzz';
 import { openProducer, type Producer } from '@gatepost/testkit/producer';
@@ -6,6 +7,7 @@ import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { publishDeadLetter } from '../../src/dead-letter.ts';
 import { type DeadLetters, openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';
 
@@ -252,3 +254,44 @@ test('every message ends as an event or as a dead letter with a reason, and its 
   expect(JSON.stringify(shown.rows)).not.toContain(canary);
   expect(dispatcher.log.filter(({ level }) => level === 'error')).toEqual([]);
 }, 60_000);
+
+// Other clients write tables that amqplib reads but cannot write again: a member named `!`, values that are none.
+test.each<[string, Record<string, unknown>]>([
+  ['a member named !', { a: { '!': 'x' } }],
+  ['a member named ! with a known type', { a: { '!': 'timestamp' } }],
+  ['a header named !', { '!': 'x', b: 'c' }],
+  ['deeply nested members', { a: JSON.parse(`${'{"a":'.repeat(50)}1${'}'.repeat(50)}`) }],
+  ['a timestamp and a decimal that are none', { a: { '!': 'timestamp', value: -1 }, b: { '!': 'decimal', value: {} } }],
+  ['large numbers', { a: 2 ** 62, b: -(2 ** 62), c: 1e300 }],
+])('a message with %s among its headers is buried like any other', async (_what, headers) => {
+  const id = await publishAsOther(headers, 'no JSON');
+  expect(await dead.of(id)).toMatchObject({ reason: 'not_json' });
+});
+
+test('a message whose id and type are no text is buried like any other', async () => {
+  // 255 bytes that are not UTF-8 are read as 255 characters of three bytes, too many to be written again. Our client cannot send them.
+  const unreadable = '\ufffd'.repeat(255);
+  const message = { body: Buffer.from('no JSON'), headers: { a: 1 }, messageId: unreadable, contentType: unreadable };
+  await publishDeadLetter(world.publisher, message, 'not_json', 'the body is not JSON');
+  expect(await dead.of(unreadable.slice(0, 80))).toMatchObject({ reason: 'not_json', body: message.body });
+});
+
+/** Publishes as a client in another language, through the broker's management. */
+async function publishAsOther(headers: Record<string, unknown>, payload: string): Promise<string> {
+  const management = new URL(process.env.TEST_AMQP_MANAGEMENT_URL!);
+  const authorization = `Basic ${Buffer.from(`${management.username}:${management.password}`).toString('base64')}`;
+  const vhost = new URL(world.amqpUrl).pathname.slice(1);
+  const id = `other-${randomUUID()}`;
+  const response = await fetch(new URL(`/api/exchanges/${vhost}/gatepost.events/publish`, management.origin), {
+    method: 'POST',
+    headers: { authorization },
+    body: JSON.stringify({
+      properties: { headers, message_id: id },
+      routing_key: 'push',
+      payload,
+      payload_encoding: 'string',
+    }),
+  });
+  expect(await response.json()).toEqual({ routed: true });
+  return id;
+}
