@@ -86,6 +86,22 @@ describe('a job that none of our services made', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  test('nor when it names what no database takes, and it comes round once only', async () => {
+    const absurd: Partial<DeliveryJob>[] = [
+      { eventKey: "x' OR true" },
+      { eventOn: '2026-02-30' },
+      { eventOn: '0000-01-01' },
+      { deliveryId: -1 },
+      { deliveryId: Number.MAX_SAFE_INTEGER },
+      { guid: '\u0000' },
+    ];
+    for (const fields of absurd) {
+      const id = await put({ [jobHeader]: JSON.stringify(invented(fields)) }, Buffer.from('{}'));
+      expect((await dead.of(id)).reason).toBe('job_not_authentic');
+    }
+    expect(dispatcher.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   test('nor for a delivery that there was, with other bytes or for another hook', async () => {
     const other = await world.addHook('acme', { url: `${receiver.url}/other`, events: ['never'] });
     const guid = await world.publish({ payload: { a: 1 } });
@@ -126,5 +142,23 @@ describe('a job that none of our services made', () => {
     const late = await put({ [jobHeader]: old }, Buffer.alloc(0));
     expect((await dead.of(late)).reason).toBe('job_not_authentic');
     expect(receiver.received).toHaveLength(2);
+  });
+
+  test('while one whose delivery is not due yet is left to its row', async () => {
+    const guid = await world.publish({ payload: { c: 1 } });
+    const job = await jobOf(guid);
+    const { rows } = await world.pool.query(
+      `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+       VALUES (nextval('delivery_ids'), $1, 'throttle', now() + interval '1 hour', $2, $3, $4) RETURNING delivery_id`,
+      [accountId, job.eventKey, job.eventOn, JSON.stringify(job)],
+    );
+    const deliveryId = Number(rows[0].delivery_id);
+    const early = await put({ [jobHeader]: JSON.stringify({ ...job, deliveryId }) }, Buffer.alloc(0));
+    // What comes after it in the queue is settled later.
+    await dead.of(await put({}, Buffer.from('{}')));
+    await until('the queue is empty', async () => (await world.publisher.waiting(deliveriesQueue)) === 0);
+    expect(dead.all.filter(({ messageId }) => messageId === early)).toEqual([]);
+    expect(receiver.received).toHaveLength(1);
+    expect((await world.pool.query('SELECT FROM parked WHERE delivery_id = $1', [deliveryId])).rowCount).toBe(1);
   });
 });
