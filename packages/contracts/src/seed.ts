@@ -45,6 +45,7 @@ const settings = z.strictObject({
   identifier_first: z.boolean().default(true),
   default_audience: z.string().nullable().default(null),
   allow_signup: z.boolean().default(true),
+  oidc_conformant_claims: z.boolean().default(true),
 });
 
 const api = z.strictObject({
@@ -68,6 +69,7 @@ const client = z.strictObject({
   name: name.optional(),
   app_type: z.enum(['regular_web', 'spa', 'native', 'non_interactive']).default('regular_web'),
   is_first_party: z.boolean().default(true),
+  oidc_conformant_claims: z.boolean().optional(),
   callbacks: z.array(uri).default([]),
   allowed_logout_urls: z.array(uri).default([]),
   web_origins: z.array(origin).default([]),

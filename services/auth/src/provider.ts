@@ -27,6 +27,7 @@ import {
 } from './clients/lifetimes.ts';
 import { type OwnMetadata, ownMetadataNames } from './clients/metadata.ts';
 import { refuseOwnMetadata } from './clients/registration.ts';
+import { withConformantClaims } from './conformant-claims.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makePolicy } from './interaction/policy.ts';
@@ -115,7 +116,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     scopes: openidScopes,
     claims,
     discovery: { ui_locales_supported: locales },
-    // Auth0's way: profile claims stand in the ID token whenever their scope was granted.
+    // Decided for each client (conformant-claims.ts).
     conformIdTokenClaims: false,
     // Nothing is keyed by a client's secret: only its hash is kept, and whoever reads that could sign.
     enabledJWA: { clientAuthSigningAlgValues: [...keyPairAlgs], requestObjectSigningAlgValues: [...keyPairAlgs] },
@@ -152,11 +153,12 @@ function configurationOf(parts: ProviderParts): Configuration {
     interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
     formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
-    findAccount: (ctx, sub, token) => {
+    findAccount: async (ctx, sub, token) => {
       const session = token ? undefined : ctx.oidc?.session;
       const { clientId } = ctx.oidc?.client ?? {};
       const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
-      return parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
+      const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
+      return account && withConformantClaims(ctx, account, parts.settings);
     },
     loadExistingGrant: makeLoadExistingGrant(parts),
     issueRefreshToken: async (_ctx, client, source) =>

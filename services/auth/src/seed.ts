@@ -42,6 +42,7 @@ async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>
       identifierFirst: settings.identifier_first,
       defaultAudience: settings.default_audience,
       allowSignup: settings.allow_signup,
+      oidcConformantClaims: settings.oidc_conformant_claims,
     },
   });
 }
@@ -71,6 +72,7 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     name: client.name ?? clientId,
     appType: client.app_type,
     isFirstParty: client.is_first_party,
+    ...(client.oidc_conformant_claims !== undefined && { oidcConformantClaims: client.oidc_conformant_claims }),
     secretHashes: secretHashes(client.client_secret, known?.secretHashes ?? []),
     callbacks: client.callbacks,
     allowedLogoutUrls: client.allowed_logout_urls,

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
 import { freePort, openGate } from './gate.ts';
-import { alice, api, apis, connections, spa } from './seeds.ts';
+import { alice, api, apis, connections, settings, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
@@ -28,6 +28,7 @@ const client = {
 };
 const gate = stack.use(
   await openGate({
+    settings,
     apis,
     connections,
     users: [alice],

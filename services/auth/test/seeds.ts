@@ -71,7 +71,9 @@ export const connections = [
   { name: 'email', strategy: 'email' },
   { name: 'sms', strategy: 'sms' },
 ];
-export const seed = { apis, clients: [machine, web, third, spa], users: [alice, bob], connections };
+/** Most tests read claims as Auth0's SDKs do. */
+export const settings = { oidc_conformant_claims: false };
+export const seed = { settings, apis, clients: [machine, web, third, spa], users: [alice, bob], connections };
 
 const passwordGrants = ['password', 'http://auth0.com/oauth/grant-type/password-realm'];
 export const trusted = {

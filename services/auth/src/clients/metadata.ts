@@ -15,6 +15,8 @@ export type RefreshTokenPolicy = {
 export type OwnMetadata = {
   app_type: string;
   is_first_party: boolean;
+  /** Null: as the tenant has it. */
+  oidc_conformant_claims: boolean | null;
   secret_hashes: string[];
   web_origins: string[];
   allowed_origins: string[];
@@ -30,6 +32,7 @@ export type OwnMetadata = {
 export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'app_type',
   'is_first_party',
+  'oidc_conformant_claims',
   'secret_hashes',
   'web_origins',
   'allowed_origins',
@@ -64,6 +67,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     ...(client.jwks ? { jwks: client.jwks as unknown as NonNullable<ClientMetadata['jwks']> } : {}),
     app_type: client.appType,
     is_first_party: client.isFirstParty,
+    oidc_conformant_claims: client.oidcConformantClaims,
     secret_hashes: client.secretHashes,
     web_origins: client.webOrigins,
     allowed_origins: client.allowedOrigins,

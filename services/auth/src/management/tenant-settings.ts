@@ -23,6 +23,7 @@ const updateBody = z
     default_audience: cleared(z.string().max(600)),
     identifier_first: z.boolean(),
     allow_signup: z.boolean(),
+    oidc_conformant_claims: z.boolean(),
   })
   .partial();
 
@@ -53,6 +54,7 @@ export function makeTenantSettingsRoutes(parts: { settings: SettingsStore; resou
           defaultAudience: audience,
           identifierFirst: body.identifier_first,
           allowSignup: body.allow_signup,
+          oidcConformantClaims: body.oidc_conformant_claims,
         };
         const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
         return ok(present(await settings.update(given)));
@@ -70,6 +72,7 @@ function present(settings: SettingsModel): object {
     default_audience: settings.defaultAudience ?? '',
     identifier_first: settings.identifierFirst,
     allow_signup: settings.allowSignup,
+    oidc_conformant_claims: settings.oidcConformantClaims,
     enabled_locales: locales,
     // Hours, as Auth0 has them.
     session_lifetime: sessionLifetime.absolute / 3_600,

@@ -1,0 +1,95 @@
+/** What a client reads of a person: by the standard, unless it or its tenant is set to Auth0's way. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import pg from 'pg';
+import { openGate } from './gate.ts';
+import { fullSeed, spa, trusted } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { settings: _, ...seed } = fullSeed;
+const gate = stack.use(
+  await openGate({
+    ...seed,
+    clients: [
+      ...seed.clients,
+      { ...spa, client_id: 'auth0-spa', oidc_conformant_claims: false },
+      { ...trusted, client_id: 'auth0-trusted', oidc_conformant_claims: false },
+    ],
+  }),
+);
+const scope = 'openid profile email';
+const person = { name: 'Alice Example', email: 'alice@example.com', email_verified: true };
+
+/** Signs alice in, and answers with the claims of her ID token and of userinfo. */
+async function signIn(client_id: string, params: Record<string, string> = {}) {
+  const { code_verifier, ...challenge } = pkce();
+  const redirect_uri = spa.callbacks[0]!;
+  const base = { client_id, redirect_uri, scope, nonce: 'n' };
+  const code = params.response_type ? {} : { response_type: 'code', ...challenge };
+  const browser = new Browser(gate);
+  const page = await browser.logIn(
+    await browser.get(`authorize?${new URLSearchParams({ ...base, ...code, ...params })}`),
+  );
+  // Single claims are consented to.
+  const { location } = page.location ? page : await browser.submit(page, { action: 'default' });
+  const { json } = location!.searchParams.has('code')
+    ? await gate.post('oauth/token', {
+        grant_type: 'authorization_code',
+        client_id,
+        redirect_uri,
+        code_verifier,
+        code: location!.searchParams.get('code')!,
+      })
+    : { json: Object.fromEntries(new URLSearchParams(location!.hash.slice(1))) };
+  const idToken = decodeJwt(json.id_token as string);
+  if (!json.access_token) return { idToken, userinfo: undefined };
+  const userinfo = await gate.get('userinfo', { authorization: `Bearer ${json.access_token}` });
+  return { idToken, userinfo: userinfo.json };
+}
+
+// What used to fail: Rust's openidconnect refuses a sign-in over an updated_at that is a text.
+test('by the standard userinfo has the claims and updated_at in seconds, and the ID token says who it is', async () => {
+  const { idToken, userinfo } = await signIn('spa');
+  expect(userinfo).toMatchObject({ sub: 'auth0|alice', ...person, updated_at: expect.any(Number) });
+  expect(Math.abs((userinfo!.updated_at as number) - Date.now() / 1000)).toBeLessThan(86_400);
+  expect(idToken.sub).toBe('auth0|alice');
+  for (const name of [...Object.keys(person), 'updated_at', 'nickname']) expect(idToken).not.toHaveProperty(name);
+});
+
+test('by the standard an ID token that comes alone has the claims, and the claims parameter puts one into any', async () => {
+  const alone = await signIn('spa', { response_type: 'id_token' });
+  expect(alone.idToken).toMatchObject({ ...person, updated_at: expect.any(Number) });
+  const asked = await signIn('spa', { claims: JSON.stringify({ id_token: { email: null } }) });
+  expect(asked.idToken.email).toBe('alice@example.com');
+  expect(asked.idToken).not.toHaveProperty('name');
+});
+
+test('a client that is set to Auth0’s way finds all of it in the ID token, updated_at as a text', async () => {
+  const { idToken, userinfo } = await signIn('auth0-spa');
+  for (const claims of [idToken, userinfo]) expect(claims).toMatchObject({ ...person, updated_at: expect.any(String) });
+});
+
+test('the password grant keeps to it as well', async () => {
+  const tokens = async (client_id: string) => {
+    const form = { grant_type: 'password', username: 'alice@example.com', password: 'correct horse battery staple' };
+    const { json } = await gate.post('oauth/token', { ...form, client_id, client_secret: 'trusted-secret', scope });
+    return decodeJwt(json.id_token as string);
+  };
+  expect(await tokens('trusted')).not.toHaveProperty('email');
+  expect(await tokens('auth0-trusted')).toMatchObject(person);
+});
+
+test('the tenant’s setting holds for clients without one of their own', async () => {
+  const client = new pg.Client({ connectionString: gate.databaseUrl });
+  await client.connect();
+  await client.query('UPDATE auth.settings SET oidc_conformant_claims = false');
+  await client.end();
+  // Another process wrote it: heard of at once, or within seconds.
+  for (let tries = 0; tries < 50; tries += 1) {
+    if ((await signIn('spa')).idToken.email !== undefined) return;
+  }
+  throw new Error('the setting was not heard of');
+});
