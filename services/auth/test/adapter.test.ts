@@ -144,3 +144,12 @@ test('the store never holds an id that is a secret', async () => {
   const { rows } = await pool.query("SELECT id, payload::text FROM artefacts WHERE model = 'Secret'");
   expect(rows).toEqual([{ id: hashId('the-secret'), payload: '{}' }]);
 });
+
+test('PostgreSQL keeps a backslash, and refuses as the request’s fault what it cannot keep', async () => {
+  const adapter = makePostgresAdapter(pool, 'RefreshToken');
+  const payload = { nonce: '\\u0000 \\\\ud800 \u{1f600}' };
+  await adapter.upsert('backslash', payload, 60);
+  expect(await adapter.find('backslash')).toEqual(payload);
+  for (const nonce of ['\0', 'a\ud800', '\udc00', '\\\0'])
+    await expect(adapter.upsert('never', { nonce }, 60)).rejects.toMatchObject({ error: 'invalid_request' });
+});

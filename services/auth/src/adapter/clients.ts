@@ -4,6 +4,7 @@ import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 import { clientMetadata } from '../clients/metadata.ts';
 import { registeredClient } from '../clients/registration.ts';
 import type { ClientStore } from '../clients/store.ts';
+import { isStorable } from '../http/well-formed.ts';
 import { asking } from '../stores-away.ts';
 
 export function makeClientAdapter(clients: ClientStore): Adapter {
@@ -14,7 +15,8 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
   const known = new WeakMap<object, AdapterPayload>();
   return {
     async find(id) {
-      const client = await asking(clients.find(id));
+      // Whatever a header or an assertion may hold: nobody has such an id.
+      const client = isStorable(id) ? await asking(clients.find(id)) : undefined;
       if (!client) return undefined;
       let metadata = known.get(client);
       if (!metadata) {

@@ -9,6 +9,9 @@ import { setAside, takeAside } from './side-by-side.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
 
+// How JSON.stringify writes NUL and half a surrogate pair, neither of which PostgreSQL takes. Requests that hold them are refused
+// where they come in; this is for the way that nobody thought of.
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 const foreignKeyViolation = '23503';
 
 const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()';
@@ -19,6 +22,7 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
   return {
     async upsert(id, payload, expiresIn) {
       const json = JSON.stringify(payload);
+      if (unstorable.test(json)) throw new errors.InvalidRequest('the request is malformed');
       const { rowCount } = await query(
         'upsert',
         `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)

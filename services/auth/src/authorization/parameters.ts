@@ -4,6 +4,7 @@
  */
 import { type Client, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { tooLong } from '../http/parameter-size.ts';
+import { checkJson } from '../http/well-formed.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -87,8 +88,20 @@ const packed = new Set(['ext']);
 
 /** Redirect URI and client are known to be right by now, so the client is told. */
 function checkSizes(ctx: KoaContextWithOIDC): void {
-  const problem = tooLong(ctx.oidc.params as Parameters, packed);
+  const params = ctx.oidc.params as Parameters;
+  const problem = tooLong(params, packed);
   if (problem !== undefined) throw new errors.InvalidRequest(problem);
+  if (!isStorableJson(params.claims)) throw new errors.InvalidRequest('the claims parameter is malformed');
+}
+
+/** Whether a parameter that is JSON can be kept, as it is with a refresh token. That it is JSON the library has seen to. */
+function isStorableJson(text: unknown): boolean {
+  try {
+    checkJson(typeof text === 'string' ? JSON.parse(text) : text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A signed request's parameters, for validators that must not look beside it; its other checks are the library's own. */
@@ -101,6 +114,11 @@ export async function rememberRequestObject(
     ? undefined
     : tooLong({ request: (ctx.oidc.params as Parameters).request });
   if (problem !== undefined) throw new errors.InvalidRequestObject(problem);
+  try {
+    checkJson(parameters);
+  } catch {
+    throw new errors.InvalidRequestObject('the request object is malformed');
+  }
   (ctx.state as { requestObject?: unknown }).requestObject = parameters;
 }
 

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import express from 'express';
-import { checkJson, checkTokens } from './well-formed.ts';
+import { checkJson, checkTokens, isStorable } from './well-formed.ts';
 
 export const jsonEndpoints = ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/par', '/oauth/device/code'];
 
@@ -72,7 +72,7 @@ export function formOf(body: unknown): Record<string, string | string[]> | strin
     } else if (typeof value === 'object') return `'${shown(name)}' must be a plain value`;
     else form[name] = String(value);
     const texts = [name, form[name]].flat();
-    if (texts.some((text) => text.includes('\0') || !text.isWellFormed())) return 'the body is malformed';
+    if (!texts.every(isStorable)) return 'the body is malformed';
   }
   return form;
 }

@@ -1,5 +1,5 @@
 /**
- * What no request may hold, whatever it is for: broken escapes, text that is not UTF-8, NUL (which PostgreSQL cannot keep),
+ * What no request may hold, whatever it is for: broken escapes, text that is not UTF-8, what PostgreSQL cannot keep,
  * parameters by the thousand, tokens nested without end. Answered with 400 here, once, rather than by whatever they break further in.
  */
 import querystring from 'node:querystring';
@@ -38,9 +38,14 @@ export function wellFormed(request: Request, response: Response, next: NextFunct
   });
 }
 
-/** @throws ApiError 400 when a JSON body holds NUL anywhere, or is nested deeper than any of ours. */
+/** Whether PostgreSQL can keep the text: without NUL, and without half a surrogate pair, which is no Unicode. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** @throws ApiError 400 when JSON holds text that cannot be kept, in names too, or is nested deeper than any of ours. */
 export function checkJson(value: unknown, depthLeft = depthMax): void {
-  if (typeof value === 'string' && value.includes('\0')) throw malformed();
+  if (typeof value === 'string' && !isStorable(value)) throw malformed();
   if (typeof value !== 'object' || value === null) return;
   if (depthLeft === 0) throw malformed(); // also what keeps this walk from exhausting the stack
   for (const [name, inner] of Object.entries(value)) {

@@ -1,0 +1,130 @@
+/** Text that no store can keep: NUL, and half a surrogate pair, which is no Unicode. Refused as the sender's mistake, at every door. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { callback, clientKey, openTarget, password } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget());
+const { gate, issuer } = target;
+const texts = ['nul\0', 'high \ud800', '\udc00 low'];
+const audience = `${issuer}api/v2/`;
+const manager = await target.machineToken({ client_id: 'manager', client_secret: 'manager-secret', audience });
+const initial = await ask('api/v2/registration-tokens', { ttl_sec: 60 }, manager.json.access_token);
+const registration = (initial.json as { token: string }).token;
+
+async function ask(path: string, body: unknown, token?: unknown) {
+  const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  const response = await fetch(new URL(path, issuer), { method: 'POST', headers, body: JSON.stringify(body) });
+  return { status: response.status, json: (await response.json().catch(() => ({}))) as Record<string, unknown> };
+}
+
+const connection = 'Username-Password-Authentication';
+const signup = { client_id: 'spa', connection, email: 'new@example.com', password };
+const bodies: [string, string, (text: string) => object, string?][] = [
+  ['a name', 'dbconnections/signup', (text) => ({ ...signup, name: text })],
+  ['a password', 'dbconnections/signup', (text) => ({ ...signup, password: password + text })],
+  ['metadata', 'dbconnections/signup', (text) => ({ ...signup, user_metadata: { a: [{ b: text }] } })],
+  ['the name of metadata', 'dbconnections/signup', (text) => ({ ...signup, user_metadata: { [text]: 1 } })],
+  ['an address', 'dbconnections/change_password', (text) => ({ ...signup, email: `${text}@example.com` })],
+  [
+    'parameters of a link',
+    'passwordless/start',
+    (text) => ({
+      client_id: 'web',
+      connection: 'email',
+      send: 'link',
+      email: 'a@b.example',
+      authParams: { state: text },
+    }),
+  ],
+  ['a scope', 'oauth/token', (text) => ({ grant_type: 'client_credentials', client_id: 'machine', scope: text })],
+  ['a client', 'oauth/token', (text) => ({ grant_type: 'client_credentials', client_id: text })],
+  [
+    'a state',
+    'oauth/par',
+    (text) => ({ client_id: 'spa', response_type: 'code', redirect_uri: callback, state: text }),
+  ],
+  ['a token', 'oauth/revoke', (text) => ({ client_id: 'spa', token: text })],
+  ['a name', 'oidc/register', (text) => ({ redirect_uris: [callback], client_name: text }), 'registration'],
+  ['metadata', 'api/v2/users', (text) => ({ connection, email: 'x@y.example', user_metadata: { a: text } }), 'manager'],
+  ['a name', 'api/v2/clients', (text) => ({ name: text }), 'manager'],
+];
+
+describe.each(texts)('%j', (text) => {
+  test.each(bodies)('as %s of %s is 400', async (...[_what, path, body, whose]) => {
+    const bearer = whose && { manager: manager.json.access_token, registration }[whose];
+    expect((await ask(path, body(text), bearer)).status).toBe(400);
+  });
+
+  test('as a client in an Authorization header is a client that nobody knows', async () => {
+    for (const id of [encodeURIComponent(text.toWellFormed()), text.toWellFormed()]) {
+      const headers = { authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}` };
+      const answer = await gate.post('oauth/token', { grant_type: 'client_credentials' }, headers);
+      expect([400, 401]).toContain(answer.status);
+      expect(answer.json.error).toMatch(/^invalid_(client|request)$/);
+    }
+  });
+
+  test('as a client in an assertion is a client that nobody knows', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const assertion = await new SignJWT({ iss: text, sub: text, aud: issuer, iat: now, exp: now + 60, jti: text })
+      .setProtectedHeader({ alg: 'RS256', kid: text })
+      .sign(clientKey.privateKey);
+    const answer = await gate.post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: assertion,
+    });
+    expect([400, 401]).toContain(answer.status);
+  });
+
+  test('as a claim that is asked for is an invalid request', async () => {
+    const start = { client_id: 'spa', redirect_uri: callback, response_type: 'code', scope: 'openid offline_access' };
+    const browser = await target.loggedIn();
+    for (const claims of [{ id_token: { [text]: null } }, { userinfo: { email: { value: text } } }]) {
+      const page = await browser.authorize({ ...start, ...pkce(), claims: JSON.stringify(claims) });
+      expect(page.location?.searchParams.get('error')).toBe('invalid_request');
+    }
+  });
+
+  test.each(['nonce', 'state', 'scope', 'login_hint', 'ui_locales', 'resource', 'acr_values'])(
+    'as the %s of a signed request makes an invalid request object',
+    async (name) => {
+      const now = Math.floor(Date.now() / 1000);
+      const given = {
+        client_id: 'keyed',
+        response_type: 'code',
+        redirect_uri: callback,
+        scope: 'openid offline_access',
+      };
+      const object = await new SignJWT({
+        iss: 'keyed',
+        aud: issuer,
+        iat: now,
+        exp: now + 60,
+        ...given,
+        ...pkce(),
+        [name]: name === 'scope' ? `openid offline_access ${text}` : text,
+      })
+        .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+        .sign(clientKey.privateKey);
+      const browser = await target.loggedIn();
+      const page = await browser.authorize({ client_id: 'keyed', request: object, redirect_uri: callback });
+      const error = page.location?.searchParams.get('error') ?? page.status;
+      expect(['invalid_request_object', 'invalid_request', 400]).toContain(error);
+    },
+  );
+});
+
+test('none of it has made anybody or anything', async () => {
+  const browser = new Browser(gate);
+  const page = await browser.authorize({ client_id: 'spa', redirect_uri: callback, response_type: 'code', ...pkce() });
+  expect(page.status).toBe(200);
+  expect(
+    (await gate.get('api/v2/users?q=email:new@example.com', { authorization: `Bearer ${manager.json.access_token}` }))
+      .json,
+  ).toEqual([]);
+});
