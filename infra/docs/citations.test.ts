@@ -73,3 +73,14 @@ test('security checks that are cited stand in docs/security.md', () => {
   const page = readFileSync(path.join(root, 'docs/security.md'), 'utf8');
   expect(astray(/\bsec-(\d{3})/g, (number) => page.includes(`\n| ${number} |`))).toEqual([]);
 });
+
+test('every decision has a number, a date and a status, and stands in the index with its title', () => {
+  const folder = path.join(root, 'docs/decisions');
+  const index = readFileSync(path.join(folder, 'README.md'), 'utf8');
+  for (const file of globSync('[0-9]*.md', { cwd: folder })) {
+    const page = readFileSync(path.join(folder, file), 'utf8');
+    const [, number, title, date, status] = page.match(/^# (\d{4}) (.+)\n\n(\d{4}-\d\d-\d\d) · (.+)\n/) ?? [];
+    expect({ file, number }).toEqual({ file, number: file.slice(0, 4) });
+    expect(index).toContain(`| ${number} | [${title}](${file}) | ${date} | ${status} |`);
+  }
+});

@@ -1,7 +1,9 @@
 /**
  * A grant and its account are asked for one after the other in every sign-in and every code or refresh token exchanged, the one
  * first here, the other there. Whichever comes first brings the other along in the same statement; it waits here, for the
- * same request alone, and is handed out once, so that whoever asks again sees what was written since.
+ * same request alone, and is handed out once, so that whoever asks again sees what was written since, and a blocked account or a
+ * revoked grant ends everything at once. Two statements a flow instead of four; `npm run bench -- tokens` counts them. Another order of
+ * the library's questions would cost statements, not correctness.
  */
 import Provider from 'oidc-provider';
 

@@ -1,7 +1,8 @@
 /**
  * What every request passes first: its head is made to say what we know rather than what its sender claims. The provider builds
  * absolute URLs from Host and X-Forwarded-*, so those always carry the issuer's; the client's address comes from the socket, or
- * from X-Forwarded-For if a trusted proxy sent it.
+ * from X-Forwarded-For if a trusted proxy sent it. The issuer has no path: every route would have to be mounted below it, and no
+ * SDK of Auth0 expects one.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';

@@ -2,6 +2,9 @@
  * Guesses at the codes that devices show (RFC 8628 section 5.1): ten wrong ones in ten minutes from one network, and from one
  * session, then 429. A code has eight of twenty letters: with a thousand devices waiting at once a network hits one of them with
  * 10 x 1000 / 20^8, four in ten million, each ten minutes. A right code takes nothing back: whoever guesses has a device of his own.
+ *
+ * A code that somebody has confirmed stays taken until it expires, though the login was not finished: set free again, it would let two
+ * people finish it, and the second one's account would be on the first one's device.
  */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Attempt, Lockout } from '../accounts/lockout.ts';

@@ -1,6 +1,7 @@
 /**
- * Signs with ES256 and EdDSA keys right here and now. The library's own way (WebCrypto) costs three times the CPU for these
- * short signatures and waits in line with password hashes for a thread; RSA, which takes a millisecond, is worth a thread.
+ * Signs with ES256 and EdDSA keys right here and now. The library's own way (WebCrypto) takes 140 µs of CPU for such a signature
+ * where this takes 45, and waits in line with password hashes for one of four threads: tokens were ten times slower while people logged
+ * in. RSA, which takes a millisecond, is worth a thread.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';

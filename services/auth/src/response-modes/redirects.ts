@@ -1,4 +1,9 @@
-/** `query` and `fragment`: 302 with the parameters in the one or the other component. */
+/**
+ * `query` and `fragment`: 302 with the parameters in the one or the other component. A browser carries the fragment of the address it
+ * came from along (RFC 9110 section 10.2.2), so whoever makes the link to /authorize can put one into the callback. An empty fragment in
+ * `Location` would end that, but Authlib and Nimbus read `…?code=…#` as an answer of the implicit flow. Nothing is lost: the
+ * carried fragment is no answer, and an application that reads fragments too checks `state`, which the maker of the link does not know.
+ */
 import type { Provider } from 'oidc-provider';
 import type { ResponseMode } from './index.ts';
 

@@ -1,7 +1,8 @@
 /**
  * Refresh tokens that several tabs use at once. Within a client's leeway the token just rotated may come again and gives the same
  * successor to all; beyond it, or one generation older, its family is revoked (the library does that with any consumed token).
- * The successor's value follows from its predecessor's, so nothing in the clear need be kept to give it twice.
+ * With a leeway the successor's value is an HMAC of its predecessor's, under a key derived from SECRETS_KEY: so it can be given twice
+ * although only hashes are kept. Without one it is random.
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';

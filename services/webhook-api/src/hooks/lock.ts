@@ -1,4 +1,8 @@
-/** Changing the hooks of one place, one change at a time: so that two at once cannot exceed the limit or make a duplicate. */
+/**
+ * Changing the hooks of one place, one change at a time: so that two at once cannot exceed the limit or make a duplicate. The row lock is
+ * for other processes. Who waited for it would hold a connection: sixteen clients that created hooks in one repository once made everybody
+ * else's requests fail.
+ */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { notFound, unavailable } from '../http/errors.ts';
@@ -6,7 +10,8 @@ import type { Queryable } from './rows.ts';
 
 const waitMaxMs = 3_000;
 
-// Who waits for a turn in this process waits here, without a connection: the others are for other places.
+// Within this process who waits for a turn waits here, without a connection. After `waitMaxMs` he is told 503 and nothing is changed: a
+// later answer would reach nobody.
 const turns = new Map<string, Promise<unknown>>();
 
 /**

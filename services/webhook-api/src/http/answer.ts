@@ -1,4 +1,7 @@
-/** Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already. */
+/**
+ * Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already. No `Last-Modified`: a hook's JSON changes
+ * with its last response, without the hook having been modified.
+ */
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { Answer } from './operation.ts';

@@ -1,4 +1,7 @@
-/** `GET /docs`: the description as one page to read. No script, nothing from elsewhere. */
+/**
+ * `GET /docs`: the description as one page to read. No script, nothing from elsewhere: the usual viewers bring install scripts that report
+ * to their makers, or load fonts and code from other hosts.
+ */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
