@@ -120,22 +120,34 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
 }
 
 /**
- * Where nobody is logged in, the library logs out without asking, by a form of its own that sends itself; and where somebody
- * else is, on the way back from a login. Both get our page and its headers in place of that one, which anybody could frame.
+ * The library has forms of its own that send themselves: it logs out without asking where nobody is logged in, and where somebody
+ * else is, on the way back from a login; and it takes a device's code from the address. They get our page and its headers in
+ * place of that one, which anybody could frame.
  */
-export function dressSilentLogout(provider: Provider): void {
+export function dressOwnForms(provider: Provider): void {
   provider.use(async (context, next) => {
     await next();
     const ctx = context as KoaContextWithOIDC;
-    if (!formsOfItsOwn.has(ctx.oidc?.route ?? '') || ctx.status !== 200 || ctx.response.get('content-security-policy'))
-      return;
-    const fields = { xsrf: sessionSecret(ctx), logout: 'yes' };
-    const page = { action: ctx.oidc.urlFor('end_session_confirm'), fields, redirectUri: returnUri(ctx) };
-    answerPage(ctx, 'form-post', { acceptLanguage: ctx.get('accept-language'), ...page }, 200);
+    const form = ctx.status === 200 && !ctx.response.get('content-security-policy') ? formOf(ctx) : undefined;
+    if (!form) return;
+    const page = { action: ctx.oidc.urlFor(form.route), fields: { xsrf: sessionSecret(ctx), ...form.fields } };
+    const language = { acceptLanguage: ctx.get('accept-language') };
+    answerPage(ctx, 'form-post', { ...language, ...page, redirectUri: returnUri(ctx) }, 200);
   });
 }
 
-const formsOfItsOwn = new Set(['end_session', 'resume', 'device_resume']);
+function formOf(ctx: KoaContextWithOIDC): { route: string; fields: Record<string, string> } | undefined {
+  switch (ctx.oidc?.route) {
+    case 'end_session':
+    case 'resume':
+    case 'device_resume':
+      return { route: 'end_session_confirm', fields: { logout: 'yes' } };
+    case 'code_verification':
+      return { route: 'code_verification', fields: { user_code: String(ctx.oidc.params?.user_code ?? '') } };
+    default:
+      return undefined;
+  }
+}
 
 function deviceProblem(error: Error): ProblemName {
   switch (error.name) {

@@ -35,7 +35,7 @@ import { rememberClients } from './interaction/way-back.ts';
 import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 import { locales } from './pages/language.ts';
-import { dressSilentLogout, type ProviderPages } from './provider-pages.ts';
+import { dressOwnForms, type ProviderPages } from './provider-pages.ts';
 import {
   allowBareToken,
   allowLocalImplicit,
@@ -85,7 +85,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   answerGetsWithFound(provider);
   bindSessions(provider);
   rememberClients(provider);
-  dressSilentLogout(provider);
+  dressOwnForms(provider);
   applyAuthorizationDefaults(provider);
   return provider;
 }

@@ -12,6 +12,7 @@
 
 import type { Request, Response } from 'express';
 import { Router } from 'express';
+import { errors } from 'oidc-provider';
 import { fieldsOf } from '../http/form-fields.ts';
 import { setRoute } from '../http/route.ts';
 import { allowConsent, denyConsent, showConsent } from './consent.ts';
@@ -36,6 +37,9 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
       setRoute(response, path);
       const interaction = await openInteraction(parts, request, response);
       interaction.checkCsrf(fieldsOf(request).csrf);
+      // Who is asked to log in has nobody's consent to give, and who is asked for consent has logged in.
+      if ((interaction.prompt === 'consent') !== path.endsWith('/consent'))
+        throw new errors.SessionNotFound('another step of the interaction');
       await interaction.keep();
       await handler(interaction, request, response);
     });

@@ -225,6 +225,20 @@ describe('forms of our own pages, posted by another site', () => {
   });
 });
 
+test('a form of another step than the one that is asked for is refused, and never fails', async () => {
+  const request = { client_id: 'third', redirect_uri, response_type: 'code', scope: 'openid email' };
+  const browser = new Browser(gate);
+  const login = await browser.authorize(request);
+  const at = (page: Page, step: string) => page.forms[0]!.action.replace(/[^/]+$/, step);
+  const { csrf } = login.forms[0]!.fields;
+  expect((await browser.post(at(login, 'consent'), { csrf: csrf!, action: 'default' })).status).toBe(400);
+  const consent = await browser.logIn(login, 'bob@example.com');
+  const fields = { csrf: consent.forms[0]!.fields.csrf!, identifier: 'bob@example.com', action: 'default' };
+  const other = { ...fields, password: 'correct horse battery staple' };
+  expect((await browser.post(at(consent, 'password'), other)).status).toBe(400);
+  expect(await sessionOf(browser)).toBe('auth0|bob');
+});
+
 test('in the browser that has proven it, a link is one click and one form, as ever', async () => {
   const owner = new Browser(gate);
   const page = await owner.get(await mailed('link'));

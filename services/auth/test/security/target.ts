@@ -78,13 +78,18 @@ export type Target = {
   machineToken(form?: Form, headers?: Form): Promise<Answer>;
 };
 
-/** @param env further environment of the gate */
-export async function openTarget(env: Form = {}): Promise<Target & AsyncDisposable> {
+/** @param env further environment of the gate; @param more further entries of the seed */
+export async function openTarget(
+  env: Form = {},
+  more: { clients?: object[]; users?: object[] } = {},
+): Promise<Target & AsyncDisposable> {
   const gate = await openGate(
     (issuer: string) => ({
       ...fullSeed,
+      users: [...fullSeed.users, ...(more.users ?? [])],
       clients: [
         ...fullSeed.clients,
+        ...(more.clients ?? []),
         several,
         plain,
         dotted,
