@@ -73,6 +73,7 @@ function makeApp(parts: AppParts): Express {
   app.post(formEndpoints, formAsQuery);
   app.get('/activate', givenOnce);
   app.post('/activate', startAnewWithoutSession(parts.provider));
+  app.get('/activate/:uid', startAnewWithoutSession(parts.provider));
   for (const router of parts.routers) app.use(router);
   app.use(parts.provider.callback()); // answers everything else, 404s included
   app.use('/api/v2', makeProblemHandler(parts.log));
@@ -118,13 +119,13 @@ const givenOnce: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** A device code posted without the session its form was shown in: the form is shown again (the library would fail). */
+/** A device code posted, or a login for it ended, without the session its form was shown in: the form is shown again (the library would fail). */
 function startAnewWithoutSession(provider: Provider): RequestHandler {
   return async (request, response, next) => {
     const session = await provider.Session.get(provider.createContext(request, response));
     // A cookie that is forged, or whose session is gone, is as good as none: only a stored session expires.
     if (typeof session.exp === 'number') next();
-    else response.redirect(303, '/activate');
+    else response.redirect(request.method === 'POST' ? 303 : 302, '/activate');
   };
 }
 

@@ -239,6 +239,19 @@ test('a form of another step than the one that is asked for is refused, and neve
   expect(await sessionOf(browser)).toBe('auth0|bob');
 });
 
+test('the way back from a login for a device, in a browser that has none, leads to the entry of codes', async () => {
+  const answer = await gate.get('activate/x', { accept: 'text/html' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/activate']);
+});
+
+test('a device’s code in the address is entered by a page that nobody can frame', async () => {
+  const browser = new Browser(gate);
+  const page = await browser.get('activate?user_code=WDJB-MJHT');
+  expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(page.forms[0]!.fields.user_code).toBe('WDJB-MJHT');
+  expect((await browser.submit(page)).html).toContain('That code is not right');
+});
+
 test('in the browser that has proven it, a link is one click and one form, as ever', async () => {
   const owner = new Browser(gate);
   const page = await owner.get(await mailed('link'));
