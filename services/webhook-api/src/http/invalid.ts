@@ -15,7 +15,7 @@ function describe(issue: z.core.$ZodIssue, root: unknown): string {
   const last = issue.path.at(-1);
   if (value === undefined && last !== undefined) return `"${shorten(String(last))}" wasn't supplied.`;
   const where = issue.path.length === 0 ? '' : `For 'properties/${shorten(issue.path.map(String).join('/'))}', `;
-  return `${where}${inspect(value)} ${complaint(issue)}.`;
+  return `${where}${issue.path.some(isSecret) ? '********' : inspect(value)} ${complaint(issue)}.`;
 }
 
 function complaint(issue: z.core.$ZodIssue): string {
@@ -36,9 +36,13 @@ function articled(type: string): string {
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
-/** As Ruby's `inspect` would, and short. */
+/** What stands below these is a secret, also where it has the wrong type: answers end up in logs and bug reports. */
+const isSecret = (name: PropertyKey): boolean => name === 'secret' || name === 'headers';
+
+/** As Ruby's `inspect` would, and short. What is in a list or an object is not shown, since it may be anything. */
 function inspect(value: unknown): string {
   if (value === null || value === undefined) return 'nil';
+  if (typeof value === 'object') return Array.isArray(value) ? '[…]' : '{…}';
   return shorten(JSON.stringify(value));
 }
 

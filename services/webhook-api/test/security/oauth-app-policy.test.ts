@@ -82,6 +82,12 @@ describe('the OAuth app policy and its approvals', () => {
       });
   });
 
+  test('take the same approval many times at once', async () => {
+    const approve = () => call(api, alice, 'PUT', `${approvals}/racing-app`);
+    const answers = await Promise.all(Array.from({ length: 12 }, approve));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
+  });
+
   test('do not tell a stranger’s application that the organization is there', async () => {
     const app = await api.tokens.app('auth0|olga', scope, 'evil-app');
     const narrow = await api.tokens.app('auth0|alice', 'repo', 'evil-app');

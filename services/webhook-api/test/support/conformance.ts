@@ -22,7 +22,8 @@ export const checkedFetch: typeof fetch = async (input, init) => {
   return response;
 };
 
-async function findProblem(request: Request, response: Response): Promise<string | undefined> {
+/** What is wrong with an answer, by the description; undefined: nothing. */
+export async function findProblem(request: Request, response: Response): Promise<string | undefined> {
   const mediaType = response.headers.get('content-type')?.split(';')[0];
   const text = await response.text();
   const pointer = findSchema(request, response.status, mediaType);
