@@ -6,7 +6,7 @@ import { openBackground } from './background.ts';
 const log = openLog('test', 'silent');
 
 test('does its work after whoever added it has gone on, a few at a time, and takes no more than may wait', async () => {
-  await using background = openBackground(log, { concurrency: 2, waitingMax: 3 });
+  await using background = openBackground(log, { concurrency: 2, waitingMax: 3, spreadMs: 5 });
   const open: (() => void)[] = [];
   const work = () => new Promise<void>((resolve) => open.push(resolve));
   expect([1, 2, 3, 4].map(() => background.add('a test', work))).toEqual([true, true, true, false]);

@@ -2,6 +2,7 @@
  * Work that no answer waits for: what is sent to people, so that nobody tells by the time of an answer whether something is. Bounded:
  * beyond `waitingMax` nothing is taken. What a store that is away holds up is tried again, a few times.
  */
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { isStoreAway } from './stores-away.ts';
@@ -14,9 +15,13 @@ export type Background = AsyncDisposable & {
 const triesMax = 4;
 const stopMs = 10_000;
 
-export function openBackground(log: Log, { concurrency = 16, waitingMax = 1_000, pauseMs = 1_000 } = {}): Background {
+/** @param spreadMs work begins some time within it, so that the next answer does not tell by its time what the last one left to do */
+export function openBackground(
+  log: Log,
+  { concurrency = 16, waitingMax = 1_000, pauseMs = 1_000, spreadMs = 200 } = {},
+): Background {
   const waiting: { what: string; work: () => Promise<void> }[] = [];
-  let running = 0;
+  let [held, running] = [0, 0];
   let isIdle = () => {};
 
   const run = async (what: string, work: () => Promise<void>): Promise<void> => {
@@ -37,23 +42,26 @@ export function openBackground(log: Log, { concurrency = 16, waitingMax = 1_000,
         next();
       });
     }
-    if (running === 0) isIdle();
+    if (running + held === 0) isIdle();
   };
   return {
     add(what, work) {
-      if (waiting.length >= waitingMax) return false;
-      waiting.push({ what, work });
-      // Not before the answer of the request that asks for it is on its way.
-      setImmediate(next);
+      if (held + waiting.length >= waitingMax) return false;
+      held += 1;
+      setTimeout(() => {
+        held -= 1;
+        waiting.push({ what, work });
+        next();
+      }, randomInt(spreadMs));
       return true;
     },
     async [Symbol.asyncDispose]() {
-      if (running + waiting.length === 0) return;
+      if (held + running + waiting.length === 0) return;
       const idle = new Promise<'idle'>((resolve) => {
         isIdle = () => resolve('idle');
       });
       const inTime = await Promise.race([idle, sleep(stopMs, undefined, { ref: false })]);
-      if (inTime !== 'idle') log.warn({ lost: running + waiting.length }, 'stopped before all was sent');
+      if (inTime !== 'idle') log.warn({ lost: held + running + waiting.length }, 'stopped before all was sent');
     },
   };
 }

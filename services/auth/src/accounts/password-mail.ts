@@ -39,11 +39,11 @@ export function makeSendPasswordMail(parts: {
 }): SendPasswordMail {
   const send = async ({ connection, email, clientId, ip }: Asked): Promise<void> => {
     const account = await parts.accounts.findByLogin(connection, email);
-    if (!account?.email || account.blocked) return;
-    const ownNetwork = account.lastIp ? networkOf(account.lastIp) : undefined;
-    const to = { kind: 'password' as const, recipient: account.email, network: networkOf(ip), ownNetwork };
-    if (!(await parts.limits.take(to))) return;
     const settings = await asking(parts.settings.load());
+    // Counted for everybody: beyond the limit known and unknown people make the same work.
+    const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
+    const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
+    if (!(await parts.limits.take(to)) || !account?.email || account.blocked) return;
     const ticket = await parts.tickets.issue({ account, email: account.email, clientId });
     const name = settings.friendlyName ?? 'Gatepost';
     const text = `Somebody asked to change the password of your ${name} account. To choose a new one, open
