@@ -53,7 +53,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
     await openPublisher({ url: env.AMQP_URL, name, log, registry, topology, confirmTimeoutMs: 3_000 }),
   );
   const keys = stack.use(openKeys({ url: new URL(env.JWKS_URL ?? `${env.ISSUER}.well-known/jwks.json`), log }));
-  const redis = env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(openRedis({ url: env.REDIS_URL, name, log })) : undefined;
+  const redis = env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log })) : undefined;
 
   const parts: Parts = {
     log,

@@ -3,7 +3,14 @@ import type { Log } from '@gatepost/runtime/log';
 import { makeReconnectOnError } from '@gatepost/runtime/redis';
 import { Redis } from 'ioredis';
 
-export function openRedis(options: { url: string; name: string; log: Log }): Disposable & { client: Redis } {
+const firstWaitMs = 1_000;
+
+/** Resolves when it is connected or known to be away: else the first requests of a process would be counted apart from all others. */
+export async function openRedis(options: {
+  url: string;
+  name: string;
+  log: Log;
+}): Promise<Disposable & { client: Redis }> {
   const client = new Redis(options.url, {
     connectionName: options.name,
     enableAutoPipelining: true,
@@ -21,6 +28,10 @@ export function openRedis(options: { url: string; name: string; log: Log }): Dis
   });
   client.on('ready', () => {
     wasAway = false;
+  });
+  await new Promise<void>((resolve) => {
+    for (const event of ['ready', 'error', 'close']) client.once(event, () => resolve());
+    setTimeout(resolve, firstWaitMs).unref();
   });
   return { client, [Symbol.dispose]: () => client.disconnect() };
 }
