@@ -2,11 +2,10 @@
  * Whatever is thrown at whichever endpoint, the gate answers in its protocols' own words: never 5xx, never a redirect to a place
  * that was not verified, errors as JSON with an OAuth code or as a page with its policy, nobody's secrets, and it stays well.
  *
- * A failure names its seed: `FUZZ_SEED=… ` runs the same again, `FUZZ_RUNS=…` more of it. On a busy machine a run ends early
- * rather than late.
+ * FUZZ_SEED and FUZZ_RUNS look further (@gatepost/testkit/fuzz); on a busy machine a run ends early rather than late.
  */
-import { randomInt } from 'node:crypto';
 import { Browser } from '@gatepost/testkit/browser';
+import { fuzz } from '@gatepost/testkit/fuzz';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Attempt, makeAttempts, pairsOf } from './fuzz/attempts.ts';
@@ -32,17 +31,6 @@ const secrets: Record<string, string> = {
   "Alice's token": alices,
 };
 
-/** Runs it so many times, `FUZZ_RUNS` times as often where that is set. Never fails for the time it took. */
-function run<Value>(given: fc.Arbitrary<Value>, check: (value: Value) => Promise<void>, runs: number): Promise<void> {
-  return fc.assert(fc.asyncProperty(given, check), {
-    seed: Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31)),
-    numRuns: runs * Number(process.env.FUZZ_RUNS ?? 1),
-    interruptAfterTimeLimit: process.env.FUZZ_RUNS ? 3_600_000 : 12_000,
-    markInterruptAsFailure: false,
-    endOnFailure: true, // the answers to a smaller request are not worth the minutes
-  });
-}
-
 async function check(asked: Attempt): Promise<void> {
   const seen = await send(asked);
   const flaw = seen && flawOf(asked, seen, issuer, secrets);
@@ -52,6 +40,7 @@ async function check(asked: Attempt): Promise<void> {
     `${flaw}: ${JSON.stringify(shown)} → ${seen.status} ${seen.headers.location ?? ''} ${seen.text.slice(0, 200)}`,
   );
 }
+const checkAll = async (all: Attempt[]) => void (await Promise.all(all.map(check)));
 const eight = (attempt: fc.Arbitrary<Attempt>) => fc.array(attempt, { minLength: 8, maxLength: 8 });
 
 afterEach(async () => {
@@ -60,11 +49,11 @@ afterEach(async () => {
 });
 
 test('thousands of malformed requests at every endpoint: no 5xx, no unverified redirect, no secret, errors in OAuth’s form', async () => {
-  await run(eight(attempts.protocol), async (all) => void (await Promise.all(all.map(check))), 350);
+  await fuzz(eight(attempts.protocol), checkAll, { numRuns: 700, timeLimitMs: 15_000 });
 }, 3_600_000);
 
 test('the same at the management API, by whoever may use it', async () => {
-  await run(eight(attempts.management), async (all) => void (await Promise.all(all.map(check))), 60);
+  await fuzz(eight(attempts.management), checkAll, { numRuns: 500, timeLimitMs: 8_000 });
 }, 3_600_000);
 
 test('the same in every form of a sign-in, by the browser that it is shown to', async () => {
@@ -85,7 +74,7 @@ test('the same in every form of a sign-in, by the browser that it is shown to', 
   const forms = fc.array(fc.tuple(fc.constantFrom(...steps), pairsOf(fields, 5)), { minLength: 4, maxLength: 4 });
   const asked = { client_id: 'third', redirect_uri: callback, response_type: 'code', scope: 'openid email' };
   const signedIn = await target.loggedIn('bob@example.com');
-  await run(
+  await fuzz(
     fc.tuple(forms, fc.boolean()),
     async ([all, known]) => {
       const browser = new Browser(gate);
@@ -104,6 +93,6 @@ test('the same in every form of a sign-in, by the browser that it is shown to', 
         });
       }
     },
-    60,
+    { numRuns: 200, timeLimitMs: 8_000 },
   );
 }, 3_600_000);

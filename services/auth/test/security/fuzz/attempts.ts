@@ -103,6 +103,59 @@ const json = fc.oneof(
   ),
 );
 
+/** Bodies that the management API takes, but for one or two of their fields. */
+const nearlyRight = fc
+  .tuple(
+    fc.constantFrom<object>(
+      { name: 'x', app_type: 'spa', callbacks: ['https://x.example/cb'] },
+      {
+        connection: 'Username-Password-Authentication',
+        email: 'x@x.example',
+        password: 'correct horse battery staple',
+      },
+      { identifier: 'urn:x', name: 'x', scopes: [{ value: 'read:x' }] },
+      { client_id: 'web', audience: 'https://api.example.com/', scope: ['read:x'] },
+      { name: 'x', strategy: 'email' },
+      { friendly_name: 'x', default_audience: '' },
+      {},
+    ),
+    fc.dictionary(
+      fc.constantFrom(
+        ...['name', 'callbacks', 'jwks', 'grant_types', 'client_metadata', 'logo_uri', 'refresh_token', 'web_origins'],
+        ...[
+          'email',
+          'password',
+          'username',
+          'phone_number',
+          'user_metadata',
+          'app_metadata',
+          'picture',
+          'user_id',
+          'blocked',
+        ],
+        ...[
+          'identifier',
+          'scopes',
+          'scope',
+          'audience',
+          'token_lifetime',
+          'signing_alg',
+          'options',
+          'ttl_sec',
+          'picture_url',
+        ],
+        ...['client_secret', 'token_endpoint_auth_method', 'enabled_clients', 'default_audience', 'backchannel_logout'],
+      ),
+      fc.oneof(
+        fc.constantFrom<unknown>(...good, ...evil, -1, 0, 1e308, 2 ** 53, true, null, [], {}, '\ud800', 'a\u0000b'),
+        fc.jsonValue({ maxDepth: 3 }),
+        fc.array(fc.constantFrom(...good, ...evil), { maxLength: 3 }),
+      ),
+      { maxKeys: 3 },
+    ),
+  )
+  .map(([base, more]) => JSON.stringify({ ...base, ...more }));
+
 /** @param bearers tokens that are worth something */
 export function makeAttempts(bearers: string[]): {
   protocol: fc.Arbitrary<Attempt>;
@@ -216,7 +269,7 @@ export function makeAttempts(bearers: string[]): {
       .tuple(fc.constantFrom(...managed), fc.constantFrom('', '', '/x%00', '/%ff', '/x', '/web', '/auth0%7Cbob'), pairs)
       .map(([path, id, rest]) => `${path}${id}?${rest}`),
     type: fc.constantFrom('application/json', 'application/json', 'text/html', 'application/x-www-form-urlencoded'),
-    body: json,
+    body: fc.oneof(json, { weight: 3, arbitrary: nearlyRight }),
     headers: headers.map((given) => ({ ...given, authorization: bearers[0]! })),
   });
   return { protocol, management };
