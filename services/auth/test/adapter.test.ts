@@ -153,3 +153,17 @@ test('PostgreSQL keeps a backslash, and refuses as the request’s fault what it
   for (const nonce of ['\0', 'a\ud800', '\udc00', '\\\0'])
     await expect(adapter.upsert('never', { nonce }, 60)).rejects.toMatchObject({ error: 'invalid_request' });
 });
+
+test('a grant goes with its account, and none is written for an account that is gone', async () => {
+  const grants = makePostgresAdapter(pool, 'Grant');
+  const account = () => pool.query("INSERT INTO accounts (user_id, connection) VALUES ('auth0|once', 'db')");
+  const remove = () => pool.query("DELETE FROM accounts WHERE user_id = 'auth0|once'");
+  const payload = { accountId: 'auth0|once', clientId: 'c' };
+  await expect(grants.upsert('early', payload, 60)).rejects.toMatchObject({ error: 'access_denied' });
+  await account();
+  await grants.upsert('grant', payload, 60);
+  expect(await grants.find('grant')).toEqual(payload);
+  await remove();
+  await account();
+  expect(await grants.find('grant')).toBeUndefined();
+});

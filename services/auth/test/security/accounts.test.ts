@@ -171,6 +171,21 @@ describe('a link to sign in, and a code', () => {
     expect((await redeemCode(digits, person.email)).json.error).toBe('invalid_grant');
   });
 
+  test('nor does the login that one has made, held back until the password is another', async () => {
+    const { email, path } = await somebody({ email_verified: true });
+    const browser = new Browser(gate);
+    const page = await browser.get(await loginLink(email));
+    const { action, fields } = page.forms[0]!;
+    const url = new URL(action, page.url);
+    const headers = { cookie: browser.cookieHeader(url) };
+    const body = new URLSearchParams(fields);
+    const held = (await fetch(url, { method: 'POST', redirect: 'manual', headers, body })).headers.get('location')!;
+    expect(held).toContain('login_ticket=');
+    await manage('PATCH', path, { password: 'words of an admin' });
+    const after = await browser.get(held);
+    expect([after.location, after.html.includes('name="identifier"')]).toEqual([undefined, true]);
+  });
+
   test('still work when nothing has changed', async () => {
     const { email } = await somebody({ email_verified: true });
     const browser = new Browser(gate);
