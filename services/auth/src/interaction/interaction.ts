@@ -12,11 +12,13 @@ import type { ConsentStore } from '../authorization/consents.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import { interactionLifetime } from '../clients/lifetimes.ts';
 import type { GateEvents } from '../events.ts';
+import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import type { PageName, Pages, Place } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
+import { loginOf } from '../provider-seam.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -83,7 +85,7 @@ export async function openInteraction(
   const params = details.params as Record<string, unknown>;
   const client = await provider.Client.find(String(params.client_id));
   if (!client) throw new errors.SessionNotFound('the application is gone');
-  const account = details.session ? await parts.accounts.find(details.session.accountId) : undefined;
+  const account = await sessionOwner(parts, details.session);
   const path = (step?: string) => `/interaction/${uid}${step ? `/${step}` : ''}`;
   const place = (): Promise<Place> =>
     parts.place({ acceptLanguage: request.get('accept-language'), client, params, account, uid });
@@ -122,6 +124,16 @@ export async function openInteraction(
     finish: (result, merge = true) =>
       provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),
   };
+}
+
+/** Whose session it is, unless that account is gone: one made later under its id is somebody else. */
+async function sessionOwner(
+  { provider, accounts }: InteractionParts,
+  begun: { accountId: string; uid: string } | undefined,
+): Promise<AccountModel | undefined> {
+  if (!begun) return undefined;
+  const [session, account] = await Promise.all([provider.Session.findByUid(begun.uid), accounts.find(begun.accountId)]);
+  return session && account?.incarnation === loginOf(session).incarnation ? account : undefined;
 }
 
 /** A form without the token of the interaction it is posted to: cross-site, or of another tab's login. */

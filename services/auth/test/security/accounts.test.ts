@@ -265,11 +265,15 @@ describe('somebody who was deleted', () => {
     const browser = new Browser(gate);
     const start = { ...request, client_id: 'third', response_type: 'code', ...pkce(), audience: api };
     const consent = await browser.logIn(await browser.authorize({ ...start, scope: 'openid read:x' }), person.email);
-    expect(consent.html).toContain('Third');
-    await recreate(person);
+    expect(consent.html).toContain(person.email);
+    await manage('DELETE', person.path);
+    const email = `not-his-${person.email}`;
+    await somebody({ email }, person.name);
+    // Nor is he told who that is.
+    expect((await browser.get(consent.url)).html).not.toContain(email);
     expect((await browser.submit(consent, { action: 'default' })).status).toBe(400);
     const other = new Browser(gate);
-    const asked = await other.logIn(await other.authorize({ ...start, scope: 'openid read:x' }), person.email);
+    const asked = await other.logIn(await other.authorize({ ...start, scope: 'openid read:x' }), email);
     expect(asked.html).toContain('Third');
   });
 });
