@@ -29,4 +29,4 @@ test('nothing is lost while dispatchers, RabbitMQ, PostgreSQL and Redis are kill
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
-}, 180_000);
+});

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { verify } from '@octokit/webhooks-methods';
 
 const stack = new AsyncDisposableStack();
-afterAll(() => stack.disposeAsync(), 30_000);
+afterAll(() => stack.disposeAsync());
 const system = stack.use(await openSystem());
 const api = await openApi(system);
 const producer = stack.use(await openProducer(system.amqpUrl));

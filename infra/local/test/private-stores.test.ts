@@ -119,7 +119,7 @@ test('makes a user for producers in RabbitMQ, who publishes to the exchange and 
   expect(await openToProducers(asGuest.replace(/gatepost$/, ''), undefined, port)).toBeUndefined();
   expect(await openToProducers(asGuest, undefined, 1)).toBeUndefined();
   await open.group[Symbol.asyncDispose]();
-}, 120_000);
+});
 
 test('keeps passwords where only the owner can read them', () => {
   for (const { service } of installed) {
@@ -145,7 +145,7 @@ test('does not take a server that asks for a password it does not have, or nothi
   expect(await probes.Redis(1)).toBeUndefined();
   expect(await probes.RabbitMQ(1)).toBeUndefined();
   await open.group[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 test('with a server that lets us in, uses a database of our own, and drops only what is ours', async () => {
   const open = options();
@@ -165,7 +165,7 @@ test('with a server that lets us in, uses a database of our own, and drops only 
     expect([kind.name, await left(url)]).toEqual([kind.name, ['others']]);
   }
   await open.group[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 test('lets itself in with the login that libpq takes from the environment', async () => {
   const open = options();
@@ -179,7 +179,7 @@ test('lets itself in with the login that libpq takes from the environment', asyn
   expect(await probePostgres(env, Number(port))).toBe(prepared.url);
   expect(await kind.letsIn(prepared.url)).toBe(true); // the database was made
   await open.group[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** Ours and somebody else's in one server, and what is left of the two. */
 const sharing: Record<StoreKind['name'], { put(url: string): Promise<unknown>; left(url: string): Promise<string[]> }> =

@@ -8,7 +8,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { openConnection } from '../src/connection.ts';
 
 const stack = new AsyncDisposableStack();
-afterAll(() => stack.disposeAsync(), 30_000);
+afterAll(() => stack.disposeAsync());
 const vhost = stack.use(await freshVhost());
 const log = openLog('test', 'silent');
 
@@ -38,7 +38,7 @@ test('a broker that falls silent after a failed setup does not end the reconnect
     relay.freeze();
     throw new Error('the queue is not there yet');
   });
-  await until('a second setup', () => setups === 2, 8_000);
+  await until('a second setup', () => setups === 2);
   await (await opening).recovering.close();
 });
 

@@ -8,7 +8,7 @@ import { openConnection } from '../src/connection.ts';
 import { openPublisher } from '../src/publisher.ts';
 
 const stack = new AsyncDisposableStack();
-afterAll(() => stack.disposeAsync(), 30_000);
+afterAll(() => stack.disposeAsync());
 const log = openLog('test', 'silent');
 type Queue = { type: string; durable: boolean; arguments: Record<string, unknown> };
 
@@ -69,13 +69,9 @@ test('the policy gives such a queue the limit that its arguments lack', async ()
   await declareAsBefore(vhost.url);
   const { name, pattern, definition } = deadLettersPolicy;
   await management('PUT', `/api/policies/${vhostName}/${name}`, { pattern, definition, 'apply-to': 'queues' });
-  const queue = await until(
-    'the policy holds',
-    async () => {
-      const found = (await management('GET', `/api/queues/${vhostName}/${deadEventsQueue}`)) as Record<string, unknown>;
-      return found.policy === name && found;
-    },
-    20_000,
-  );
+  const queue = await until('the policy holds', async () => {
+    const found = (await management('GET', `/api/queues/${vhostName}/${deadEventsQueue}`)) as Record<string, unknown>;
+    return found.policy === name && found;
+  });
   expect(queue.effective_policy_definition).toEqual({ 'delivery-limit': deliveryLimit });
 });

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from './stores.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 120_000;
 
 export type Service = AsyncDisposable & {
   name: string;

@@ -1,8 +1,11 @@
-/** Polls `probe` until it gives something other than undefined, null or false; rejects after `timeoutMs`. */
+/**
+ * Polls `probe` until it gives something other than undefined, null or false; rejects after `timeoutMs`. A time-out is there for
+ * what never comes, not to judge speed: on a busy machine everything takes ten times as long.
+ */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -141,12 +141,12 @@ test('checkSession renews in a hidden frame of another site, and says login_requ
   const cookies = await context.cookies(gate.issuer);
   const session = cookies.find(({ name }) => name === '__Host-session');
   expect(session).toMatchObject({ httpOnly: true, secure: true, sameSite: 'None', domain: 'localhost' });
-}, 60_000);
+});
 
 test('checkSession of a client whose allowed web origins lack the page hears nothing', async () => {
   const page = await open();
   expect(await checkSession(page, { clientID: 'stranger', timeout: 1_500 })).toMatchObject({ error: 'timeout' });
-}, 60_000);
+});
 
 test('popup.authorize logs in in a window of its own, whose callback page hands the tokens over and closes', async () => {
   const page = await open();
@@ -164,7 +164,7 @@ test('popup.authorize logs in in a window of its own, whose callback page hands 
   await logIn(popup);
   expect(await answer).toMatchObject({ idTokenPayload: { sub: 'auth0|alice' }, accessToken: expect.any(String) });
   await closed;
-}, 60_000);
+});
 
 test('popup.authorize hears why there are no tokens', async () => {
   const page = await open();
@@ -179,7 +179,7 @@ test('popup.authorize hears why there are no tokens', async () => {
   );
   await opened;
   expect(await answer).toMatchObject({ code: 'login_required' });
-}, 60_000);
+});
 
 test('no picture or frame of another site signs anybody in, whatever its address brings along', async () => {
   // The attacker's own sign-in by a link, up to the address that would end it.
@@ -220,7 +220,7 @@ test('no picture or frame of another site signs anybody in, whatever its address
       [element, await ticketed()],
     );
   expect(await checkSession(page)).toMatchObject({ error: 'login_required' });
-}, 60_000);
+});
 
 test('authorize with response_mode form_post arrives as a form', async () => {
   const page = await open();
@@ -233,4 +233,4 @@ test('authorize with response_mode form_post arrives as a form', async () => {
   expect([...posted.keys()].sort()).toEqual([
     ...['access_token', 'expires_in', 'id_token', 'iss', 'scope', 'state', 'token_type'],
   ]);
-}, 60_000);
+});

@@ -89,7 +89,7 @@ describe('hosted pages', () => {
       }
       expect(troubles).toEqual([]);
     });
-  }, 60_000);
+  });
 
   test.each(['', '?ui_locales=de', '?ui_locales=de&dir=rtl'])(
     'do not scroll sideways at 320 px %s',

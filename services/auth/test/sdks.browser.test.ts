@@ -112,7 +112,7 @@ test('auth0-spa-js: redirect login, silent renewal through web_message, logout',
     return sdk.getTokenSilently!({ cacheMode: 'off' }).catch((problem: { error: string }) => problem.error);
   }, options());
   expect(error).toBe('login_required');
-}, 60_000);
+});
 
 test('auth0-spa-js: refresh tokens rotate', async () => {
   const page = await open();
@@ -135,7 +135,7 @@ test('auth0-spa-js: refresh tokens rotate', async () => {
   }, given);
   expect(tokens[0]).toBeDefined();
   expect(tokens[1]).not.toBe(tokens[0]);
-}, 60_000);
+});
 
 test('auth0-spa-js: popup login', async () => {
   const page = await open();
@@ -147,7 +147,7 @@ test('auth0-spa-js: popup login', async () => {
   }, options());
   await logIn(await popup);
   expect(await login).toMatchObject({ sub: 'auth0|alice' });
-}, 60_000);
+});
 
 test('web_message: another origin’s client gets nothing posted', async () => {
   const page = await open();
@@ -163,4 +163,4 @@ test('web_message: another origin’s client gets nothing posted', async () => {
     [gate.issuer, app],
   );
   expect(outcome).toBe('nothing');
-}, 60_000);
+});

@@ -71,7 +71,7 @@ test('a statement that takes too long is repeated until it does not', async () =
   let count = 0;
   await persist('sleep', () => pool.query('SELECT pg_sleep($1)', [count++ < 7 ? 5 : 0]));
   expect(count).toBe(8);
-}, 20_000);
+});
 
 test('a connection that cannot be made, or breaks, is made again for as long as it takes', async () => {
   await using relay = await openCuttable(database.url);

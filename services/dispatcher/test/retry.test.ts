@@ -137,17 +137,13 @@ describe('further attempts', () => {
     });
     await management('DELETE', `/api/queues/${vhost}/${deliveriesQueue}`);
     receiver.behave({});
-    await until(
-      'every event delivered',
-      async () => {
-        const { rows } = await world.pool.query(
-          'SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1)',
-          [guids],
-        );
-        return rows[0].n === 40;
-      },
-      20_000,
-    );
+    await until('every event delivered', async () => {
+      const { rows } = await world.pool.query(
+        'SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1)',
+        [guids],
+      );
+      return rows[0].n === 40;
+    });
     const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
     expect(rows[0].n).toBe(40);
   });

@@ -110,7 +110,7 @@ test('copies of parked jobs stall nothing: every delivery arrives', async () => 
   await publishAgain(jobs.flatMap((job) => [job, job]));
   await world.deliveries(await world.publish({ subject: 'calm/r' })); // behind the copies in their queue
   await setLimit(500, 1000);
-  await until('all arrived', () => guids.every((guid) => arrived().has(guid)), 20_000);
+  await until('all arrived', () => guids.every((guid) => arrived().has(guid)));
   await until('nothing is parked', async () => (await parkedJobs()).length === 0);
 });
 

@@ -51,7 +51,7 @@ export type World = AsyncDisposable & {
   /** Publishes an event as a producer would; answers its guid. */
   publish(event: Partial<PublishedEvent>): Promise<string>;
   /** The log rows of an event, oldest first, once there are `count`. */
-  deliveries(guid: string, count?: number, timeoutMs?: number): Promise<DeliveryRow[]>;
+  deliveries(guid: string, count?: number): Promise<DeliveryRow[]>;
 };
 
 export type PublishedEvent = {
@@ -218,17 +218,11 @@ export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: str
       });
       return id;
     },
-    deliveries: (guid, count = 1, timeoutMs = 15_000) =>
-      until(
-        `${count} rows of ${guid} in the log`,
-        async () => {
-          const { rows } = await pool.query<DeliveryRow>('SELECT * FROM deliveries WHERE guid = $1 ORDER BY id', [
-            guid,
-          ]);
-          return rows.length >= count && rows;
-        },
-        timeoutMs,
-      ),
+    deliveries: (guid, count = 1) =>
+      until(`${count} rows of ${guid} in the log`, async () => {
+        const { rows } = await pool.query<DeliveryRow>('SELECT * FROM deliveries WHERE guid = $1 ORDER BY id', [guid]);
+        return rows.length >= count && rows;
+      }),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
@@ -255,17 +249,13 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
   child.once('message', () => {
     ready = true;
   });
-  await until(
-    'the dispatcher is ready',
-    () => {
-      if (child.exitCode !== null)
-        throw new Error(
-          `the dispatcher ended: ${errors} ${JSON.stringify(log.findLast(({ level }) => level === 'error') ?? log.at(-1))}`,
-        );
-      return ready;
-    },
-    20_000,
-  );
+  await until('the dispatcher is ready', () => {
+    if (child.exitCode !== null)
+      throw new Error(
+        `the dispatcher ended: ${errors} ${JSON.stringify(log.findLast(({ level }) => level === 'error') ?? log.at(-1))}`,
+      );
+    return ready;
+  });
   const ask = async (path: string) => {
     // Its log may come later than the word that it is ready.
     const port = await until('the ops port', () => log.find((entry) => 'ops.port' in entry)?.['ops.port']);

@@ -41,8 +41,8 @@ beforeAll(async () => {
   producer = stack.use(await openProducer(system.amqpUrl));
   for (const name of ['t-admin', 't-write', 't-read', 't-none', 't-org'])
     clients.set(name, octokit(await machineToken(name)));
-}, 60_000);
-afterAll(() => stack.disposeAsync(), 30_000);
+});
+afterAll(() => stack.disposeAsync());
 beforeEach(async () => {
   receiver = stack.use(await openReceiver());
   const { data } = await as('t-admin').repos.listWebhooks({ ...place, per_page: 100 });

@@ -167,7 +167,7 @@ describe('the OAuth app policy', () => {
     for (const [what, act] of changes) {
       heard.length = 0;
       expect((await act()).status).toBeLessThan(300);
-      await until(`${what} to be told`, () => heard.includes(rows[0].id), 1_000);
+      await until(`${what} to be told`, () => heard.includes(rows[0].id));
     }
   });
 });

@@ -15,8 +15,8 @@ let system: System;
 
 beforeAll(async () => {
   system = stack.use(await openSystem()); // with the demo's seed
-}, 60_000);
-afterAll(() => stack.disposeAsync(), 30_000);
+});
+afterAll(() => stack.disposeAsync());
 
 /** Signs alice in at the demo's third-party client, which asks for `scope`. @returns her token, and what she was asked. */
 async function signIn(scope: string): Promise<{ token: string; consent: string }> {
@@ -101,7 +101,7 @@ test('a user who consented works with her hooks through Octokit, and the organiz
   expect(disabled).toMatchObject({ active: false, disabled_reason: 'oauth_app_restricted' });
   expect((await policy(false)).status).toBe(200);
   expect((await app.repos.getWebhook({ ...widgets, hook_id: hook.id })).data).toMatchObject({ active: true });
-}, 60_000);
+});
 
 test('a scope that she did not grant opens nothing', async () => {
   const { token } = await signIn('read:repo_hook');
@@ -110,4 +110,4 @@ test('a scope that she did not grant opens nothing', async () => {
   await expect(app.repos.createWebhook({ ...widgets, config: { url: 'https://example.com/' } })).rejects.toMatchObject({
     status: 404,
   });
-}, 60_000);
+});

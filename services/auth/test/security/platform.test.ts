@@ -48,14 +48,11 @@ test('sec-102-canary: no sink of a process holds a code, token, secret, password
       });
       return { status: response.status, text: await response.text() };
     };
-    await until(
-      'the gate',
-      () =>
-        fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
-          (ready) => ready.ok,
-          () => false,
-        ),
-      20_000,
+    await until('the gate', () =>
+      fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+        (ready) => ready.ok,
+        () => false,
+      ),
     );
     const browser = new Browser(own as never);
     const { code_verifier, ...challenge } = pkce();

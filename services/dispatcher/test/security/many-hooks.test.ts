@@ -27,7 +27,7 @@ beforeAll(async () => {
      SELECT r.account_id, r.id, '{}', 'http://127.0.0.2:9/' || n, 'json', $2, $3, 'test' FROM repositories r, generate_series(1, $1::integer) n`,
     [hooksEach, seal.seal(JSON.stringify(headers), hookHeadersPurpose), seal.seal('s', hookSecretPurpose)],
   );
-}, 30_000);
+});
 afterAll(async () => await world?.[Symbol.asyncDispose]());
 
 /** The pool, with a note of what each statement brought. */
@@ -83,7 +83,7 @@ test('an account’s hooks are loaded in parts, without their headers and secret
   expect((await hooks.whole(changed, ids[0]!))?.url).toBe('http://127.0.0.2:9/changed');
   await world.pool.query('DELETE FROM hooks WHERE id = $1', [ids[0]]);
   expect(await hooks.whole((await hooks.ofLogins(['acme'])).get('acme')!, ids[0]!)).toBeUndefined();
-}, 30_000);
+});
 
 test('one hook that cannot be read does not stop its neighbours', async () => {
   await using receiver = await openReceiver();
@@ -105,4 +105,4 @@ test('one hook that cannot be read does not stop its neighbours', async () => {
   );
   expect(told.message).toContain('could not read a hook');
   expect(await dispatcher.stop()).toBe(0);
-}, 30_000);
+});

@@ -44,7 +44,7 @@ beforeAll(async () => {
   );
   hookIds = rows.map(({ id }) => id);
   deliveryId = await recordDelivery(api.sql, { hookId: hookIds[0]! });
-}, 30_000);
+});
 afterAll(async () => await api?.[Symbol.asyncDispose]());
 
 const mostly = (good: fc.Arbitrary<unknown>, odd: fc.Arbitrary<unknown> = oddValue) =>
@@ -274,7 +274,7 @@ test('every request gets an answer that is no fault of ours, conforms to the des
   expect(JSON.stringify(events.rows)).not.toContain(canary);
   const jobs = await api.sql.query('SELECT job FROM parked');
   expect(JSON.stringify(jobs.rows)).not.toContain(canary);
-}, 60_000);
+});
 
 test('bytes that are no HTTP end a connection and nothing else', async () => {
   const { hostname, port } = new URL(api.base);
@@ -320,4 +320,4 @@ test('bytes that are no HTTP end a connection and nothing else', async () => {
     { numRuns: 30, timeLimitMs: 4_000 },
   );
   expect(await (await fetch(`${api.opsBase}/readyz`)).json()).toEqual({ status: 'ready' });
-}, 60_000);
+});
