@@ -44,15 +44,18 @@ export function readEnv<S extends z.ZodObject>(
       const name = String(issue.path[0] ?? '');
       const field = schema.shape[name];
       if (given[name] === undefined) return `${name} is not set; ${field ? (metaOf(field).description ?? '') : ''}`;
-      return `${name}: ${issue.message}${shownOf(field, given[name])}`;
+      return `${name}: ${issue.message}${shownOf(field, given[name], isOfUrl(issue))}`;
     }),
   );
 }
 
-/** A bad value, as far as it may be told: a URL masked, numbers and IPv4 networks as they are, nothing of all else. */
-function shownOf(field: unknown, value: string): string {
+const isOfUrl = (issue: z.core.$ZodIssue): boolean => issue.code === 'custom' && issue.params?.isUrlWanted === true;
+
+/** A bad value, as far as it may be told: a URL masked, numbers, networks and one short word as they are, nothing of all else. */
+function shownOf(field: unknown, value: string, isUrlWanted: boolean): string {
   if (metaOf(field).secret) return '';
-  if (/^[\d\s.,:/+-]*$/.test(value)) return ` (it is ${JSON.stringify(value)})`;
+  const isPlain = /^[\d\s.,:/+-]*$/.test(value) || /^[a-z]{1,8}$/.test(value);
+  if (isPlain && !isUrlWanted) return ` (it is ${JSON.stringify(value)})`;
   const masked = maskUrl(value);
   return masked === unreadable ? '' : ` (it is ${JSON.stringify(masked)})`;
 }
@@ -118,6 +121,7 @@ export const url = (protocols: string[]) =>
   z.string().refine((value) => protocols.some((protocol) => isUrl(value, protocol)), {
     message: `must be a URL starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
     abort: true, // further checks may take it for a URL
+    params: { isUrlWanted: true },
   });
 
 // The parser alone would take `postgres:gate:secret@db`, too, as a path without a host.
