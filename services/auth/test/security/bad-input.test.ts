@@ -20,7 +20,7 @@ const { gate, issuer } = target;
 const { send } = stack.use(openSender(issuer));
 // No request below names this client, so its secret is not among what is guessed at.
 const managerToken = () =>
-  target.machineToken({ client_id: 'manager', client_secret: 'manager-secret', audience: `${issuer}api/v2/` });
+  target.machineToken({ client_id: 'operator', client_secret: 'operator-secret', audience: `${issuer}api/v2/` });
 const management = await managerToken();
 const managers = String(management.json.access_token);
 const alices = (await target.login('spa')).access_token;
@@ -50,10 +50,6 @@ afterEach(async () => {
 
 test('thousands of malformed requests at every endpoint: no 5xx, no unverified redirect, no secret, errors in OAuth’s form', async () => {
   await fuzz(eight(attempts.protocol), checkAll, { numRuns: 700, timeLimitMs: 15_000 });
-}, 3_600_000);
-
-test('the same at the management API, by whoever may use it', async () => {
-  await fuzz(eight(attempts.management), checkAll, { numRuns: 500, timeLimitMs: 8_000 });
 }, 3_600_000);
 
 test('the same in every form of a sign-in, by the browser that it is shown to', async () => {
@@ -95,4 +91,9 @@ test('the same in every form of a sign-in, by the browser that it is shown to', 
     },
     { numRuns: 200, timeLimitMs: 8_000 },
   );
+}, 3_600_000);
+
+// Last: it changes what the others start from.
+test('the same at the management API, by whoever may use it', async () => {
+  await fuzz(eight(attempts.management), checkAll, { numRuns: 500, timeLimitMs: 8_000 });
 }, 3_600_000);

@@ -81,7 +81,7 @@ export type Target = {
 /** @param env further environment of the gate; @param more further entries of the seed */
 export async function openTarget(
   env: Form = {},
-  more: { clients?: object[]; users?: object[] } = {},
+  more: { clients?: (issuer: string) => object[]; users?: object[] } = {},
 ): Promise<Target & AsyncDisposable> {
   const gate = await openGate(
     (issuer: string) => ({
@@ -89,7 +89,7 @@ export async function openTarget(
       users: [...fullSeed.users, ...(more.users ?? [])],
       clients: [
         ...fullSeed.clients,
-        ...(more.clients ?? []),
+        ...(more.clients?.(issuer) ?? []),
         several,
         plain,
         dotted,

@@ -2,12 +2,20 @@
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import pg from 'pg';
+import { managementApi } from '../../../src/resources/management-api.ts';
 import { alice, spa, web } from '../../seeds.ts';
 import { callback, type Target } from '../target.ts';
 
 const password = 'canary-password-of-a-person';
 export const canaries = {
-  clients: [
+  clients: (issuer: string) => [
+    // Whoever may do everything but read what clients authenticate by.
+    {
+      client_id: 'operator',
+      client_secret: 'operator-secret',
+      grant_types: ['client_credentials'],
+      client_grants: [{ audience: `${issuer}api/v2/`, scope: operatorScopes(issuer) }],
+    },
     { ...web, client_id: 'canary', client_secret: 'canary-client-secret-in-the-clear' },
     { ...spa, client_id: 'canary-app' },
   ],
@@ -22,6 +30,12 @@ export const canaries = {
     },
   ],
 };
+
+function operatorScopes(issuer: string): string[] {
+  return managementApi(issuer)
+    .scopes.map(({ value }) => value)
+    .filter((scope) => scope !== 'read:client_keys');
+}
 
 export async function plantSecrets({ gate, issuer, codeFor, redeem }: Target): Promise<Record<string, string>> {
   const browser = new Browser(gate);
