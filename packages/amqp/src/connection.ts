@@ -4,6 +4,7 @@ import type { Topology } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, type Registry } from '@gatepost/runtime/metrics';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
+import { takeUnreadable } from './unreadable.ts';
 
 export type ConnectionOptions = {
   /** `amqp://user:password@host:port/vhost` */
@@ -50,6 +51,7 @@ export async function openConnection(
         // Until the setup is through, amqplib listens to no 'error' of the connection, and one that breaks meanwhile would
         // end the process. What waits for an answer rejects anyway.
         model.on('error', () => {});
+        takeUnreadable(model, log);
 
         try {
           await declare(model, options);
