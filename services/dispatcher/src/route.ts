@@ -76,12 +76,18 @@ async function routeSurely(parts: RouteParts, messages: Incoming[]): Promise<voi
       async alone(message, error) {
         parts.log.error({ error, 'message.id': message.messageId }, 'could not route an event');
         const { reason, detail } = deadReasonOf(error);
-        if (!message.isSettled()) await bury(parts, message, reason, detail);
+        try {
+          if (!message.isSettled()) await bury(parts, message, reason, detail);
+        } catch (again) {
+          if (isGivenUp(again)) throw again;
+          parts.log.error({ error: again, 'message.id': message.messageId }, 'could not bury an event either');
+          message.giveBack(); // and the others go on
+        }
       },
       isNobodysFault: isGivenUp,
     });
   } catch (error) {
-    // Not even buried: what is not acked comes back, to us or another dispatcher.
+    // What is not acked comes back, to us or another dispatcher.
     if (!isGivenUp(error)) parts.log.error({ error }, 'could not route a batch of events');
     for (const message of messages) if (!message.isSettled()) message.giveBack();
   }
