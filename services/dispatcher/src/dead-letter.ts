@@ -34,13 +34,15 @@ export async function publishDeadLetter(
 }
 
 /**
- * Without the broker's own: a message republished with its death history can vanish in RabbitMQ's cycle check. And without those that
+ * Without the broker's own: a message republished with its death history can vanish in RabbitMQ's cycle check. Without `CC` and `BCC`,
+ * by which a publisher names further queues (https://www.rabbitmq.com/docs/sender-selected): whoever wrote them may reach none of ours, and
+ * we would publish to those in his name, round and round. And without those that
  * other clients wrote and ours cannot: they would keep the message from ever being buried.
  */
 function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(headers).filter(
-      ([name, value]) => !/^x-(death|first-death-|last-death-|delivery-count)/.test(name) && isWritable(value),
+      ([name, value]) => !/^(x-(death|first-death-|last-death-|delivery-count)|B?CC$)/.test(name) && isWritable(value),
     ),
   );
 }

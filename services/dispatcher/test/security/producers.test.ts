@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventKeyBefore } from '@gatepost/contracts/event';
-import { producerPermissions } from '@gatepost/contracts/topology';
+import { deliveriesQueue, eventsQueue, producerPermissions } from '@gatepost/contracts/topology';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { freshUser } from '@gatepost/testkit/stores';
@@ -76,6 +76,30 @@ describe('what one producer can do to another', () => {
     await duplicates(1);
     await world.publish({ source: 'urn:before', id: guid, subject: 'other/widgets' });
     expect(await world.deliveries(guid, 2)).toHaveLength(2);
+  });
+
+  // The dead letter is published by us, into any queue that its own headers name besides.
+  test('no header of an event takes its dead letter to a queue of ours, round and round', async () => {
+    await using ci = await freshUser(world.amqpUrl, producerPermissions);
+    await using dead = await openDeadLetters(world.amqpUrl);
+    await using producer = await openProducer(ci.url);
+    const [id, after] = [randomUUID(), randomUUID()];
+    const queues = [deliveriesQueue, eventsQueue];
+    const published = await producer.publish({ body: 'no JSON', headers: { CC: queues, BCC: queues, marked: id } });
+    expect(published).toBeDefined();
+    const marked = () => dead.all.filter(({ headers }) => headers.marked === id);
+    await until('the dead letter', () => marked().length > 0, 20_000);
+    // Whatever came round with it stands before these.
+    const { publisher } = world;
+    for (const routingKey of queues)
+      await publisher.publish({
+        exchange: '',
+        routingKey,
+        body: Buffer.from('no'),
+        messageId: `${after}-${routingKey}`,
+      });
+    for (const routingKey of queues) await dead.of(`${after}-${routingKey}`);
+    expect(marked().map(({ reason }) => reason)).toEqual(['not_json']);
   });
 
   test('with PRODUCERS_FILE a user publishes for the accounts it names; all else is a dead letter, with the reason', async () => {
