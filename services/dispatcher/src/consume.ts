@@ -5,9 +5,9 @@ import type { Producers } from '@gatepost/contracts/producers';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
-import type { Calm } from './calm.ts';
-import type { Deliver } from './deliver.ts';
-import { openSkim } from './skim.ts';
+import type { Deliver } from './delivering/deliver.ts';
+import type { Calm } from './fairness/calm.ts';
+import { openSkim } from './fairness/skim.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 

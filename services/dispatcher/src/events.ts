@@ -3,7 +3,7 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { DeadReason } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
-import type { Outcome } from './classify.ts';
+import type { Outcome } from './delivering/classify.ts';
 
 export type EventResult = 'matched' | 'unmatched' | 'duplicate' | 'too_many_tags' | 'dead';
 export type CancelReason = 'hook_gone' | 'hook_disabled' | 'event_gone';

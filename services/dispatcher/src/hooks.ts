@@ -6,7 +6,7 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import { type Changes, listenForChanges } from '@gatepost/webhook-db/changes';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { SigningKeys } from './sign.ts';
+import type { SigningKeys } from './delivering/sign.ts';
 import { isDeliverable, makeWholeHooks } from './whole-hooks.ts';
 
 /** What routing asks of a hook. */

@@ -3,9 +3,9 @@ import { makeGuard } from '@gatepost/runtime/address';
 import { type Certificates, makeCertificates } from '@gatepost/testkit/certificates';
 import { type Behaviour, openReceiver } from '@gatepost/testkit/receiver';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { classify } from '../src/classify.ts';
-import { makePost, type Post } from '../src/post.ts';
-import type { DeliveryRequest } from '../src/request.ts';
+import { classify } from '../src/delivering/classify.ts';
+import { makePost, type Post } from '../src/delivering/post.ts';
+import type { DeliveryRequest } from '../src/delivering/request.ts';
 
 // Names of this test only; none leaves the machine.
 const names: Record<string, { address: string; family: number }[]> = {

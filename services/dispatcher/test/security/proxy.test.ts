@@ -5,8 +5,8 @@ import { makeGuard } from '@gatepost/runtime/address';
 import { makeCertificates } from '@gatepost/testkit/certificates';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { expect, test } from '@jest/globals';
-import { classify } from '../../src/classify.ts';
-import { makePost, type Post } from '../../src/post.ts';
+import { classify } from '../../src/delivering/classify.ts';
+import { makePost, type Post } from '../../src/delivering/post.ts';
 
 /** A forward proxy that connects wherever it is asked to, and notes where. */
 async function openProxy(answer?: (incoming: IncomingMessage, client: Socket) => boolean) {

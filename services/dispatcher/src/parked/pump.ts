@@ -5,11 +5,11 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
-import { publishDeadLetter } from './dead-letter.ts';
-import type { Enqueue } from './enqueue.ts';
-import type { Events } from './events.ts';
-import type { Moved } from './moved.ts';
-import { deadReasonOf, troubleOf } from './trouble.ts';
+import { publishDeadLetter } from '../dead-letter.ts';
+import type { Events } from '../events.ts';
+import type { Moved } from '../moved.ts';
+import type { Enqueue } from '../routing/enqueue.ts';
+import { deadReasonOf, troubleOf } from '../trouble.ts';
 
 /** Taken this much ahead of their time; whoever delivers waits for the exact moment. */
 export const aheadMs = 400;

@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
-import type { Persist } from './persist.ts';
+import type { Persist } from '../persist.ts';
 
 export type Outgoing = { job: DeliveryJob; payload: Buffer };
 export type Enqueue = (jobs: Outgoing[]) => Promise<void>;

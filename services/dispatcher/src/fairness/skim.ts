@@ -10,7 +10,7 @@ import type { Producers } from '@gatepost/contracts/producers';
 import { eventsQueue } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
-import type { Batches } from './batch.ts';
+import type { Batches } from '../batch.ts';
 import type { Calm } from './calm.ts';
 import { makeFlooders, ownerOf } from './flooders.ts';
 

@@ -1,7 +1,7 @@
 /** A changed limit: what waits in an account's name gets new times, in its order, within a second of the change. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Account, Hooks } from './hooks.ts';
+import type { Account, Hooks } from '../hooks.ts';
 import type { Limit } from './slots.ts';
 import type { Throttle } from './throttle.ts';
 
