@@ -62,6 +62,21 @@ test('paths from the root, in comments and documents, lead to a file, and to a h
   expect(astray(form, (citation) => leads(root, citation))).toEqual([]);
 });
 
+test('files that a comment or document names by the end of their path are there', () => {
+  const comments = ({ file, text }: { file: string; text: string }) =>
+    file.endsWith('.md') ? text : (text.match(/\/\*\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*/gm) ?? []).join('\n');
+  const cited = files.flatMap((read) =>
+    [...comments(read).matchAll(/(?<![\w./@*<…-])((?:[\w-]+\/)*[\w-]+(?:\.test|\.browser\.test)?\.ts)\b/g)].map(
+      ([, path]) => ({
+        file: read.file,
+        path: path!,
+      }),
+    ),
+  );
+  const isThere = (end: string): boolean => files.some(({ file }) => `/${file}`.endsWith(`/${end}`));
+  expect(cited.filter(({ path }) => !isThere(path)).map(({ file, path }) => `${file}: ${path}`)).toEqual([]);
+});
+
 test('decisions that are cited have been taken', () => {
   const taken = globSync('[0-9]*.md', { cwd: path.join(root, 'docs/decisions') }).map((file) =>
     Number.parseInt(file, 10),
