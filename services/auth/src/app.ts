@@ -15,11 +15,11 @@ import { sendPage } from './http/page.ts';
 import { boundParameters } from './http/parameter-size.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
-import { aliasStructuredTokens } from './http/structured-token.ts';
 import { checkQuery, parseForm, wellFormed } from './http/well-formed.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
+import { aliasStructuredTokens } from './library/tokens/spelling.ts';
 import { makeProblemHandler } from './management/api.ts';
 import { isStoreAway, TemporarilyUnavailable } from './stores-away.ts';
 

@@ -49,6 +49,9 @@ import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
 import { keepKeysCurrent } from './keys/keep-current.ts';
 import { ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
+import { shareSuccessors } from './library/tokens/refresh.ts';
+import { endWithSources } from './library/tokens/sources.ts';
+import { findStructuredTokens, makeRevokedTokens } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
 import { openPostBox } from './mail/post-box.ts';
 import { makeManagement } from './management/management.ts';
@@ -68,9 +71,6 @@ import { applySeed, readSeed } from './seed.ts';
 import { makeConnectionStore } from './settings/connections.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
-import { shareSuccessors } from './tokens/refresh.ts';
-import { endWithSources } from './tokens/sources.ts';
-import { findStructuredTokens, makeRevokedTokens } from './tokens/structured.ts';
 
 /** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
 async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {

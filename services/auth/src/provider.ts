@@ -10,7 +10,6 @@ import Provider, {
 } from 'oidc-provider';
 import type { AccountStore } from './accounts/store.ts';
 import type { ConsentStore } from './authorization/consents.ts';
-import { applyAuthorizationDefaults } from './authorization/defaults.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
 import { makeExtraParams, rememberRequestObject } from './authorization/parameters.ts';
@@ -34,8 +33,8 @@ import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
 import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
-import { locales } from './pages/language.ts';
-import { dressOwnForms, type ProviderPages } from './provider-pages.ts';
+import { applyAuthorizationDefaults } from './library/authorization-defaults.ts';
+import { registerResponseModes } from './library/response-modes.ts';
 import {
   allowBareToken,
   allowLocalImplicit,
@@ -45,10 +44,11 @@ import {
   checkResponseModes,
   loginOf,
   replaceSigningKeys,
-} from './provider-seam.ts';
+} from './library/seam.ts';
+import { locales } from './pages/language.ts';
+import { dressOwnForms, type ProviderPages } from './provider-pages.ts';
 import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
 import type { ResourceStore } from './resources/store.ts';
-import { registerResponseModes } from './response-modes/index.ts';
 import { answerGetsWithFound } from './response-modes/redirects.ts';
 import { mayPostTo } from './response-modes/web-message.ts';
 import type { ConnectionStore } from './settings/connections.ts';

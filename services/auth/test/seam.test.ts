@@ -1,5 +1,5 @@
-/// <reference path="../src/oidc-internals.d.ts" />
-/** The parts of oidc-provider that provider-seam.ts reaches for: an upgrade that moves one fails here, by name. */
+/// <reference path="../src/library/internals.d.ts" />
+/** The parts of oidc-provider that src/library/ reaches for: an upgrade that moves one fails here, by name. */
 import { expect, jest, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import * as kit from 'oidc-provider/lib/helpers/grants.js';

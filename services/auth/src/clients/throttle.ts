@@ -9,7 +9,7 @@ import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { hashId } from '../adapter/hashed.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
-import { checkClientSecrets } from '../provider-seam.ts';
+import { checkClientSecrets } from '../library/seam.ts';
 
 export type ClientThrottle = {
   /** Seconds for which the pair stays closed; undefined for an open one. Asks nobody. */

@@ -7,18 +7,18 @@ import type { Authenticate } from '../accounts/authenticate.ts';
 import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { GateEvents } from '../events.ts';
+import { registerAuthorizationCode } from '../library/grants/authorization-code.ts';
+import { registerClientCredentials } from '../library/grants/client-credentials.ts';
+import { registerDeviceCode } from '../library/grants/device-code.ts';
+import { registerRefreshToken } from '../library/grants/refresh-token.ts';
+import { revokeOnReplay } from '../library/grants/replay.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { revokeOnReplay } from '../tokens/replay.ts';
-import { registerAuthorizationCode } from './authorization-code.ts';
-import { registerClientCredentials } from './client-credentials.ts';
-import { registerDeviceCode } from './device-code.ts';
 import { passwordGrants } from './password.ts';
 import { passwordlessOtp } from './passwordless-otp.ts';
 import { registerPersonGrant } from './person.ts';
 import type { GrantPlugin, GrantPluginModule } from './plugin.ts';
-import { registerRefreshToken } from './refresh-token.ts';
 import { registerTokenExchange } from './token-exchange.ts';
 
 export type GrantParts = {

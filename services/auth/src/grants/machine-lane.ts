@@ -12,10 +12,10 @@ import type { ClientThrottle } from '../clients/throttle.ts';
 import type { TokensIssued } from '../events.ts';
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
-import { grantKit } from '../provider-seam.ts';
+import { grantedScopes } from '../library/grants/client-credentials.ts';
+import { grantKit } from '../library/seam.ts';
 import { audienceOf, resourceOf, resourceServerOf, scopesOfMachine } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
-import { grantedScopes } from './client-credentials.ts';
 
 /** Answers the request, or calls `next` with the body, if it was read, as text in `request.body`. */
 export type MachineLane = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;

@@ -1,6 +1,6 @@
 /** Tokens for a person whom a grant plug-in has identified: the part that all such grants share. */
 import { errors, type KoaContextWithOIDC, type Provider, type ResourceServerInstance } from 'oidc-provider';
-import { grantKit as kit } from '../provider-seam.ts';
+import { grantKit as kit } from '../library/seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import { asking } from '../stores-away.ts';

@@ -5,13 +5,13 @@
  * A token can be exchanged by the client it was given to, and by the API it was given for (`resource_server_identifier`).
  * The new token is never worth more than what it was made from: its scopes are among the subject token's, and for another API also
  * among those of the client's own grant; it is the first party's only if all that had a part in it are; it ends when the first
- * of them expires, and dies with each of them (tokens/sources.ts).
+ * of them expires, and dies with each of them (library/tokens/sources.ts).
  */
 import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
-import { grantKit as kit } from '../provider-seam.ts';
+import { grantKit as kit } from '../library/seam.ts';
+import { type Source, sourcesOf } from '../library/tokens/sources.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
-import { type Source, sourcesOf } from '../tokens/sources.ts';
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 const jwtType = 'urn:ietf:params:oauth:token-type:jwt';

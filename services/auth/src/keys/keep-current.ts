@@ -4,7 +4,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import type { Provider } from 'oidc-provider';
 import type { Changes } from '../changes.ts';
 import type { Database, Pool } from '../database.ts';
-import { replaceSigningKeys } from '../provider-seam.ts';
+import { replaceSigningKeys } from '../library/seam.ts';
 import { rotateSigningKeys } from './rotate.ts';
 import { loadSigningKeys, type SigningAlg } from './signing-keys.ts';
 

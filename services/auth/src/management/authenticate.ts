@@ -6,8 +6,8 @@ import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors } from 'jos
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Database } from '../database.ts';
+import type { RevokedTokens } from '../library/tokens/structured.ts';
 import { verifyAccessToken } from '../resources/token-dialect.ts';
-import type { RevokedTokens } from '../tokens/structured.ts';
 import { ManagementProblem } from './problem.ts';
 
 export type Caller = {
@@ -74,7 +74,7 @@ export function makeAuthenticate(parts: {
     if (payload.cnf !== undefined || (await revokedTokens.has(payload.jti!))) throw refused('Invalid token');
     const holder = await holders.get(clientId);
     const [grant] = holder?.grants ?? [];
-    // It must be one that could get this token now (grants/client-credentials.ts).
+    // It must be one that could get this token now (library/grants/client-credentials.ts).
     if (!holder?.grantTypes.includes('client_credentials') || holder.tokenEndpointAuthMethod === 'none' || !grant)
       throw refused('Invalid token');
     const granted = new Set(grant.scope);

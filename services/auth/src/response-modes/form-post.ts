@@ -1,6 +1,6 @@
 /** `form_post` (OAuth 2.0 Form Post Response Mode): 200, also for errors, with a form that sends itself. */
 import { answerPage } from '../http/page.ts';
-import type { ResponseMode } from './index.ts';
+import type { ResponseMode } from '../library/response-modes.ts';
 
 export const formPost: ResponseMode = (ctx, redirectUri, response) => {
   answerPage(

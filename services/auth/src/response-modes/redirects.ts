@@ -5,7 +5,7 @@
  * carried fragment is no answer, and an application that reads fragments too checks `state`, which the maker of the link does not know.
  */
 import type { Provider } from 'oidc-provider';
-import type { ResponseMode } from './index.ts';
+import type { ResponseMode } from '../library/response-modes.ts';
 
 export const query: ResponseMode = (ctx, redirectUri, response) => {
   const url = new URL(redirectUri);

@@ -5,7 +5,7 @@
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { answerPage } from '../http/page.ts';
-import type { ResponseMode } from './index.ts';
+import type { ResponseMode } from '../library/response-modes.ts';
 
 export const webMessage: ResponseMode = (ctx, redirectUri, response) => {
   const language = { acceptLanguage: ctx.get('accept-language') };

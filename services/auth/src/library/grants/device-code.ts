@@ -1,9 +1,9 @@
 /** oidc-provider's own grant, with the polling rules of RFC 8628 section 3.5 that it leaves out. */
 import type { Redis } from 'ioredis';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
-import { hashId } from '../adapter/hashed.ts';
-import { aroundGrant } from '../provider-seam.ts';
-import { asking } from '../stores-away.ts';
+import { hashId } from '../../adapter/hashed.ts';
+import { asking } from '../../stores-away.ts';
+import { aroundGrant } from '../seam.ts';
 
 const intervalSeconds = 5;
 /** A clock a little fast is forgiven. */

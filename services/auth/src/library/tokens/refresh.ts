@@ -6,7 +6,7 @@
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
-import type { OwnMetadata } from '../clients/metadata.ts';
+import type { OwnMetadata } from '../../clients/metadata.ts';
 
 type RefreshToken = {
   jti: string;

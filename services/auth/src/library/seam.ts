@@ -7,10 +7,10 @@ import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
-import { secretMatches } from './clients/secret.ts';
-import { isInTheClear } from './http/loopback.ts';
-import { signerOf } from './keys/signer.ts';
-import type { PrivateJwk } from './keys/signing-keys.ts';
+import { secretMatches } from '../clients/secret.ts';
+import { isInTheClear } from '../http/loopback.ts';
+import { signerOf } from '../keys/signer.ts';
+import type { PrivateJwk } from '../keys/signing-keys.ts';
 
 // Meant for custom grants, typed, but outside of semantic versioning.
 export * as grantKit from 'oidc-provider/lib/helpers/grants.js';

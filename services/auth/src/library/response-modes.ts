@@ -1,10 +1,10 @@
 /** The response modes (docs/reference/gate.md), registered over oidc-provider's own, which differ in status or lack our rules. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { tooLong } from '../http/parameter-size.ts';
-import { setResponseMode } from '../provider-seam.ts';
-import { formPost } from './form-post.ts';
-import { fragment, query } from './redirects.ts';
-import { webMessage } from './web-message.ts';
+import { formPost } from '../response-modes/form-post.ts';
+import { fragment, query } from '../response-modes/redirects.ts';
+import { webMessage } from '../response-modes/web-message.ts';
+import { setResponseMode } from './seam.ts';
 
 export type ResponseMode = (
   ctx: KoaContextWithOIDC,

@@ -5,11 +5,11 @@
  */
 import type { Redis } from 'ioredis';
 import type { Grant, Provider } from 'oidc-provider';
-import { hashId } from '../adapter/hashed.ts';
-import { artefactKey } from '../adapter/redis.ts';
-import { structuredToken } from '../http/structured-token.ts';
-import { keepProperty } from '../provider-seam.ts';
-import { asking } from '../stores-away.ts';
+import { hashId } from '../../adapter/hashed.ts';
+import { artefactKey } from '../../adapter/redis.ts';
+import { asking } from '../../stores-away.ts';
+import { keepProperty } from '../seam.ts';
+import { structuredToken } from './spelling.ts';
 import type { RevokedTokens } from './structured.ts';
 
 /** A token that another was made from. Of an opaque one, whose id is the secret itself, the hash is kept. */

@@ -1,6 +1,6 @@
 /** oidc-provider's own grant, and one rule more: a try with a wrong redirect URI or verifier spends the code. */
 import { errors, type Provider } from 'oidc-provider';
-import { aroundGrant } from '../provider-seam.ts';
+import { aroundGrant } from '../seam.ts';
 
 export function registerAuthorizationCode(provider: Provider): void {
   aroundGrant(provider, 'authorization_code', [], async (ctx, handle) => {

@@ -1,4 +1,4 @@
-// The unexported modules of oidc-provider that we need; only provider-seam.ts may import them.
+// The unexported modules of oidc-provider that we need; only seam.ts may import them.
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 

@@ -5,8 +5,8 @@
  * matter that the winner may store its tokens later than the losers revoke.
  */
 import type { Provider } from 'oidc-provider';
-import { AlreadyConsumed } from '../adapter/consumed.ts';
-import { aroundGrant, revokeGrant } from '../provider-seam.ts';
+import { AlreadyConsumed } from '../../adapter/consumed.ts';
+import { aroundGrant, revokeGrant } from '../seam.ts';
 
 const singleUse = {
   authorization_code: { model: 'AuthorizationCode', parameter: 'code' },

@@ -5,12 +5,12 @@
 import type { Redis } from 'ioredis';
 import { createLocalJWKSet, type JWTPayload } from 'jose';
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
-import { hashId } from '../adapter/hashed.ts';
-import { grantClaim } from '../claims.ts';
-import { structuredToken } from '../http/structured-token.ts';
-import { publicKeys } from '../provider-seam.ts';
-import { verifyAccessToken } from '../resources/token-dialect.ts';
-import { asking } from '../stores-away.ts';
+import { hashId } from '../../adapter/hashed.ts';
+import { grantClaim } from '../../claims.ts';
+import { verifyAccessToken } from '../../resources/token-dialect.ts';
+import { asking } from '../../stores-away.ts';
+import { publicKeys } from '../seam.ts';
+import { structuredToken } from './spelling.ts';
 
 type Model = {
   find(value: string, options?: object): Promise<unknown>;

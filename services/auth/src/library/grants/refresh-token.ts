@@ -1,6 +1,6 @@
 /** oidc-provider's own grant; Auth0's SDKs look for these words in a refusal. */
 import { errors, type Provider } from 'oidc-provider';
-import { aroundGrant } from '../provider-seam.ts';
+import { aroundGrant } from '../seam.ts';
 
 export function registerRefreshToken(provider: Provider): void {
   aroundGrant(provider, 'refresh_token', [], async (_ctx, handle) => {

@@ -1,6 +1,6 @@
 /** Machine to machine: oidc-provider's own handler, with Auth0's scope rules before it. */
 import { errors, type Provider } from 'oidc-provider';
-import { aroundGrant, grantKit } from '../provider-seam.ts';
+import { aroundGrant, grantKit } from '../seam.ts';
 
 /**
  * Without `scope` a machine gets all that its client grant allows; asking for more is invalid_scope, never narrowed silently.

@@ -1,6 +1,6 @@
 /**
  * The library refuses JWTs at revocation and introspection before it looks for them. Here such a token gets another spelling,
- * under which our own `find` (tokens/structured.ts) knows it.
+ * under which our own `find` (structured.ts) knows it.
  */
 import type { NextFunction, Request, Response } from 'express';
 
