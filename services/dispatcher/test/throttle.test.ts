@@ -7,8 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { openWorld, type World } from './world.ts';
 
-// Between the moment that the limit is asked and the one that the attempt notes as its beginning.
-const jitterMs = 60;
+// Clocks are read, and timers run, to the millisecond.
+const roundingMs = 5;
+// Nothing waits for as long as such a limit asks for.
+const hardlyAny = 0.01;
 
 describe('the limit of an account', () => {
   let world: World;
@@ -19,13 +21,10 @@ describe('the limit of an account', () => {
     world = await openWorld();
     receiver = await openReceiver();
     relay = await openCuttable(redisUrl());
-    for (const login of ['acme', 'calm', 'changing', 'flushed']) {
+    for (const login of ['acme', 'waiting', 'stopped', 'flooding', 'calm', 'changing', 'flushed']) {
       await world.addAccount(login, ['r']);
       await world.addHook(login, { url: `${receiver.url}/${login}`, retry: false });
     }
-    await setLimit('acme', 50, 10);
-    await setLimit('changing', 1, 1);
-    await setLimit('flushed', 20, 5);
   });
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();
@@ -49,15 +48,24 @@ describe('the limit of an account', () => {
     );
     return rows.map((row) => row.delivered_at.getTime());
   };
-  const expectWithin = (at: number[], { rate, burst }: { rate: number; burst: number }) => {
-    const excess = at.flatMap((from, index) =>
-      at.slice(index).map((to, more) => more + 1 - (burst + (rate * (to - from + jitterMs)) / 1_000)),
-    );
-    expect(Math.max(...excess)).toBeLessThanOrEqual(0);
+  /**
+   * Never more than rate × t + burst since a moment before the first. An attempt may begin late, as the machine is busy, and so come
+   * close to the next one; before its time it never begins. Windows of any kind are judged in src, and by the bench.
+   */
+  const expectWithin = (since: number, at: number[], { rate, burst }: { rate: number; burst: number }) => {
+    const early = at.map((time, index) => since + ((index + 1 - burst) / rate) * 1_000 - time);
+    expect(Math.max(...early)).toBeLessThanOrEqual(roundingMs);
   };
+  const areParked = (count: number) =>
+    until(`${count} are parked`, async () => {
+      const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM parked');
+      return rows[0].n === count;
+    });
 
-  test('over two dispatchers: never more than rate × t + burst, none lost, the rate used, throttled_at shown', async () => {
+  test('over two dispatchers: never more than rate × t + burst, none lost, throttled_at shown', async () => {
+    await setLimit('acme', 50, 10);
     const dispatchers = [await world.start(), await world.start()];
+    const since = Date.now();
     const guids = await publishMany('acme', 160);
     await until('all delivered', () => times('acme').length >= 160);
     expect(times('acme')).toHaveLength(160);
@@ -68,66 +76,73 @@ describe('the limit of an account', () => {
       );
       return found.rows[0].n === 160 && found;
     });
-    // 10 at once, then 150 at 50/s.
-    const at = await sent(guids);
-    const tookMs = at.at(-1)! - at[0]!;
-    expect(tookMs).toBeGreaterThanOrEqual(3_000 - jitterMs);
-    expect(tookMs).toBeLessThan(3_000 / 0.75);
-    expectWithin(at, { rate: 50, burst: 10 });
-    expect(rows[0].slowed).toBeGreaterThanOrEqual(120); // publishing takes a while, and earns slots
+    // 10 at once, then 150 at 50/s; publishing takes a while, and earns slots.
+    expectWithin(since, await sent(guids), { rate: 50, burst: 10 });
     expect(rows[0].slowed).toBeLessThanOrEqual(150);
     const counted = await Promise.all(dispatchers.map((one) => one.metric(/^dispatcher_throttled_total/)));
     expect(counted[0]! + counted[1]!).toBe(rows[0].slowed);
-    await until('nothing parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
+    await areParked(0);
     for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 
+  test('what is over the limit waits, each once, and says so in the log when it goes', async () => {
+    await setLimit('waiting', hardlyAny, 10);
+    const dispatcher = await world.start();
+    const guids = await publishMany('waiting', 60);
+    await areParked(50);
+    expect(await dispatcher.metric(/^dispatcher_throttled_total/)).toBe(50);
+    expect(times('waiting')).toHaveLength(10);
+    await setLimit('waiting', 500, 1_000);
+    const rows = (await Promise.all(guids.map((guid) => world.deliveries(guid)))).flat();
+    expect(rows.filter((row) => row.throttled_at !== null)).toHaveLength(50);
+    expect(times('waiting')).toHaveLength(60);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
   test('deliveries whose time came while no dispatcher ran keep to the limit all the same', async () => {
+    await setLimit('stopped', 25, 10);
     const first = await world.start();
-    const guids = await publishMany('acme', 160);
-    await until('most are parked', async () => (await first.metric(/^dispatcher_throttled_total/))! >= 100);
+    const guids = await publishMany('stopped', 100);
+    await until('some are parked', async () => (await first.metric(/^dispatcher_throttled_total/))! >= 30);
     await first.stop();
+    const before = (await sent(guids)).length;
     await world.pool.query("UPDATE parked SET due_at = due_at - interval '1 minute'");
+    const since = Date.now();
     const second = await world.start();
-    await until('all in the log', async () => (await sent(guids)).length === 160);
-    expectWithin(await sent(guids), { rate: 50, burst: 10 });
+    await until('all in the log', async () => (await sent(guids)).length === 100);
+    expectWithin(since, (await sent(guids)).slice(before), { rate: 25, burst: 10 });
     expect(await second.stop()).toBe(0);
   });
 
   test('an account over its limit does not slow another', async () => {
+    await setLimit('flooding', hardlyAny, 10);
     const dispatcher = await world.start();
-    receiver.received.length = 0;
-    await world.deliveries(await world.publish({ subject: 'calm/r' })); // what is cold is warm now
-    receiver.received.length = 0;
-    await publishMany('acme', 150);
-    const started = Date.now();
+    await publishMany('flooding', 150);
     await publishMany('calm', 20);
     await until('the calm account is served', () => times('calm').length === 20);
-    expect(Date.now() - started).toBeLessThan(1_500);
-    expect(times('acme').length).toBeLessThan(150);
-    await until('the other too', () => times('acme').length === 150);
+    expect(times('flooding').length).toBeLessThanOrEqual(10);
+    await setLimit('flooding', 500, 1_000);
+    await until('the other too', () => times('flooding').length === 150);
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('a changed limit paces anew what waits, within a second', async () => {
+  test('a changed limit paces anew what waits', async () => {
+    await setLimit('changing', hardlyAny, 1);
     const dispatcher = await world.start();
-    receiver.received.length = 0;
-    await publishMany('changing', 50);
-    await until('parked', async () => {
-      const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM parked');
-      return rows[0].n >= 48;
-    });
+    const guids = await publishMany('changing', 50);
+    await areParked(49);
+    expect(times('changing')).toHaveLength(1);
     const changedAt = Date.now();
     await setLimit('changing', 100, 10);
-    await until('all delivered', () => times('changing').length === 50);
-    expect(Date.now() - changedAt).toBeLessThan(4_000);
-    expect(times('changing').filter((at) => at < changedAt).length).toBeLessThan(5);
+    await until('all in the log', async () => (await sent(guids)).length === 50); // 80 minutes by the limit of before
+    expectWithin(changedAt, (await sent(guids)).slice(1), { rate: 100, burst: 10 });
     expect(await dispatcher.stop()).toBe(0);
   });
 
   test('a flushed Redis costs at most a burst, and Redis away means each dispatcher limits by itself', async () => {
+    await setLimit('flushed', 20, 5);
     const dispatcher = await world.start({ REDIS_URL: relay.url });
-    receiver.received.length = 0;
+    const since = Date.now();
     await publishMany('flushed', 45);
     await until('the first', () => times('flushed').length >= 6);
     const redis = new Redis(redisUrl());
@@ -135,15 +150,14 @@ describe('the limit of an account', () => {
     redis.disconnect();
     await publishMany('flushed', 20);
     await until('all delivered', () => times('flushed').length === 65);
-    const at = times('flushed').sort((a, b) => a - b);
-    expect(at.at(-1)! - at[0]!).toBeGreaterThanOrEqual(2_000); // 3 s without the flush; less a burst, and what was about to go
+    expect(Math.max(...times('flushed')) - since).toBeGreaterThanOrEqual(2_000); // 3 s without the flush; less a burst, and what was about to go
 
     await relay.cut();
     receiver.received.length = 0;
-    await publishMany('flushed', 25);
-    await until('all delivered', () => times('flushed').length === 25);
-    const local = times('flushed').sort((a, b) => a - b);
-    expect(local.at(-1)! - local[0]!).toBeGreaterThanOrEqual(900); // (25 - 5) / 20 s
+    const awaySince = Date.now();
+    const guids = await publishMany('flushed', 25);
+    await until('all in the log', async () => (await sent(guids)).length === 25);
+    expectWithin(awaySince, await sent(guids), { rate: 20, burst: 5 });
     expect(await dispatcher.metric(/^dispatcher_throttle_is_local/)).toBe(1);
     await relay.restore();
     await until('Redis is back', async () => (await dispatcher.metric(/^dispatcher_throttle_is_local/)) === 0);

@@ -73,7 +73,7 @@ test('deliveries leave through the proxy by the address that was checked, and ke
   await using proxy = await openProxy();
   await using plain = await openReceiver();
   await using secure = await openReceiver({ tls: certificates.issue({ name: 'receiver.test' }) });
-  using post = makePost({ timeoutMs: 2_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
+  using post = makePost({ timeoutMs: 60_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
   expect(await outcomeOf(post, `http://receiver.test:${plain.port}/a?b`)).toMatchObject({ status: 'OK' });
   expect(await outcomeOf(post, `https://receiver.test:${secure.port}/b`)).toMatchObject({ status: 'OK' });
   expect(await outcomeOf(post, `http://127.0.0.2:${plain.port}/c`)).toMatchObject({ status: 'OK' });
@@ -97,7 +97,7 @@ test('the certificate must be that of the name, unless the hook does not ask', a
   using certificates = makeCertificates();
   await using proxy = await openProxy();
   await using other = await openReceiver({ tls: certificates.issue({ name: 'other.test' }) });
-  using post = makePost({ timeoutMs: 2_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
+  using post = makePost({ timeoutMs: 60_000, guard, extraRoots: certificates.root, proxyUrl: proxy.url });
   const url = `https://receiver.test:${other.port}/`;
   expect(await outcomeOf(post, url)).toMatchObject({ reason: 'certificate' });
   expect(other.received).toEqual([]);
@@ -113,7 +113,7 @@ test.each([
   ['http://unknown.test:1/', 'ENOTFOUND'],
 ])('the proxy is no way inside: it is never asked for %s', async (url, error) => {
   await using proxy = await openProxy();
-  using post = makePost({ timeoutMs: 2_000, guard, proxyUrl: proxy.url });
+  using post = makePost({ timeoutMs: 60_000, guard, proxyUrl: proxy.url });
   expect(await outcomeOf(post, url)).toMatchObject({ status: 'Failed to connect to host', error });
   expect(proxy.asked).toEqual([]);
 });
@@ -125,7 +125,7 @@ test('a proxy that has no way to one address is asked for the next, with the cre
     if (refuses) client.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
     return refuses;
   });
-  using post = makePost({ timeoutMs: 2_000, guard, proxyUrl: `http://us%40er:p%3Aw@${proxy.host}` });
+  using post = makePost({ timeoutMs: 60_000, guard, proxyUrl: `http://us%40er:p%3Aw@${proxy.host}` });
   expect(await outcomeOf(post, `http://two.test:${receiver.port}/`)).toMatchObject({ status: 'OK' });
   expect(proxy.asked).toEqual([`CONNECT 127.0.0.4:${receiver.port}`, `CONNECT 127.0.0.2:${receiver.port}`]);
   expect(proxy.authorizations[0]).toBe(`Basic ${Buffer.from('us@er:p:w').toString('base64')}`);
@@ -137,13 +137,13 @@ test('a proxy that refuses, is away, or never answers fails the delivery, and no
     return true;
   });
   await using hanging = await openProxy(() => true);
-  for (const [proxyUrl, expected] of [
-    [refusing.url, { status: 'Failed to connect to network', error: 'ERR_PROXY_TUNNEL' }],
-    ['http://127.0.0.1:1', { status: 'Failed to connect to network', error: 'ECONNREFUSED' }],
-    [hanging.url, { status: 'Timed out', error: 'no complete response, while connecting' }],
+  for (const [proxyUrl, timeoutMs, expected] of [
+    [refusing.url, 60_000, { status: 'Failed to connect to network', error: 'ERR_PROXY_TUNNEL' }],
+    ['http://127.0.0.1:1', 60_000, { status: 'Failed to connect to network', error: 'ECONNREFUSED' }],
+    [hanging.url, 300, { status: 'Timed out', error: 'no complete response, while connecting' }],
   ] as const)
     for (const scheme of ['http', 'https']) {
-      using post = makePost({ timeoutMs: 300, guard, proxyUrl });
+      using post = makePost({ timeoutMs, guard, proxyUrl });
       expect(await outcomeOf(post, `${scheme}://receiver.test:1/`)).toMatchObject(expected);
     }
 });
