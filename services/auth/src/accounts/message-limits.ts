@@ -4,9 +4,10 @@
  * - 50 for everybody together, of them at most 25 for one network that asks;
  * - when those are spent, 20 more for networks that have had fewer than 3, so that who comes late is heard too;
  * - 5 for the network of the person's last login, which nobody else can spend;
- * - and one every ten minutes, whoever asks: it never goes quiet altogether.
+ * - and one every ten minutes, whoever asks, and one for each network that had its 25 (three at most): it never goes quiet altogether,
+ *   nor for somebody whose network a stranger shares.
  *
- * That makes 81 at most. Counted by network alone, not by application: which application asks is the asker's to say, so a count of
+ * That makes 99 at most. Counted by network alone, not by application: which application asks is the asker's to say, so a count of
  * its own for each would let one network ask many times over, and one for all would let strangers spend it.
  */
 import type { Redis } from 'ioredis';
@@ -27,7 +28,7 @@ const windowSeconds = 3_600;
 const quietSeconds = 600;
 const limits = { shared: 50, each: 25, late: 20, lateEach: 3, own: 5 };
 
-// KEYS: what this network had, the shared ones, those of late networks, the own network's, the one of ten minutes. ARGV: window,
+// KEYS: what this network had, the shared ones, those of late networks, the own network's, the ones of ten minutes. ARGV: window,
 // ten minutes, whether it is the own network, limits. One step: parallel requests get no more than serial ones.
 const takeScript = `
 local function count(key) return tonumber(redis.call('GET', key) or '0') end
@@ -35,7 +36,7 @@ local had, from = count(KEYS[1]), nil
 if had < tonumber(ARGV[5]) and count(KEYS[2]) < tonumber(ARGV[4]) then from = KEYS[2]
 elseif had < tonumber(ARGV[7]) and count(KEYS[3]) < tonumber(ARGV[6]) then from = KEYS[3]
 elseif ARGV[3] == '1' and count(KEYS[4]) < tonumber(ARGV[8]) then from = KEYS[4]
-elseif had >= tonumber(ARGV[5]) or not redis.call('SET', KEYS[5], '1', 'EX', ARGV[2], 'NX') then return 0 end
+elseif not redis.call('SET', had < tonumber(ARGV[5]) and KEYS[5] or KEYS[6], '1', 'EX', ARGV[2], 'NX') then return 0 end
 for _, key in ipairs({ KEYS[1], from }) do
   redis.call('INCR', key)
   redis.call('EXPIRE', key, ARGV[1], 'NX')
@@ -45,13 +46,20 @@ return 1`;
 type Scripts = { messageTake(...args: (string | number)[]): Promise<0 | 1> };
 
 export function makeMessageLimits(redis: Redis, prefix: string): MessageLimits {
-  redis.defineCommand('messageTake', { numberOfKeys: 5, lua: takeScript });
+  redis.defineCommand('messageTake', { numberOfKeys: 6, lua: takeScript });
   const scripts = redis as unknown as Scripts;
   return {
     async take({ kind, recipient, network, ownNetwork }) {
       const key = (count: string, ...of: string[]) =>
         `${prefix}messages:${kind}:${count}:${hashId(JSON.stringify([recipient, ...of]))}`;
-      const keys = [key('network', network), key('shared'), key('late'), key('own'), key('quiet')];
+      const keys = [
+        key('network', network),
+        key('shared'),
+        key('late'),
+        key('own'),
+        key('quiet'),
+        key('quiet', network),
+      ];
       const { shared, each, late, lateEach, own } = limits;
       const isOwn = network === ownNetwork ? 1 : 0;
       const values = [windowSeconds, quietSeconds, isOwn, shared, each, late, lateEach, own];

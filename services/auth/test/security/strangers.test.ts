@@ -211,15 +211,16 @@ describe('however much strangers ask for', () => {
 
   test('the owner still gets his code; who asks for too many hears it', async () => {
     const email = 'erin@example.com';
-    expect(await sentTo(email, range(2, '198.51.100'), 26)).toEqual([25, 25]);
-    await until('their mails', async () => (await codesTo(email)).length === 50);
+    // Twenty-five each, and the one of ten minutes of a network that had those.
+    expect(await sentTo(email, range(2, '198.51.100'), 27)).toEqual([26, 26]);
+    await until('their mails', async () => (await codesTo(email)).length === 52);
     const code = await codeOf(email, () => start('192.0.2.4', email));
     expect((await otp('192.0.2.4', code, email)).status).toBe(200);
     // Two more of his first three, and the one of ten minutes.
     expect(await sentTo(email, ['192.0.2.4'], 5)).toEqual([3]);
   });
 
-  test('from however many networks, who logged in from his own gets his codes there; a mailbox gets 81 an hour at most', async () => {
+  test('from however many networks, who logged in from his own gets his codes there; a mailbox gets 99 an hour at most', async () => {
     const email = 'frank@example.com';
     const home = '192.0.2.5';
     const code = await codeOf(email, () => start(home, email));
@@ -233,7 +234,20 @@ describe('however much strangers ask for', () => {
 
   test('addresses of one IPv6 network are one asker', async () => {
     const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
-    expect((await sentTo('grace@example.com', addresses, 9)).reduce((sum, count) => sum + count)).toBe(25);
+    expect((await sentTo('grace@example.com', addresses, 9)).reduce((sum, count) => sum + count)).toBe(26);
+  });
+
+  test('who shares his network with a stranger is not kept without messages either', async () => {
+    const email = 'heidi@example.com';
+    const home = '192.0.2.9';
+    const code = await codeOf(email, () => start(home, email));
+    expect((await otp(home, code, email)).status).toBe(200);
+    await database.query('UPDATE auth.accounts SET last_ip = $2 WHERE email = $1', [email, home]);
+    expect(await sentTo(email, range(1, '203.0.113'), 27)).toEqual([26]);
+    // Twenty-four more as any network, five of his own's, and one in ten minutes, which no other network spends.
+    expect(await sentTo(email, [home], 32)).toEqual([30]);
+    await database.query('UPDATE auth.accounts SET last_ip = NULL WHERE email = $1', [email]);
+    expect(await sentTo(email, ['192.0.2.10'], 5)).toEqual([4]);
   });
 
   test('the owner’s mail for a new password is sent when he asks for it', async () => {
@@ -244,9 +258,9 @@ describe('however much strangers ask for', () => {
       (await gate.outbox()).filter((mail) => mail.includes(email) && mail.includes('Subject: Change your'));
     for (const address of range(2, '198.51.100'))
       for (let index = 0; index < 26; index += 1) expect((await ask(address)).status).toBe(200);
-    await until('the strangers’ mails', async () => (await links()).length === 50);
+    await until('the strangers’ mails', async () => (await links()).length === 52);
     expect((await ask('192.0.2.6')).status).toBe(200);
-    await until('the owner’s mail', async () => (await links()).length === 51);
+    await until('the owner’s mail', async () => (await links()).length === 53);
     const many = await Promise.all(Array.from({ length: 75 }, () => ask('198.51.100.1')));
     expect(many.map(({ status }) => status).sort()).toEqual([...Array(74).fill(200), 429]);
   });
