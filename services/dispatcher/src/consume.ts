@@ -7,7 +7,7 @@ import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
 import type { Deliver } from './delivering/deliver.ts';
 import type { Calm } from './fairness/calm.ts';
-import { openSkim } from './fairness/skim.ts';
+import { openReadAhead } from './fairness/read-ahead.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
@@ -34,7 +34,16 @@ export async function openConsumers(options: {
 }): Promise<Consumers> {
   const { broker, producers, route, routeAhead, calm, eventsWaiting, deliver, giveUp } = options;
   const { registry, log } = broker;
-  const skim = await openSkim({ broker, producers, route, ahead: routeAhead, calm, eventsWaiting, registry, log });
+  const readAhead = await openReadAhead({
+    broker,
+    producers,
+    route,
+    ahead: routeAhead,
+    calm,
+    eventsWaiting,
+    registry,
+    log,
+  });
   const deliveries = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher deliveries',
@@ -49,18 +58,18 @@ export async function openConsumers(options: {
     queue: eventsQueue,
     prefetch: eventsPrefetch,
     maxBytes: eventsMaxBytes,
-    onMessage: (message) => skim.take(message),
+    onMessage: (message) => readAhead.take(message),
   });
   return {
     areConnected: () => events.isConnected() && deliveries.isConnected(),
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => giveUp.abort(), options.stopDeadlineMs);
-      await Promise.all([events.pause(), skim.pause(), deliveries.pause()]);
+      await Promise.all([events.pause(), readAhead.pause(), deliveries.pause()]);
       await Promise.all([route.idle(), routeAhead.idle()]);
       await deliver.finish();
       clearTimeout(timer);
       giveUp.abort();
-      await Promise.all([events, skim, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));
+      await Promise.all([events, readAhead, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));
     },
   };
 }

@@ -14,7 +14,7 @@ import type { Batches } from '../batch.ts';
 import type { Calm } from './calm.ts';
 import { makeFlooders, ownerOf } from './flooders.ts';
 
-export type Skim = AsyncDisposable & {
+export type ReadAhead = AsyncDisposable & {
   /** Takes a message of the events queue that came the usual way. */
   take(message: Incoming): void;
   /** Takes no further messages. */
@@ -24,20 +24,20 @@ export type Skim = AsyncDisposable & {
 /** With less than this waiting, nobody waits long. */
 const backlogMin = 400;
 /** As many may wait to be routed; beyond that even what does not flood is left with RabbitMQ. */
-const laneMax = 1_000;
+const waitingMax = 1_000;
 /** So many are given back at once. RabbitMQ reads each from disk again, and nothing else meanwhile. */
 const giveBackMax = 50;
 const everyMs = 20;
 const idleMs = 100;
 /** Read ahead until so long after the last event of a flood. */
 const overMs = 10_000;
-/** What RabbitMQ may have under way to one skimmer. */
+/** What RabbitMQ may have under way to one reader. */
 const underWayBytes = 64 * 1024 * 1024;
 const prefetchMin = 100;
 const prefetchMax = 60_000;
-const skimmersMax = 8;
+const readersMax = 8;
 
-export async function openSkim(options: {
+export async function openReadAhead(options: {
   broker: Omit<ConnectionOptions, 'name'>;
   producers: Producers;
   /** Routes in the order of the queue. */
@@ -49,11 +49,11 @@ export async function openSkim(options: {
   eventsWaiting: () => Promise<number>;
   registry: Registry;
   log: Log;
-}): Promise<Skim> {
+}): Promise<ReadAhead> {
   const { route, ahead, log } = options;
   const flooders = makeFlooders();
   const held: (() => void)[] = [];
-  let skimming: Consumer[] = [];
+  let readers: Consumer[] = [];
   let capacity = 0;
   let floodedAt = 0;
   let meanBytes = 2_000;
@@ -77,44 +77,44 @@ export async function openSkim(options: {
     if (floods) floodedAt = Date.now();
     return { owner, floods };
   };
-  const skim = (message: Incoming) => {
+  const readAhead = (message: Incoming) => {
     const { floods } = count(message);
     if (floods && !message.redelivered) options.calm.flooded();
     // What was given back is to be routed now; it came here because we have room as well.
-    const lane = floods || message.redelivered ? route : ahead;
+    const batches = floods || message.redelivered ? route : ahead;
     const isTurn = !floods || message.redelivered;
-    if (isTurn && lane.waiting() < laneMax) lane.add(message);
+    if (isTurn && batches.waiting() < waitingMax) batches.add(message);
     else held.push(message.giveBack);
   };
-  const openSkimmer = (standby: boolean, number: number, prefetch: number) =>
+  const openReader = (standby: boolean, number: number, prefetch: number) =>
     openConsumer({
       ...options.broker,
       name: `gatepost dispatcher skimming ${number}`,
       queue: eventsQueue,
       prefetch,
       standby,
-      onMessage: skim,
+      onMessage: readAhead,
     });
   // Connected beforehand, since a broker that is flooded takes seconds over it.
-  let standby: Consumer | undefined = await openSkimmer(true, 1, prefetchMin);
+  let standby: Consumer | undefined = await openReader(true, 1, prefetchMin);
 
   const extend = async () => {
     const prefetch = Math.round(Math.min(prefetchMax, Math.max(prefetchMin, underWayBytes / meanBytes)));
-    const next = standby ?? (await openSkimmer(false, skimming.length + 1, prefetch));
-    skimming.push(next);
+    const next = standby ?? (await openReader(false, readers.length + 1, prefetch));
+    readers.push(next);
     capacity += prefetch;
     standby = undefined;
     await next.begin(prefetch);
     log.info({ 'amqp.prefetch': prefetch, held: held.length }, 'an account floods: reading ahead for the others');
   };
   const end = async () => {
-    const ended = skimming;
-    skimming = [];
+    const ended = readers;
+    readers = [];
     capacity = 0;
-    await Promise.all(ended.map((skimmer) => skimmer.pause()));
-    await Promise.all(ended.map((skimmer) => skimmer[Symbol.asyncDispose]()));
+    await Promise.all(ended.map((reader) => reader.pause()));
+    await Promise.all(ended.map((reader) => reader[Symbol.asyncDispose]()));
     log.info('the flood is over');
-    standby = await openSkimmer(true, 1, prefetchMin);
+    standby = await openReader(true, 1, prefetchMin);
   };
   const change = (work: () => Promise<void>) => {
     busy ??= work()
@@ -124,8 +124,8 @@ export async function openSkim(options: {
       });
   };
   const tend = async () => {
-    if (skimming.length === 0 || busy) return;
-    if (held.length > capacity * 0.8 && skimming.length < skimmersMax) return change(extend);
+    if (readers.length === 0 || busy) return;
+    if (held.length > capacity * 0.8 && readers.length < readersMax) return change(extend);
     if (held.length > 0) {
       if (!options.calm.isCalm() || route.waiting() >= giveBackMax) return;
       // Given back, they may come to any dispatcher.
@@ -139,26 +139,26 @@ export async function openSkim(options: {
   const tending = (async () => {
     while (!paused) {
       await tend().catch((error) => log.warn({ error }, 'could not give events back, trying again'));
-      await wait(skimming.length === 0 ? idleMs : everyMs, undefined, { ref: false });
+      await wait(readers.length === 0 ? idleMs : everyMs, undefined, { ref: false });
     }
   })();
 
   return {
     take(message) {
       const { owner, floods } = count(message);
-      if (skimming.length > 0 && !floods && !message.redelivered) return ahead.add(message);
+      if (readers.length > 0 && !floods && !message.redelivered) return ahead.add(message);
       route.add(message);
       const isBehind = floods && route.waiting() >= backlogMin && flooders.hasOthers(owner);
-      if (isBehind && skimming.length === 0 && !paused) change(extend);
+      if (isBehind && readers.length === 0 && !paused) change(extend);
     },
     async pause() {
       paused = true;
       await tending;
       await busy;
-      await Promise.all([standby, ...skimming].map((skimmer) => skimmer?.pause()));
+      await Promise.all([standby, ...readers].map((reader) => reader?.pause()));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([standby, ...skimming].map((skimmer) => skimmer?.[Symbol.asyncDispose]()));
+      await Promise.all([standby, ...readers].map((reader) => reader?.[Symbol.asyncDispose]()));
     },
   };
 }
