@@ -6,7 +6,7 @@ import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
 import type { Deliver } from './delivering/deliver.ts';
-import type { Calm } from './fairness/calm.ts';
+import type { Backpressure } from './fairness/backpressure.ts';
 import { openReadAhead } from './fairness/read-ahead.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
@@ -25,21 +25,21 @@ export async function openConsumers(options: {
   route: Batches<Incoming>;
   /** Routes what need not wait behind a flood. */
   routeAhead: Batches<Incoming>;
-  calm: Calm;
+  backpressure: Backpressure;
   eventsWaiting: () => Promise<number>;
   deliver: Deliver;
   env: { DELIVERY_CONCURRENCY: number };
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, producers, route, routeAhead, calm, eventsWaiting, deliver, giveUp } = options;
+  const { broker, producers, route, routeAhead, backpressure, eventsWaiting, deliver, giveUp } = options;
   const { registry, log } = broker;
   const readAhead = await openReadAhead({
     broker,
     producers,
     route,
     ahead: routeAhead,
-    calm,
+    backpressure,
     eventsWaiting,
     registry,
     log,

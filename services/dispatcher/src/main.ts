@@ -18,7 +18,7 @@ import { openConsumers } from './consume.ts';
 import { makeDeliver } from './delivering/deliver.ts';
 import { makePost } from './delivering/post.ts';
 import { makeEvents } from './events.ts';
-import { makeCalm } from './fairness/calm.ts';
+import { makeBackpressure } from './fairness/backpressure.ts';
 import { type Account, openHooks } from './hooks.ts';
 import { makeAdmit } from './limit/admit.ts';
 import { makeRepace } from './limit/repace.ts';
@@ -100,8 +100,8 @@ await run(service, variables, async ({ env, log, stack }) => {
     events,
     log,
   };
-  const calm = makeCalm();
-  const route = makeRoute(routeParts, calm.calm);
+  const backpressure = makeBackpressure();
+  const route = makeRoute(routeParts, backpressure.lifted);
   const routeAhead = makeRoute(routeParts);
   const deliver = makeDeliver({
     pool,
@@ -126,7 +126,7 @@ await run(service, variables, async ({ env, log, stack }) => {
       producers,
       route,
       routeAhead,
-      calm,
+      backpressure,
       eventsWaiting,
       deliver,
       env,

@@ -11,7 +11,7 @@ import { eventsQueue } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from '../batch.ts';
-import type { Calm } from './calm.ts';
+import type { Backpressure } from './backpressure.ts';
 import { makeFlooders, ownerOf } from './flooders.ts';
 
 export type ReadAhead = AsyncDisposable & {
@@ -44,7 +44,7 @@ export async function openReadAhead(options: {
   route: Batches<Incoming>;
   /** Routes those of accounts that do not flood. */
   ahead: Batches<Incoming>;
-  calm: Calm;
+  backpressure: Backpressure;
   /** How many events RabbitMQ has ready. */
   eventsWaiting: () => Promise<number>;
   registry: Registry;
@@ -79,7 +79,7 @@ export async function openReadAhead(options: {
   };
   const readAhead = (message: Incoming) => {
     const { floods } = count(message);
-    if (floods && !message.redelivered) options.calm.flooded();
+    if (floods && !message.redelivered) options.backpressure.flooded();
     // What was given back is to be routed now; it came here because we have room as well.
     const batches = floods || message.redelivered ? route : ahead;
     const isTurn = !floods || message.redelivered;
@@ -127,7 +127,7 @@ export async function openReadAhead(options: {
     if (readers.length === 0 || busy) return;
     if (held.length > capacity * 0.8 && readers.length < readersMax) return change(extend);
     if (held.length > 0) {
-      if (!options.calm.isCalm() || route.waiting() >= giveBackMax) return;
+      if (!options.backpressure.isLifted() || route.waiting() >= giveBackMax) return;
       // Given back, they may come to any dispatcher.
       if ((await options.eventsWaiting()) < giveBackMax && !paused)
         for (const giveBack of held.splice(0, giveBackMax)) giveBack();
