@@ -44,8 +44,8 @@ const insertAndPark = `
  * Inserts one row per ended attempt, and parks the attempts that follow; a row that is there already stays as it is, and then
  * nothing follows.
  */
-export async function insertDeliveries(pool: Pool, endedWithCopies: readonly Ended[]): Promise<void> {
-  const ended = withoutCopies(endedWithCopies);
+export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly Ended[]): Promise<void> {
+  const ended = withoutDuplicates(endedWithDuplicates);
   const settled = ended.filter(({ job }) => job.parked).map(({ job }) => job.deliveryId);
   const followed = ended.filter(({ retryDueMs }) => retryDueMs !== undefined);
   if (settled.length === 0 && followed.length === 0) {
@@ -60,7 +60,7 @@ export async function insertDeliveries(pool: Pool, endedWithCopies: readonly End
  * A job may have been there twice, and both attempts have ended: one is recorded, the successful one if any, so that one attempt
  * follows at most.
  */
-function withoutCopies(ended: readonly Ended[]): Ended[] {
+function withoutDuplicates(ended: readonly Ended[]): Ended[] {
   const byId = new Map<number, Ended>();
   for (const one of ended) {
     const known = byId.get(one.job.deliveryId);

@@ -37,7 +37,7 @@ const whereItWaits = `
 const parkText = `
   INSERT INTO parked (${columns}) SELECT ${columns} FROM json_to_recordset($1) AS r ${parkedRecord} ${whereItWaits}`;
 
-/** Parks jobs; one that was published from here before waits again, until its new time. Copies of one job are parked once. */
+/** Parks jobs; one that was published from here before waits again, until its new time. Duplicates of one job are parked once. */
 export async function park(pool: Pool | PoolClient, parkings: readonly Parking[]): Promise<void> {
   if (parkings.length === 0) return;
   await pool.query({ name: 'park', text: parkText, values: [toParkedRows(parkings)] });
@@ -52,13 +52,13 @@ const parkAgainText = `
 
 /**
  * The same for jobs that were in RabbitMQ's hands. A job may be there twice (whoever publishes it may not hear that it was done): one
- * whose delivery has its outcome by now is not parked but forgotten, else it would be made once more, and its copies in turn.
+ * whose delivery has its outcome by now is not parked but forgotten, else it would be made once more, and its duplicates in turn.
  */
 export async function parkAgain(pool: Pool, parkings: readonly Parking[]): Promise<void> {
   await pool.query({ name: 'park again', text: parkAgainText, values: [toParkedRows(parkings)] });
 }
 
-/** Of copies the one that is due first: two rows of one statement must not be the same row. */
+/** Of duplicates the one that is due first: two rows of one statement must not be the same row. */
 function toParkedRows(parkings: readonly Parking[]): string {
   const first = new Map<number, Parking>();
   for (const parking of parkings) {

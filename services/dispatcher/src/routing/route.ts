@@ -1,7 +1,7 @@
 /**
  * The spine of routing: a message of `gatepost.events` becomes an event row and one delivery job per hook. It is acked only
  * when the row is committed and all its jobs are confirmed, or its dead letter is.
- * Whether a message is a duplicate is said in copies.ts.
+ * Whether a message is a duplicate is said in duplicates.ts.
  */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
@@ -21,7 +21,7 @@ import { type Parking, park } from '../parked/park.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
 import { isGivenUp, type Persist } from '../persist.ts';
 import { deadReasonOf } from '../trouble.ts';
-import { findCopies } from './copies.ts';
+import { findDuplicates } from './duplicates.ts';
 import type { Enqueue } from './enqueue.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
@@ -148,15 +148,15 @@ async function followUp(
   const jobs: { job: DeliveryJob; payload: Buffer; account: Account }[] = [];
   const toMark: StoredEvent[] = [];
   const results: EventResult[] = [];
-  const copies = findCopies(
+  const duplicates = findDuplicates(
     stored.map((row, index) => ({ ...row, redelivered: routed[index]!.message.redelivered })),
     mayBeHalfDone,
   );
   for (const [index, { event, account, match: found }] of routed.entries()) {
     const row = stored[index]!;
-    const isCopy = copies[index]!;
-    results.push(isCopy ? 'duplicate' : found.kind);
-    if (isCopy || row.isRouted) continue; // of a new row that counts as routed nothing follows
+    const isDuplicate = duplicates[index]!;
+    results.push(isDuplicate ? 'duplicate' : found.kind);
+    if (isDuplicate || row.isRouted) continue; // of a new row that counts as routed nothing follows
     toMark.push(row);
     if (!account) continue; // deleted since the event was first stored
     for (const [position, hookId] of row.hookIds.entries()) {

@@ -1,4 +1,4 @@
-/** Which messages of a batch are second copies of an event, of which nothing follows. Pure. */
+/** Which messages of a batch are second duplicates of an event, of which nothing follows. Pure. */
 
 export type Candidate = {
   key: string;
@@ -16,12 +16,12 @@ export type Candidate = {
  * on it now. The message that was in other hands need not be the first of its event in the batch: a producer that missed a
  * confirm has published a copy, and that may come before it.
  */
-export function findCopies(batch: readonly Candidate[], mayBeHalfDone: boolean): boolean[] {
+export function findDuplicates(batch: readonly Candidate[], mayBeHalfDone: boolean): boolean[] {
   const abandoned = new Set(batch.filter(({ redelivered }) => redelivered || mayBeHalfDone).map(({ key }) => key));
   const seen = new Set<string>();
   return batch.map(({ key, isNew, isRouted }) => {
-    const isCopy = seen.has(key) || (!isNew && (isRouted || !abandoned.has(key)));
+    const isDuplicate = seen.has(key) || (!isNew && (isRouted || !abandoned.has(key)));
     seen.add(key);
-    return isCopy;
+    return isDuplicate;
   });
 }
