@@ -12,7 +12,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from '../batch.ts';
 import type { Backpressure } from './backpressure.ts';
-import { makeFlooders, ownerOf } from './flooders.ts';
+import { makeNoisyNeighbours, ownerOf } from './noisy-neighbours.ts';
 
 export type ReadAhead = AsyncDisposable & {
   /** Takes a message of the events queue that came the usual way. */
@@ -51,7 +51,7 @@ export async function openReadAhead(options: {
   log: Log;
 }): Promise<ReadAhead> {
   const { route, ahead, log } = options;
-  const flooders = makeFlooders();
+  const noisyNeighbours = makeNoisyNeighbours();
   const held: (() => void)[] = [];
   let readers: Consumer[] = [];
   let capacity = 0;
@@ -71,9 +71,9 @@ export async function openReadAhead(options: {
   const count = (message: Incoming) => {
     meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
     const named = ownerOf(message);
-    // Nobody makes an account a flooder that he may not publish for.
+    // Nobody makes an account a noisy neighbour that he may not publish for.
     const owner = named !== undefined && options.producers.refuse(message.userId, named) ? undefined : named;
-    const floods = flooders.count(owner);
+    const floods = noisyNeighbours.count(owner);
     if (floods) floodedAt = Date.now();
     return { owner, floods };
   };
@@ -148,7 +148,7 @@ export async function openReadAhead(options: {
       const { owner, floods } = count(message);
       if (readers.length > 0 && !floods && !message.redelivered) return ahead.add(message);
       route.add(message);
-      const isBehind = floods && route.waiting() >= backlogMin && flooders.hasOthers(owner);
+      const isBehind = floods && route.waiting() >= backlogMin && noisyNeighbours.hasOthers(owner);
       if (isBehind && readers.length === 0 && !paused) change(extend);
     },
     async pause() {

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { makeFlooders, ownerOf } from './flooders.ts';
+import { makeNoisyNeighbours, ownerOf } from './noisy-neighbours.ts';
 
 function open() {
   let nowMs = 0;
-  const flooders = makeFlooders(() => nowMs);
+  const noisyNeighbours = makeNoisyNeighbours(() => nowMs);
   const flooding = (owner: string | undefined, count: number) =>
-    Array.from({ length: count }, () => flooders.count(owner)).filter(Boolean).length;
-  return { flooders, flooding, passMs: (ms: number) => (nowMs += ms) };
+    Array.from({ length: count }, () => noisyNeighbours.count(owner)).filter(Boolean).length;
+  return { noisyNeighbours, flooding, passMs: (ms: number) => (nowMs += ms) };
 }
 
 test('an account floods beyond its share of a second, whatever others do', () => {
@@ -27,16 +27,16 @@ test('it does until a calm second has passed', () => {
 });
 
 test('others are those who sent something in the last minute', () => {
-  const { flooders, flooding, passMs } = open();
+  const { noisyNeighbours, flooding, passMs } = open();
   flooding('flood', 10);
-  expect(flooders.hasOthers('flood')).toBe(false);
+  expect(noisyNeighbours.hasOthers('flood')).toBe(false);
   flooding('calm', 1);
-  expect(flooders.hasOthers('flood')).toBe(true);
+  expect(noisyNeighbours.hasOthers('flood')).toBe(true);
   flooding('flood', 10);
-  expect([flooders.hasOthers('flood'), flooders.hasOthers('calm')]).toEqual([true, true]);
+  expect([noisyNeighbours.hasOthers('flood'), noisyNeighbours.hasOthers('calm')]).toEqual([true, true]);
   passMs(60_000);
   flooding('flood', 1);
-  expect(flooders.hasOthers('flood')).toBe(false);
+  expect(noisyNeighbours.hasOthers('flood')).toBe(false);
 });
 
 test('the owner is read from the subject, by any prefix of its header, in any case', () => {

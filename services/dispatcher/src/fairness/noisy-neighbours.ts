@@ -1,8 +1,8 @@
-/** Who sends far more than others just now: counted by the owner of each event, without parsing it. */
+/** Noisy neighbours: who sends far more than others just now: counted by the owner of each event, without parsing it. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 
-export type Flooders = {
+export type NoisyNeighbours = {
   /** Counts an event of this owner, and says whether the owner floods. Whose owner cannot be told never does. */
   count(owner: string | undefined): boolean;
   /** Whether anybody but `owner` has sent something in the last minute. */
@@ -14,7 +14,7 @@ const perWindow = 200;
 const windowMs = 1_000;
 const othersMs = 60_000;
 
-export function makeFlooders(now: () => number = Date.now): Flooders {
+export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbours {
   let counts = new Map<string, number>();
   let before = new Map<string, number>();
   let windowStart = now();
