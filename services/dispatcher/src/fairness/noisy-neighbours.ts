@@ -1,4 +1,4 @@
-/** Noisy neighbours: who sends far more than others just now: counted by the owner of each event, without parsing it. */
+/** Who is a noisy neighbour, sending far more than others just now: counted by the owner of each event, without parsing it. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 

@@ -1,4 +1,4 @@
-/** Which messages of a batch are second duplicates of an event, of which nothing follows. Pure. */
+/** Which messages of a batch are duplicates: of their event nothing further follows. Pure. */
 
 export type Candidate = {
   key: string;
