@@ -1,4 +1,4 @@
-/** One AMQP connection that comes back: amqplib's recovery, with our topology declared on every new connection. */
+/** One AMQP connection that reconnects: amqplib's recovery, with our topology declared on every new connection. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Topology } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
@@ -14,7 +14,7 @@ export type ConnectionOptions = {
   log: Log;
   registry?: Registry;
   topology: Topology;
-  /** How often a first connection is tried before `open` rejects; later reconnects go on for ever. Default 5. */
+  /** How many times the first connection is tried before `open` rejects; later reconnects never give up. Default 5. */
   initialRetries?: number;
   /** Default true. False: `open` resolves at once and connects by itself, however long the broker is away. */
   waitForConnect?: boolean;
@@ -95,7 +95,7 @@ export async function openConnection(
 const notFound = 404;
 const preconditionFailed = 406;
 
-/** Queues that are there with other arguments, by URL and name: RabbitMQ is not asked again to declare them. */
+/** Queues that exist with other arguments, by URL and name: they are not declared again. */
 const kept = new Set<string>();
 
 async function declare(model: ChannelModel, options: ConnectionOptions): Promise<void> {

@@ -8,13 +8,13 @@ export type Incoming = {
   contentType: string | undefined;
   routingKey: string;
   messageId: string | undefined;
-  /** Who published it, if he said so; RabbitMQ takes no other name than his own. */
+  /** The user who published it, if it says so; RabbitMQ accepts no other user's name there. */
   userId: string | undefined;
   /** Someone has had this message before and did not settle it: what follows from it may have happened already. */
   redelivered: boolean;
   /** Takes the message off the queue. After a lost connection it does nothing: the broker will hand the message out again. */
   ack(): void;
-  /** Gives the message back at once; quorum queues count it. Whoever keeps this alone does not keep the body. */
+  /** Gives the message back at once; quorum queues count it. Keeping a reference to this function does not keep the body in memory. */
   giveBack(): void;
   isSettled(): boolean;
 };
@@ -27,7 +27,7 @@ export type Consumer = AsyncDisposable & {
   isConnected(): boolean;
 };
 
-/** After messages so large that the prefetch was cut, it is tried in full again. */
+/** How long after messages so large that the prefetch was cut the full prefetch is tried again. */
 const widenAfterMs = 10_000;
 
 /**

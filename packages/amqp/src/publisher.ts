@@ -9,7 +9,7 @@ export type Outgoing = {
   body: Buffer;
   headers?: Record<string, unknown>;
   contentType?: string;
-  /** Shown to operators; also what a returned message is recognised by. */
+  /** Shown to operators; also identifies a message that is returned. */
   messageId: string;
 };
 
@@ -29,7 +29,7 @@ export type Publisher = AsyncDisposable & {
 export class NotPublished extends Error {
   override name = 'NotPublished';
   readonly code: 'unroutable' | 'not_connected' | 'refused' | 'timeout';
-  /** With `refused`: something about this message, or one beside it on the channel, is why; another try meets the same answer. */
+  /** With `refused`: the cause is this message, or one beside it on the channel; trying again brings the same answer. */
   readonly forItself: boolean;
   constructor(code: NotPublished['code'], message: string, options: ErrorOptions & { forItself?: boolean } = {}) {
     super(message, options);

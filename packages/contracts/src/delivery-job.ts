@@ -1,7 +1,7 @@
 /**
  * A delivery job: one message in `gatepost.deliveries`, one attempt to hand one event to one hook. The body is the event's
  * payload, byte for byte, or empty: then the payload is read from the event's row (so large ones pass the broker once).
- * All else stands as JSON in the header `job`, so that the payload is never parsed or copied into text. The header `job-code`
+ * Everything else is JSON in the header `job`, so that the payload is never parsed or copied into text. The header `job-code`
  * authenticates both: only what one of our services published is delivered.
  */
 
@@ -37,7 +37,7 @@ export type DeliveryJob = {
   admitted?: boolean;
   /** Not to be sent before this time (ms since 1970); at most a second ahead. */
   notBeforeMs?: number;
-  /** Its account is so near its limit that what is late must not come close to what is not: the limit is asked again when it is sent. */
+  /** Its account is so near its limit that a late delivery must not add to those in time: the limit is asked again when it is sent. */
   pace?: Pace;
   /** This job may have been published before: look for its outcome first. */
   mayRepeat?: boolean;

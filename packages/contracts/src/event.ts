@@ -38,7 +38,7 @@ export type DeadReason =
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 
-/** What of an AMQP message the parser looks at. */
+/** The parts of an AMQP message that the parser looks at. */
 export type EventMessage = { contentType: string | undefined; headers: Record<string, unknown>; body: Buffer };
 
 /** 25 MB: MB are millions of bytes. */
@@ -82,8 +82,8 @@ export function eventGuid(event: Pick<Event, 'id' | 'source'>): string {
 const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /**
- * What makes an event the same event: its source, id and subject, as a UUID. Without the subject, who is first with a source and id
- * could keep everybody else's event from being delivered.
+ * What makes an event the same event: its source, id and subject, as a UUID. Without the subject, whoever published a source and id
+ * first could keep everybody else's event from being delivered.
  */
 export function eventKey({
   id,

@@ -19,7 +19,7 @@ export class BadProducers extends Error {
 export type Refusal = { reason: DeadReason & `producer_${string}`; detail: string };
 
 export type Producers = {
-  /** Why this user may not publish an event of this account (a login in lower case); undefined: he may. */
+  /** Why this user may not publish an event of this account (a login in lower case); undefined: the user may. */
   refuse(userId: string | undefined, owner: string): Refusal | undefined;
 };
 

@@ -1,5 +1,5 @@
 /**
- * The AMQP topology as data: `packages/amqp` declares it, RabbitMQ 3.10 and 4 both take it. A broker refuses a second
+ * The AMQP topology as data: `packages/amqp` declares it, RabbitMQ 3.10 and 4 both accept it. A broker refuses a second
  * declaration that differs: where arguments change, a queue that exists is kept as it is.
  */
 

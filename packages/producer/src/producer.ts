@@ -28,12 +28,12 @@ export type ProducerOptions = {
   /** No further try of a `publish` begins after this; a confirm may be waited for 10 s more. Default 30 s. */
   timeoutMs?: number;
   /**
-   * The most that may be on its way; what comes on top is refused with `busy`. Default 1000 events and 64 MB of payload, but
-   * a single event may always be.
+   * The most that may be in flight; more is refused with `busy`. Default 1000 events and 64 MB of payload; a single event
+   * is always allowed.
    */
   maxInFlight?: number;
   maxInFlightBytes?: number;
-  /** Where lost and regained connections are told of. Default: nowhere. */
+  /** Where lost and restored connections are logged. Default: nowhere. */
   log?: Log;
 };
 
@@ -52,7 +52,7 @@ export type Producer = AsyncDisposable & {
    */
   publish(event: NewEvent): Promise<Published>;
   isConnected(): boolean;
-  /** Takes no further events, lets those in flight have their confirm, and closes the connection. */
+  /** Takes no further events, waits for the confirms of those in flight, and closes the connection. */
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -61,7 +61,7 @@ const firstWaitMs = 50;
 const maxWaitMs = 1_000;
 const maxRefusals = 3;
 
-/** Connects, and reconnects by itself ever after. @throws when the first connection cannot be made in a few tries. */
+/** Connects, and from then on reconnects by itself. @throws when the first connection cannot be made in a few tries. */
 export async function openProducer(options: ProducerOptions): Promise<Producer> {
   const {
     timeoutMs = 30_000,
@@ -73,7 +73,7 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
     url: options.url,
     name: options.name ?? 'gatepost producer',
     log: options.log ?? openLog('gatepost producer', 'silent'),
-    // What the events go to is the dispatcher's to declare.
+    // The dispatcher declares the exchange that events go to.
     topology: { exchanges: [], queues: [], bindings: [] },
     confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
     ...(userId === null ? {} : { userId }),
@@ -114,7 +114,7 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
   };
 }
 
-/** Tries until the broker confirms, a further try cannot help, or the deadline is over. */
+/** Tries until the broker confirms, another try cannot help, or the deadline has passed. */
 async function send(
   publisher: Publisher,
   message: PreparedMessage,
@@ -127,7 +127,7 @@ async function send(
     const failure = await tryOnce(publisher, message, id);
     if (!failure) return;
     if (failure.code === 'unroutable') throw explain(failure, id);
-    // Somebody else's message may have been what the broker closed the channel for.
+    // The broker may have closed the channel because of somebody else's message.
     if (failure.code === 'refused' && ++refusals >= maxRefusals) throw explain(failure, id);
     const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** tries) * (0.75 + Math.random() / 2);
     if (closing.aborted || performance.now() + waitMs > deadline) throw explain(failure, id);

@@ -3,9 +3,9 @@ import type { DeadReason } from '@gatepost/contracts/event';
 /**
  * - `invalid`: an attribute or the payload breaks a rule, `reason` says which; nothing was sent.
  * - `unroutable`: no queue takes it: no dispatcher has ever run on that broker and vhost.
- * - `not_connected`: there was no connection long enough.
+ * - `not_connected`: there was no connection for too long.
  * - `timeout`: the broker was there and did not confirm in time.
- * - `refused`: the broker said no; `cause` holds its words.
+ * - `refused`: the broker refused it; `cause` says why.
  * - `busy`: too much is in flight already; nothing was sent.
  * - `closed`: the producer was closed.
  */

@@ -1,6 +1,6 @@
 /**
- * The guard: which addresses somebody else's URL may lead us to. Checked when a connection is made, on the very address that is used, so
- * that a name cannot point elsewhere between check and use.
+ * The guard: which addresses a URL from outside may lead us to. The address is checked when a connection is made, and that very address is
+ * used, so a name cannot change between check and use.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';

@@ -3,7 +3,7 @@
  * are refused anyway, a few look like anybody's public address. An exempt network does not open them along with its other
  * addresses: `100.64.0.0/10` for a mesh network is not meant to hand out credentials.
  *
- * Each with its source; what says `*` is the same at most clouds (OpenStack, DigitalOcean, Hetzner, Huawei, IBM, Vultr, Yandex, …).
+ * Each with its source; `*` means that most clouds have the same (OpenStack, DigitalOcean, Hetzner, Huawei, IBM, Vultr, Yandex, …).
  */
 export const cloudMetadata = [
   '169.254.169.254', // * AWS, Azure, Google, Oracle: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html

@@ -1,9 +1,9 @@
 /** What an error of PostgreSQL, or of the way to it, says about trying again. */
 
 /**
- * - `away`: the store, or a moment's contention, explains it. What was asked works when it is back: it is tried for ever.
- * - `values`: the values will never be taken, or not together. Trying again cannot help.
- * - `other`: nothing of the two is known. It is tried a few times, and then taken for a fault of what was asked.
+ * - `away`: the store is away, or there was contention for a moment. The same request works later: it is retried for ever.
+ * - `values`: the values will never be accepted, or not together. Trying again cannot help.
+ * - `other`: neither is known. It is tried a few times, and then taken for a fault of the request.
  */
 export type Trouble = 'away' | 'values' | 'other';
 

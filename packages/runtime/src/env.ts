@@ -1,6 +1,6 @@
 /**
- * Reading the environment: every service describes its variables as one zod object, reads them once at start, and hears
- * of all bad values together, before anything is opened. The same objects make `docs/configuration.md`.
+ * Reading the environment: every service describes its variables as one zod object, reads them once at start, and reports
+ * all bad values together, before anything is opened. The same objects make `docs/configuration.md`.
  */
 import { existsSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
@@ -20,8 +20,8 @@ export class BadEnvironment extends Error {
 
 /**
  * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`.
- * @throws BadEnvironment naming every bad variable at once. What a bad variable holds stands in the message only if it can be
- * no secret: whoever mixes two variables up finds his password in the log otherwise.
+ * @throws BadEnvironment naming every bad variable at once. A bad value is quoted only if it cannot be a secret: somebody who
+ * mixes two variables up would otherwise find a password in the log.
  */
 export function readEnv<S extends z.ZodObject>(
   schema: S,
@@ -51,7 +51,7 @@ export function readEnv<S extends z.ZodObject>(
 
 const isOfUrl = (issue: z.core.$ZodIssue): boolean => issue.code === 'custom' && issue.params?.isUrlWanted === true;
 
-/** A bad value, as far as it may be told: a URL masked, numbers, networks and one short word as they are, nothing of all else. */
+/** A bad value, as far as it may be shown: a URL masked; numbers, networks and one short word as they are; of anything else nothing. */
 function shownOf(field: unknown, value: string, isUrlWanted: boolean): string {
   if (metaOf(field).secret) return '';
   const isPlain = /^[\d\s.,:/+-]*$/.test(value) || /^[a-z]{1,8}$/.test(value);

@@ -1,6 +1,6 @@
 /**
- * What may be shown of a value that somebody configured. A URL is taken apart and only those parts are put together again that
- * never hold a secret; what cannot be taken apart is not shown at all, since a password with a stray `@`, `/` or `#` in it is the
+ * What may be shown of a configured value. A URL is taken apart, and only the parts that never hold a secret are put together
+ * again; what cannot be taken apart is not shown at all, since a password with a stray `@`, `/` or `#` in it is the
  * usual reason.
  */
 

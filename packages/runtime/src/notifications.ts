@@ -1,4 +1,4 @@
-/** Hears of PostgreSQL's notifications on one channel, on a connection that comes back. */
+/** Listens to PostgreSQL's notifications on one channel, over a connection that reconnects. */
 import pg from 'pg';
 
 export type Notifications = AsyncDisposable & { isConnected(): boolean };

@@ -1,5 +1,5 @@
 /**
- * What nobody means to run for others: with NODE_ENV=production a service refuses to start with it. The images are in production, the
+ * Settings that nobody wants in production: with NODE_ENV=production a service refuses to start with them. The images are in production, the
  * composed demo and `npm start` are not.
  */
 

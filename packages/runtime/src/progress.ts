@@ -1,5 +1,5 @@
 /**
- * Says when a process that lives, and whose stores answer, gets nothing done: at some place something waits, and nothing has moved
+ * Notices a process that runs, and whose stores answer, but that gets nothing done: work waits at some place, and none has been done
  * there for a minute.
  */
 import type { Log } from './log.ts';
@@ -11,7 +11,7 @@ export type Place = {
   waits(): boolean | Promise<boolean>;
   /** Counts what has been done there; only grows. */
   moved(): number;
-  /** How long nothing need move. Default 60,000. */
+  /** How long a place may stand still. Default 60,000. */
   patienceMs?: number;
 };
 

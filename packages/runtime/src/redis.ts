@@ -1,6 +1,6 @@
 /**
  * A Redis that answers but does not do its work: it has become a replica (a failover that keeps the connection), loads its data, is
- * full, or has lost its cluster. What it refuses is taken for a store that is away, and readiness asks what matters: can we write?
+ * full, or has lost its cluster. Such a refusal counts as a store that is away, and readiness checks what matters: can we write?
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from './log.ts';

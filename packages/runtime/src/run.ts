@@ -11,12 +11,12 @@ type CommonEnv = { LOG_LEVEL: string };
 
 /**
  * Runs a service: reads its environment, starts it, and stops it politely on the first SIGTERM or SIGINT, or when the
- * parent that supervises it is gone; a second signal or `stopDeadlineMs` (20 s, unless the service knows better) ends it at once with status 1.
+ * parent that supervises it is gone; a second signal or `stopDeadlineMs` (20 s, unless the service has a deadline of its own) ends it at once with status 1.
  * It says `ready` to such a parent over IPC once it serves, which is exact where polling a port is not; without one (containers, systemd)
  * `/readyz` says the same.
  * A bad environment, or an error of `start` that lists its `problems`, is printed plainly and exits with 78 (EX_CONFIG); any other
  * failed start exits with 1.
- * An error nobody caught is a fault of ours: it is logged and the process stops, for the supervisor to start it again.
+ * An uncaught error is a fault of ours: it is logged and the process stops, for its supervisor to start it again.
  */
 export async function run<S extends z.ZodObject>(
   service: string | { name: string; stopDeadlineMs: (env: z.infer<S>) => number },

@@ -1,4 +1,4 @@
-/** Hears of changed accounts (hooks, repositories, limits, approvals) from PostgreSQL's notifications. */
+/** Listens for changed accounts (hooks, repositories, limits, approvals) in PostgreSQL's notifications. */
 import { listen, type Notifications } from '@gatepost/runtime/notifications';
 
 export type Changes = Notifications;

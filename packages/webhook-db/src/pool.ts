@@ -42,7 +42,7 @@ export function openPool(options: PoolOptions): Pool {
     query_timeout: statementTimeoutMs + 1_000,
     options: [
       `-c search_path=${schemaName}`,
-      // Whoever takes times as texts finds them in one form.
+      // Times that are read as texts have one form.
       '-c TimeZone=UTC -c DateStyle=ISO',
       // Our statements run for a few milliseconds: compiling one takes longer than running it.
       '-c jit=off',
@@ -51,8 +51,8 @@ export function openPool(options: PoolOptions): Pool {
     ].join(' '),
   });
   pool.on('error', options.onError);
-  // The pool listens to idle connections only; one that breaks in somebody's hands, between two statements, would end the
-  // process. Their next statement rejects.
+  // The pool listens to idle connections only; one that breaks while it is in use, between two statements, would end the
+  // process. The next statement on it rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

@@ -10,7 +10,7 @@ export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
 
 /**
  * Opens up to `max` connections when they are needed, and again after they broke; statements under way on one that breaks reject.
- * A statement waits for those before it on its connection: nothing that takes long or answers much belongs here, and no transaction.
+ * A statement waits for those before it on its connection: so no statement that takes long or returns much belongs here, and no transaction.
  */
 export function openReads(options: PoolOptions): Reads {
   const pool = openPool({ ...options, pipeline: true });

@@ -11,7 +11,7 @@ export const hookHeadersPurpose = 'hook headers';
 
 /**
  * Both services call this at start, before they take anything: with another key, a hook's secret could not be read, and its
- * events would pass it by.
+ * events would not be delivered.
  * @throws when the newest sealed secret does not open under this key.
  */
 export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {

@@ -1,4 +1,4 @@
-/** The Express application: request id and log, standing headers, who calls, the routes, and what is left over. */
+/** The Express application: request id and log, standing headers, authentication, the routes, and 404 for the rest. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
 import express, { type Express } from 'express';

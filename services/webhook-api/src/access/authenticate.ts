@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { ApiError } from '../http/errors.ts';
 import { badCredentials, type CheckToken, type Token } from './token.ts';
 
-/** The caller; undefined when the request carries no credentials. @throws ApiError 401 for credentials that are not good. */
+/** The caller; undefined when the request carries no credentials. @throws ApiError 401 for bad credentials. */
 export async function authenticate(request: Request, check: CheckToken): Promise<Token | undefined> {
   const header = request.headers.authorization;
   if (header === undefined || header.trim() === '') return undefined;

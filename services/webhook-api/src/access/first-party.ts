@@ -1,6 +1,6 @@
 /**
- * What an application must not do for the person it acts for: decide on applications, or on who decides. It would let itself in, or keep
- * the door open (GitHub lets organization owners approve applications on its own pages only).
+ * What an application must not do for the person it acts for: decide on applications, or on who decides. It could let itself in, or keep
+ * itself in (GitHub lets organization owners approve applications on its own pages only).
  */
 import { ApiError } from '../http/errors.ts';
 import type { Token } from './token.ts';

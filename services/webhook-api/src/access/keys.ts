@@ -1,6 +1,6 @@
 /**
- * The gate's public keys: read from its JWKS, kept without end, read again when a token names a key that is not among them
- * and every few minutes in the background. So the gate may be away for as long as its keys stay the same.
+ * The gate's public keys: read from its JWKS and kept; read again when a token names an unknown key, and every few
+ * minutes in the background. So the gate may be away for as long as its keys stay the same.
  */
 import type { Log } from '@gatepost/runtime/log';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';

@@ -16,7 +16,7 @@ export type Place = {
 /** The place that a request names, and what its caller must be there (an admin is a member too). */
 export type Wanted = { owner: string; repository: string | undefined; role: Role };
 
-/** What of a place stands in addresses. */
+/** The part of a place that URLs hold. */
 export type PlaceNames = { account: { login: string }; repository: { name: string } | null };
 
 const namePattern = /^[A-Za-z0-9._-]{1,100}$/;
@@ -61,7 +61,7 @@ export function checkEntry<R extends EntryRow>(row: R | undefined, wanted: Wante
   if (row.app_restricted) throw restricted(row.login);
 }
 
-/** What decides on entry. */
+/** What decides who may enter. */
 export type EntryRow = { login: string; role: Role; app_restricted: boolean; repository_id: unknown };
 
 export type PlaceRow = EntryRow & {

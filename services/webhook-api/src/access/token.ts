@@ -5,7 +5,7 @@ import { isIdentifier } from '../accounts/name.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
 import { site as machineScopes } from './scopes.ts';
 
-/** Who calls, through what. */
+/** Who calls, and through which client. */
 export type Token = {
   /** The gate's `sub`; for a machine its client id. */
   subject: string;
@@ -13,7 +13,7 @@ export type Token = {
   scopes: string[];
   /** The third-party application that acts for the user; null: the user (a first-party client is the user) or a machine. */
   app: string | null;
-  /** The gate says that the client is the installation's own. Without the claim it is a stranger's, a machine too. */
+  /** The gate says that the client is the installation's own. Without the claim it is a third party's, a machine's client too. */
   firstParty: boolean;
 };
 
@@ -34,7 +34,7 @@ const algorithms = [
   'Ed25519',
 ];
 const clockToleranceSeconds = 5;
-// A checked token is not checked again for so long; a key that the gate withdraws stops counting after it.
+// For how long a checked token is not checked again, and so also how long a key may still count that the gate has withdrawn.
 const rememberMs = 30_000;
 const rememberedMax = 10_000;
 
@@ -112,13 +112,13 @@ function readClaims(claims: JWTPayload): Token {
     subject: claims.sub,
     clientId,
     scopes,
-    // Without the claim the client is taken for a stranger's: the one that may do less.
+    // Without the claim the client counts as a third party's, which may do less.
     app: isMachine || firstParty ? null : clientId,
     firstParty,
   };
 }
 
-// Scopes stand in a header of every answer; others than RFC 6749 section 3.3 knows are nobody's.
+// Scopes are repeated in a header of every answer; what RFC 6749 section 3.3 does not allow is left out.
 const isScope = (text: string) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
 
 export const badCredentials = (cause?: unknown) => new ApiError(401, 'Bad credentials', { cause });

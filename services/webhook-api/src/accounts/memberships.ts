@@ -85,7 +85,7 @@ type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
 const keyOf = (place: Place, subject: string) => ({ accountId_subject: { accountId: place.account.id, subject } });
 
-/** Memberships change one at a time: two admins cannot remove each other at once, nor somebody be made one between a look and a change. */
+/** Memberships change one at a time, so two admins cannot remove each other at once, and nothing changes between the check and the write. */
 async function holdMembers(transaction: Transaction, place: Place): Promise<void> {
   await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${place.account.id} FOR NO KEY UPDATE`;
 }

@@ -1,4 +1,4 @@
-/** The seed file's organizations: made or brought up to what it says, never taken away. */
+/** The seed file's organizations: created or updated to what it says, never deleted. */
 import type { SeedOrganization } from '@gatepost/contracts/seed';
 import type { Database } from '@gatepost/webhook-db/client';
 

@@ -3,7 +3,7 @@ import { validationFailed } from '../http/errors.ts';
 
 export const writeCursor = (id: string): string => `v1_${id}`;
 
-/** @throws ApiError 422 for what we did not write. */
+/** @throws ApiError 422 for a cursor that we did not make. */
 export function readCursor(cursor: string | undefined): number {
   if (cursor === undefined || cursor === '') return Number.MAX_SAFE_INTEGER;
   const id = Number(/^v1_([1-9]\d{0,15})$/.exec(cursor)?.[1]);

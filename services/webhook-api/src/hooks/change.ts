@@ -1,4 +1,4 @@
-/** Changing one hook under the rules, alone in its place. */
+/** Changing one hook by the rules, while no other change runs in its repository or organization. */
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound } from '../http/errors.ts';
@@ -33,7 +33,7 @@ export function changeHook(
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     await updateRow(db, id, sealConfig(after.config, after, parts.seal));
-    // It is there: nobody else changes this place's hooks now.
+    // It exists: nobody else changes these hooks now.
     return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };
   });
 }

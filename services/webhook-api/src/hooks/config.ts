@@ -1,5 +1,5 @@
 /**
- * A hook's `config`, and what we let a hook have beside it: what clients send, what we keep, and how one becomes the other
+ * A hook's `config` and our own settings beside it: what clients send, what we keep, and how one becomes the other
  * (docs/reference/webhooks-api.md).
  */
 import { z } from 'zod';
@@ -32,7 +32,7 @@ export const configInput = z
 
 export type ConfigInput = z.infer<typeof configInput>;
 
-/** What is ours, beside `config`: clients that take `config` for a map of texts would fail on it there. */
+/** Our own settings, beside `config`: clients that read `config` as a map of texts would fail on them there. */
 export const ownInput = {
   retry: z.string().optional().meta({ description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
   request_headers: z.record(z.string(), z.string()).optional().meta({
@@ -41,7 +41,7 @@ export const ownInput = {
   }),
 };
 
-/** Of a body, what it names of ours. */
+/** The settings of our own that a body names. */
 export const ownOf = ({ retry, request_headers }: OwnInput): OwnInput => ({
   ...(retry !== undefined && { retry }),
   ...(request_headers !== undefined && { request_headers }),
@@ -49,7 +49,7 @@ export const ownOf = ({ retry, request_headers }: OwnInput): OwnInput => ({
 
 export type OwnInput = { retry?: string | undefined; request_headers?: Record<string, string> | undefined };
 
-/** `config` and what is ours, as it is kept. */
+/** `config` and our own settings, as they are kept. */
 export type Config = {
   url: string;
   contentType: 'json' | 'form';
@@ -60,8 +60,8 @@ export type Config = {
 };
 
 /**
- * The whole config that `input` describes; what it leaves out gets its default. `current` is what masked values stand for, and what
- * stays of ours when nothing is said of it.
+ * The whole config that `input` describes; what it leaves out gets its default. `current` is what masked values stand for, and
+ * where our own settings come from when the body does not name them.
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
@@ -75,7 +75,7 @@ export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | 
   };
 }
 
-/** `current` with what `input` names put over it. @throws ApiError 422. */
+/** `current`, overwritten by what `input` names. @throws ApiError 422. */
 export function mergeConfig(input: ConfigInput, own: OwnInput, current: Config): Config {
   const whole = makeConfig({ ...input, url: input.url ?? current.url }, own, current);
   return {
@@ -139,7 +139,7 @@ function readRetry(value: string): boolean {
 
 const headersMax = 20;
 const headerValueMaxLength = 4096;
-// What we set ourselves, what would change who is spoken to or how, and what belongs to one hop (RFC 9110 section 7.6.1).
+// Headers that we set ourselves, that would change whom we talk to or how, or that belong to one hop (RFC 9110 section 7.6.1).
 const forbiddenHeaders = new Set(
   `accept accept-encoding connection content-encoding content-length content-type date expect forwarded host keep-alive te
    trailer trailers transfer-encoding upgrade user-agent via http2-settings`.split(/\s+/),

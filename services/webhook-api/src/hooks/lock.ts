@@ -1,6 +1,6 @@
 /**
  * Changing the hooks of one place, one change at a time: so that two at once cannot exceed the limit or make a duplicate. The row lock is
- * for other processes. Who waited for it would hold a connection: sixteen clients that created hooks in one repository once made everybody
+ * for other processes. A change that waited for it would hold a connection: sixteen clients that created hooks in one repository once made everybody
  * else's requests fail.
  */
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -10,12 +10,12 @@ import type { Queryable } from './rows.ts';
 
 const waitMaxMs = 3_000;
 
-// Within this process who waits for a turn waits here, without a connection. After `waitMaxMs` he is told 503 and nothing is changed: a
-// later answer would reach nobody.
+// Within this process changes wait here for their turn, without a connection. After `waitMaxMs` one is answered 503 and nothing is changed:
+// a later answer would reach nobody.
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Runs `change` in a transaction that holds the place's row; its hooks do not change meanwhile but by us.
+ * Runs `change` in a transaction that holds the place's row; nobody else changes its hooks meanwhile.
  * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time.
  */
 export function changeHooks<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {

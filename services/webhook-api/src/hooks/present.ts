@@ -1,4 +1,4 @@
-/** Hooks as clients see them (docs/reference/webhooks-api.md#hooks). The only place where a hook's secrets become what may be shown: the mask. */
+/** Hooks as clients see them (docs/reference/webhooks-api.md#hooks). The only place where a hook's secrets are replaced by the mask. */
 
 import { deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Seal } from '@gatepost/runtime/seal';
