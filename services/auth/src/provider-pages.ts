@@ -1,5 +1,5 @@
 /** The pages that oidc-provider asks us for: errors, logout, and the entry of device codes. */
-import type { Client, Configuration, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { answerPage } from './http/page.ts';
 import type { MakePlace } from './interaction/place.ts';
@@ -119,36 +119,6 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
   };
 }
 
-/**
- * The library has forms of its own that send themselves: it logs out without asking where nobody is logged in, and where somebody
- * else is, on the way back from a login; and it takes a device's code from the address. They get our page and its headers in
- * place of that one, which anybody could frame.
- */
-export function dressOwnForms(provider: Provider): void {
-  provider.use(async (context, next) => {
-    await next();
-    const ctx = context as KoaContextWithOIDC;
-    const form = ctx.status === 200 && !ctx.response.get('content-security-policy') ? formOf(ctx) : undefined;
-    if (!form) return;
-    const page = { action: ctx.oidc.urlFor(form.route), fields: { xsrf: sessionSecret(ctx), ...form.fields } };
-    const language = { acceptLanguage: ctx.get('accept-language') };
-    answerPage(ctx, 'form-post', { ...language, ...page, redirectUri: returnUri(ctx) }, 200);
-  });
-}
-
-function formOf(ctx: KoaContextWithOIDC): { route: string; fields: Record<string, string> } | undefined {
-  switch (ctx.oidc?.route) {
-    case 'end_session':
-    case 'resume':
-    case 'device_resume':
-      return { route: 'end_session_confirm', fields: { logout: 'yes' } };
-    case 'code_verification':
-      return { route: 'code_verification', fields: { user_code: String(ctx.oidc.params?.user_code ?? '') } };
-    default:
-      return undefined;
-  }
-}
-
 function deviceProblem(error: Error): ProblemName {
   switch (error.name) {
     case 'NoCodeError':
@@ -162,11 +132,13 @@ function deviceProblem(error: Error): ProblemName {
   }
 }
 
-function sessionSecret(ctx: KoaContextWithOIDC): string {
+/** What the library's forms must bring back. */
+export function sessionSecret(ctx: KoaContextWithOIDC): string {
   return (ctx.oidc.session as unknown as { state?: { secret?: string } }).state?.secret ?? '';
 }
 
-function returnUri(ctx: KoaContextWithOIDC): string | undefined {
+/** Where a logout leads in the end. */
+export function returnUri(ctx: KoaContextWithOIDC): string | undefined {
   const uri = (ctx.oidc.params as { post_logout_redirect_uri?: string } | undefined)?.post_logout_redirect_uri;
   return uri;
 }

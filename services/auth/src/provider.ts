@@ -34,7 +34,8 @@ import { rememberClients } from './interaction/way-back.ts';
 import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
 import { applyAuthorizationDefaults } from './library/authorization-defaults.ts';
-import { registerResponseModes } from './library/response-modes.ts';
+import { dressOwnForms } from './library/own-forms.ts';
+import { answerGetsWithFound, registerResponseModes } from './library/response-modes.ts';
 import {
   allowBareToken,
   allowLocalImplicit,
@@ -46,10 +47,9 @@ import {
   replaceSigningKeys,
 } from './library/seam.ts';
 import { locales } from './pages/language.ts';
-import { dressOwnForms, type ProviderPages } from './provider-pages.ts';
+import type { ProviderPages } from './provider-pages.ts';
 import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
 import type { ResourceStore } from './resources/store.ts';
-import { answerGetsWithFound } from './response-modes/redirects.ts';
 import { mayPostTo } from './response-modes/web-message.ts';
 import type { ConnectionStore } from './settings/connections.ts';
 import type { SettingsStore } from './settings/store.ts';

@@ -30,6 +30,14 @@ export function registerResponseModes(provider: Provider): void {
   });
 }
 
+/** 303 is for what was posted (RFC 9700 section 4.12); the library answers a GET by it too, on the way to a page of ours. */
+export function answerGetsWithFound(provider: Provider): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.status === 303 && ctx.method !== 'POST') ctx.status = 302;
+  });
+}
+
 /** A state too long to be kept is refused, and does not come back either: proxies and clients take no header of 50 kB. */
 function withoutLongState({ state, ...response }: Record<string, string | number>): Record<string, string | number> {
   return state === undefined || tooLong({ state }) !== undefined ? response : { ...response, state };

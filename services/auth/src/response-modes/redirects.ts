@@ -4,7 +4,6 @@
  * `Location` would end that, but Authlib and Nimbus read `…?code=…#` as an answer of the implicit flow. Nothing is lost: the
  * carried fragment is no answer, and an application that reads fragments too checks `state`, which the maker of the link does not know.
  */
-import type { Provider } from 'oidc-provider';
 import type { ResponseMode } from '../library/response-modes.ts';
 
 export const query: ResponseMode = (ctx, redirectUri, response) => {
@@ -20,14 +19,6 @@ export const fragment: ResponseMode = (ctx, redirectUri, response) => {
   url.hash = parameters.toString();
   redirect(ctx, url.href);
 };
-
-/** 303 is for what was posted (RFC 9700 section 4.12); the library answers a GET by it too, on the way to a page of ours. */
-export function answerGetsWithFound(provider: Provider): void {
-  provider.use(async (ctx, next) => {
-    await next();
-    if (ctx.status === 303 && ctx.method !== 'POST') ctx.status = 302;
-  });
-}
 
 /** Koa answers a redirect with a body of its own; there is nobody to read it. */
 function redirect(ctx: Parameters<ResponseMode>[0], location: string): void {
