@@ -143,10 +143,10 @@ test('a parked job that cannot be parked again gets a dead letter, and does not 
   });
   await refuse('parked', 'poison', 'P0001');
   await publishAgain(jobs.filter(({ event }) => event === 'poison'));
+  await until('the dead letter', () => dead.length > 0);
   await setLimit(500, 1000);
   await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
   await until('nothing is parked', async () => (await parkedJobs()).length === 0);
-  await until('the dead letter', () => dead.length > 0);
 });
 
 test('what a store being away explains costs nobody a delivery, however often it is said', async () => {
