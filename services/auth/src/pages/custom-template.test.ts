@@ -69,12 +69,13 @@ describe("a tenant's template", () => {
     ['shows the widget twice', shell('{%- auth0:widget -%}')],
     ['misspells a tag', shell('{%- auth0:wodget -%}')],
   ])('is left aside when it %s', (_, template) => {
-    const started = performance.now();
+    const before = process.cpuUsage();
     const { html, templateProblem } = render(template);
     expect(templateProblem).toBeDefined();
     expect(html).toContain('name="password"');
     expect(html).not.toContain('root:');
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const { user, system } = process.cpuUsage(before);
+    expect(user + system).toBeLessThan(2_000_000); // µs of our own, however busy the machine is
   });
 
   test('reaches nothing but its context', () => {
