@@ -45,6 +45,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
   );
   router.get('/passwordless/verify_redirect', async (request, response) => {
     setRoute(response, '/passwordless/verify_redirect');
+    refuseEmbedded(request);
     const fields = request.query as Record<string, unknown>;
     const clientId = textField(fields, 'client_id');
     const client = clientId ? await parts.provider.Client.find(clientId) : undefined;
@@ -69,6 +70,15 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
       .redirect(302, `/authorize?${forward}`);
   });
   return router;
+}
+
+/**
+ * A person goes here himself. A picture or frame of another site could have his own browser, in his own network, spend his code and his
+ * tries without his seeing it. A browser too old to say what it asks for sends no such header. @throws ApiError 403
+ */
+function refuseEmbedded(request: Request): void {
+  const destination = request.get('sec-fetch-dest') ?? 'document';
+  if (destination !== 'document') throw new ApiError(403, 'access_denied', 'this address is for a page of its own');
 }
 
 /** The same answer whether or not anybody has that address. */

@@ -135,6 +135,18 @@ test('the code that an application asked for survives what others ask for and gu
   expect((await otp('192.0.2.1', code, email)).status).toBe(200);
 });
 
+test('pictures and frames of another site in the owner’s own browser spend neither his code nor his tries', async () => {
+  const [email, address] = ['ivan@example.com', '192.0.2.11'];
+  const code = await codeOf(email, () => start(address, email));
+  const query = { client_id: 'native', connection: 'email', email };
+  for (const verification_code of wrongOnes(code, 11)) {
+    const path = `passwordless/verify_redirect?${new URLSearchParams({ ...query, verification_code })}`;
+    for (const destination of ['image', 'iframe', 'empty'])
+      expect((await gate.get(path, { ...from(address), 'sec-fetch-dest': destination })).status).toBe(403);
+  }
+  expect((await otp(address, code, email)).status).toBe(200);
+});
+
 test('so does one that a server asked for, if it says with its secret where its people are, whichever address it has itself', async () => {
   // Nobody else's here: what another test had asked for may come late.
   const email = 'henry@example.com';
