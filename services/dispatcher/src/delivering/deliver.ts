@@ -13,7 +13,7 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import { makeBatches } from '../batch.ts';
 import { publishDeadLetter } from '../dead-letter.ts';
 import type { CancelReason, Events } from '../events.ts';
-import { type Lanes, makeLanes } from '../fairness/lanes.ts';
+import { type ConcurrencyLimiter, makeConcurrencyLimiter } from '../fairness/concurrency-limiter.ts';
 import type { Hook, Hooks } from '../hooks.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
 import type { Moved } from '../moved.ts';
@@ -80,7 +80,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
     bytesOf: () => 0,
     work: (batch) => parkBatch(parts, batch),
   });
-  const lanes: Lanes<InHand> = makeLanes<InHand>({
+  const limiter: ConcurrencyLimiter<InHand> = makeConcurrencyLimiter<InHand>({
     concurrency: parts.concurrency,
     async start({ message, job }) {
       const ended = await guarded(parts, { message, job }, () => deliver(parts, message, job));
@@ -109,21 +109,21 @@ export function makeDeliver(parts: DeliverParts): Deliver {
   const begin = (inHand: InHand) => {
     const { job } = inHand;
     const isInTime = !job.pace || (job.pace.slotMs !== undefined && Date.now() - job.pace.slotMs < inTimeMs);
-    if (isInTime) lanes.add(inHand);
+    if (isInTime) limiter.add(inHand);
     else track(guarded(parts, inHand, () => askPace(inHand)));
   };
   const askPace = async (inHand: InHand) => {
     const { message, job } = inHand;
     const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
-    if (!account) return lanes.add(inHand); // cancelled there
+    if (!account) return limiter.add(inHand); // cancelled there
     const decided = await parts.admit.pace(account, job);
-    if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, lanes.add);
+    if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, limiter.add);
     else parking.add({ message, parking: decided.parking });
   };
   const askLimit = async (inHand: InHand) => {
     const { message, job } = inHand;
     const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
-    if (!account) return lanes.add(inHand); // cancelled there
+    if (!account) return limiter.add(inHand); // cancelled there
     const decided = admitted(job, (await parts.admit.plan(account, 1))[0]!);
     if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, begin);
     else parking.add({ message, parking: decided.parking });
@@ -164,8 +164,8 @@ export function makeDeliver(parts: DeliverParts): Deliver {
       }
     },
     inHand: () => ({ jobs: inHand, parking: !parking.isIdle(), recording: !settling.isIdle() }),
-    heldUp: () => lanes.waiting(),
-    waiting: () => lanes.waiting() + held.size + asking.size,
+    heldUp: () => limiter.waiting(),
+    waiting: () => limiter.waiting() + held.size + asking.size,
     async finish() {
       // One may become the other meanwhile.
       while (held.size > 0 || asking.size > 0) {
@@ -176,8 +176,8 @@ export function makeDeliver(parts: DeliverParts): Deliver {
         held.clear();
         await Promise.all(asking);
       }
-      for (const { message } of lanes.drain()) message.giveBack();
-      await lanes.idle();
+      for (const { message } of limiter.drain()) message.giveBack();
+      await limiter.idle();
       await settling.idle();
       await parking.idle();
     },

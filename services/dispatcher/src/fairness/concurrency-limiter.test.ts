@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
-import { type Lanes, makeLanes, type Ran } from './lanes.ts';
+import { type ConcurrencyLimiter, makeConcurrencyLimiter, type Ran } from './concurrency-limiter.ts';
 
 type Item = { hookId: number; accountId: number; name: string };
 
-/** Lanes whose attempts end when the test says so. */
+/** A limiter whose attempts end when the test says so. */
 function open(concurrency: number) {
   const running = new Map<string, (ran: Ran) => void>();
   const away: { name: string; dueMs: number }[] = [];
   let nowMs = 0;
-  const lanes: Lanes<Item> = makeLanes<Item>({
+  const limiter: ConcurrencyLimiter<Item> = makeConcurrencyLimiter<Item>({
     concurrency,
     start: ({ name }) => new Promise((resolve) => running.set(name, resolve)),
     turnAway: ({ name }, dueMs) => away.push({ name, dueMs }),
@@ -19,7 +19,7 @@ function open(concurrency: number) {
     running.delete(name);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { lanes, running, away, end, passMs: (ms: number) => (nowMs += ms) };
+  return { limiter, running, away, end, passMs: (ms: number) => (nowMs += ms) };
 }
 const item = (hookId: number, accountId: number, number: number): Item => ({
   hookId,
@@ -30,41 +30,41 @@ const quick: Ran = { durationMs: 5, timedOut: false };
 const late: Ran = { durationMs: 10_000, timedOut: true };
 
 test('one hook holds at most its share, and the rest is for others', () => {
-  const { lanes, running } = open(20);
-  for (let number = 0; number < 12; number += 1) lanes.add(item(1, 1, number));
+  const { limiter, running } = open(20);
+  for (let number = 0; number < 12; number += 1) limiter.add(item(1, 1, number));
   expect(running.size).toBe(10);
-  lanes.add(item(2, 2, 0));
+  limiter.add(item(2, 2, 0));
   expect(running.has('2-0')).toBe(true);
 });
 
 test('one account holds at most half, over all its hooks', () => {
-  const { lanes, running } = open(20);
-  for (let hook = 1; hook <= 15; hook += 1) lanes.add(item(hook, 1, 0));
+  const { limiter, running } = open(20);
+  for (let hook = 1; hook <= 15; hook += 1) limiter.add(item(hook, 1, 0));
   expect(running.size).toBe(10);
-  lanes.add(item(99, 2, 0));
+  limiter.add(item(99, 2, 0));
   expect(running.size).toBe(11);
 });
 
 test('what waits goes round robin over hooks', async () => {
-  const { lanes, running, end } = open(2);
-  lanes.add(item(1, 1, 0));
-  lanes.add(item(2, 2, 0));
-  lanes.add(item(1, 1, 1));
-  lanes.add(item(3, 3, 0));
+  const { limiter, running, end } = open(2);
+  limiter.add(item(1, 1, 0));
+  limiter.add(item(2, 2, 0));
+  limiter.add(item(1, 1, 1));
+  limiter.add(item(3, 3, 0));
   await end('1-0', quick);
   await end('2-0', quick);
   expect([...running.keys()].sort()).toEqual(['1-1', '3-0']);
 });
 
 test('a hook that times out gets less room, and turns away what would wait long, in order', async () => {
-  const { lanes, running, away, end } = open(64);
-  for (let number = 0; number < 40; number += 1) lanes.add(item(1, 1, number));
+  const { limiter, running, away, end } = open(64);
+  for (let number = 0; number < 40; number += 1) limiter.add(item(1, 1, number));
   expect(running.size).toBe(32);
   expect(away).toEqual([]);
   await end('1-0', late);
   // Attempts take 10 s: nobody waits in memory any more.
   expect(away).toHaveLength(8);
-  for (let number = 40; number < 200; number += 1) lanes.add(item(1, 1, number));
+  for (let number = 40; number < 200; number += 1) limiter.add(item(1, 1, number));
   expect(away.length).toBeGreaterThan(160);
   expect(away.slice(0, 3).map(({ name }) => name)).toEqual(['1-32', '1-33', '1-34']);
   expect(away[1]!.dueMs).toBeGreaterThan(away[0]!.dueMs);
@@ -73,9 +73,9 @@ test('a hook that times out gets less room, and turns away what would wait long,
 });
 
 test('what a silent receiver has no room for comes back the later, the longer it is silent', () => {
-  const { lanes, away, passMs } = open(64);
+  const { limiter, away, passMs } = open(64);
   const add = (count: number) => {
-    for (let number = 0; number < count; number += 1) lanes.add(item(1, 1, number));
+    for (let number = 0; number < count; number += 1) limiter.add(item(1, 1, number));
     const added = away.splice(0);
     return added.length > 0 ? added.at(-1)!.dueMs - added[0]!.dueMs : 0;
   };
@@ -86,12 +86,12 @@ test('what a silent receiver has no room for comes back the later, the longer it
   expect(add(33)).toBeGreaterThan(10 * soon);
 });
 
-test('a drained lane starts nothing more', async () => {
-  const { lanes, running, end } = open(2);
-  lanes.add(item(1, 1, 0));
-  lanes.add(item(1, 1, 1));
-  expect(lanes.drain().map(({ name }) => name)).toEqual(['1-1']);
-  const idle = lanes.idle();
+test('a drained receiver starts nothing more', async () => {
+  const { limiter, running, end } = open(2);
+  limiter.add(item(1, 1, 0));
+  limiter.add(item(1, 1, 1));
+  expect(limiter.drain().map(({ name }) => name)).toEqual(['1-1']);
+  const idle = limiter.idle();
   await end('1-0', quick);
   await idle;
   expect(running.size).toBe(0);

@@ -1,0 +1,161 @@
+/**
+ * Who may be in flight: isolation of receivers and accounts from each other. A hook has a cap of attempts in flight that halves
+ * on a timeout and grows with successes; an account may hold a share of the process's window; what is left goes round robin.
+ *
+ * A job that its hook's cap holds up waits in memory while the wait will be short, else it is turned away, to be parked.
+ */
+
+export type Waiting = { hookId: number; accountId: number };
+/** How an attempt went, as far as its receiver's cap cares. */
+export type Ran = { durationMs: number; timedOut: boolean };
+
+export type ConcurrencyLimiter<T extends Waiting> = {
+  /** Starts the item now or soon, or turns it away. */
+  add(item: T): void;
+  /** Takes out all that wait. */
+  drain(): T[];
+  waiting(): number;
+  /** Resolves when nothing is in flight. */
+  idle(): Promise<void>;
+};
+
+type Receiver<T> = {
+  limit: number;
+  inFlight: number;
+  /** Smoothed duration of an attempt; 0: none has ended. */
+  durationMs: number;
+  /** Since when something is in flight and nothing has ended. */
+  silentSince: number;
+  queue: T[];
+  /** When the last one turned away may come back. */
+  busyUntil: number;
+};
+
+const firstLimit = 32;
+const shortWaitMs = 1_000;
+/** Of a receiver that has not answered yet, until it is silent for longer. */
+const unknownDurationMs = 250;
+const turnedAwayMinMs = 1_000;
+const turnedAwayMaxMs = 60_000;
+const receiversMax = 10_000;
+
+/** `start` runs an item (never rejecting); `turnAway` gets one that must wait until about `dueMs`. */
+export function makeConcurrencyLimiter<T extends Waiting>(options: {
+  concurrency: number;
+  start: (item: T) => Promise<Ran | undefined>;
+  turnAway: (item: T, dueMs: number) => void;
+  now?: () => number;
+}): ConcurrencyLimiter<T> {
+  const { concurrency } = options;
+  const now = options.now ?? Date.now;
+  // Half the window, so that one hook or one account never has it all.
+  const share = Math.max(1, Math.ceil(concurrency / 2));
+  const receivers = new Map<number, Receiver<T>>();
+  const accounts = new Map<number, number>();
+  const queued = new Set<Receiver<T>>();
+  const ended: (() => void)[] = [];
+  let inFlight = 0;
+  let waiting = 0;
+
+  const receiverOf = (hookId: number): Receiver<T> => {
+    let receiver = receivers.get(hookId);
+    if (!receiver) {
+      if (receivers.size >= receiversMax)
+        for (const [id, old] of receivers) if (old.inFlight === 0 && old.queue.length === 0) receivers.delete(id);
+      receiver = {
+        limit: Math.min(firstLimit, share),
+        inFlight: 0,
+        durationMs: 0,
+        silentSince: 0,
+        queue: [],
+        busyUntil: 0,
+      };
+      receivers.set(hookId, receiver);
+    }
+    return receiver;
+  };
+  const mayStart = (receiver: Receiver<T>, item: T) =>
+    inFlight < concurrency && receiver.inFlight < receiver.limit && (accounts.get(item.accountId) ?? 0) < share;
+
+  const run = async (receiver: Receiver<T>, item: T) => {
+    inFlight += 1;
+    if (receiver.inFlight === 0) receiver.silentSince = now();
+    receiver.inFlight += 1;
+    accounts.set(item.accountId, (accounts.get(item.accountId) ?? 0) + 1);
+    const ran = await options.start(item);
+    inFlight -= 1;
+    receiver.inFlight -= 1;
+    receiver.silentSince = now();
+    const left = (accounts.get(item.accountId) ?? 1) - 1;
+    if (left > 0) accounts.set(item.accountId, left);
+    else accounts.delete(item.accountId);
+    if (ran) learn(receiver, ran, share);
+    if (ran?.timedOut) trim(receiver);
+    startNext();
+    if (inFlight === 0) for (const resolve of ended.splice(0)) resolve();
+  };
+  /** One of each receiver in turn, beginning with whoever waited longest for its turn. */
+  const startNext = () => {
+    for (const receiver of queued) {
+      if (inFlight >= concurrency) return;
+      const item = receiver.queue[0]!;
+      if (!mayStart(receiver, item)) continue;
+      receiver.queue.shift();
+      waiting -= 1;
+      queued.delete(receiver);
+      if (receiver.queue.length > 0) queued.add(receiver);
+      void run(receiver, item);
+    }
+  };
+  const turnAway = (receiver: Receiver<T>, item: T) => {
+    const silentMs = receiver.inFlight > 0 ? now() - receiver.silentSince : 0;
+    const durationMs = Math.max(receiver.durationMs || unknownDurationMs, silentMs);
+    receiver.busyUntil = Math.max(receiver.busyUntil, now() + turnedAwayMinMs) + durationMs / receiver.limit;
+    if (receiver.busyUntil > now() + turnedAwayMaxMs) receiver.busyUntil = now() + turnedAwayMinMs; // spread over the minute again
+    options.turnAway(item, receiver.busyUntil);
+  };
+  /** Lets go of what now would wait too long. */
+  const trim = (receiver: Receiver<T>) => {
+    let kept = receiver.queue.length;
+    while (kept > 0 && expectedWaitMs(receiver, kept) > shortWaitMs) kept -= 1;
+    const excess = receiver.queue.splice(kept);
+    waiting -= excess.length;
+    for (const item of excess) turnAway(receiver, item);
+    if (receiver.queue.length === 0) queued.delete(receiver);
+  };
+
+  return {
+    add(item) {
+      const receiver = receiverOf(item.hookId);
+      if (receiver.queue.length === 0 && mayStart(receiver, item)) return void run(receiver, item);
+      if (receiver.inFlight >= receiver.limit && expectedWaitMs(receiver) > shortWaitMs)
+        return turnAway(receiver, item);
+      // Of a receiver that has not answered yet nothing is known: no more of it than a share of what is in hand.
+      if (receiver.durationMs === 0 && receiver.queue.length >= share) return turnAway(receiver, item);
+      receiver.queue.push(item);
+      waiting += 1;
+      queued.add(receiver);
+    },
+    drain() {
+      const all = [...queued].flatMap((receiver) => receiver.queue.splice(0));
+      queued.clear();
+      waiting = 0;
+      return all;
+    },
+    waiting: () => waiting,
+    async idle() {
+      while (inFlight > 0) await new Promise<void>((resolve) => ended.push(resolve));
+    },
+  };
+}
+
+/** How long the one behind `ahead` others would wait. */
+function expectedWaitMs<T>(receiver: Receiver<T>, ahead = receiver.queue.length): number {
+  return ((ahead + 1) / receiver.limit) * receiver.durationMs;
+}
+
+function learn<T>(receiver: Receiver<T>, { durationMs, timedOut }: Ran, most: number): void {
+  receiver.durationMs = receiver.durationMs === 0 ? durationMs : receiver.durationMs * 0.8 + durationMs * 0.2;
+  if (timedOut) receiver.limit = Math.max(1, receiver.limit / 2);
+  else receiver.limit = Math.min(most, receiver.limit + 1 / receiver.limit);
+}
