@@ -48,7 +48,7 @@ export async function openConsumers(options: {
     ...broker,
     name: 'gatepost dispatcher deliveries',
     queue: deliveriesQueue,
-    // As many as wait for receivers, as many that wait for their row to be committed, and twice as many for their moment or for their receiver.
+    // As many as wait for receivers, as many that wait for their row to be committed, and twice as many for their moment or a cap.
     prefetch: options.env.DELIVERY_CONCURRENCY * 4,
     onMessage: (message) => deliver.take(message),
   });

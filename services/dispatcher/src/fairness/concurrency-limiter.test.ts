@@ -86,7 +86,7 @@ test('what a silent receiver has no room for comes back the later, the longer it
   expect(add(33)).toBeGreaterThan(10 * soon);
 });
 
-test('a drained receiver starts nothing more', async () => {
+test('a drained limiter starts nothing more', async () => {
   const { limiter, running, end } = open(2);
   limiter.add(item(1, 1, 0));
   limiter.add(item(1, 1, 1));
