@@ -26,7 +26,7 @@ import { openThrottle } from './limit/throttle.ts';
 import { makeMoved } from './moved.ts';
 import { watchParked } from './parked/park.ts';
 import { openPump } from './parked/pump.ts';
-import { openSweeper } from './parked/sweep.ts';
+import { openRescue } from './parked/rescue.ts';
 import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
@@ -141,7 +141,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   stack.use(
     openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, publisher, events, moved, log }),
   );
-  stack.use(openSweeper({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
+  stack.use(openRescue({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
 
   const progress = stack.use(
     watchProgress({

@@ -135,7 +135,7 @@ describe('further attempts', () => {
 
   test('what a wiped broker lost is sent again, and only that', async () => {
     receiver.behave({ delayMs: 1_000 });
-    const sweeping = await world.start({ SWEEP_AFTER_SECONDS: '1' });
+    const rescuing = await world.start({ SWEEP_AFTER_SECONDS: '1' });
     await world.addHook('acme', { url: receiver.url });
     const vhost = new URL(world.amqpUrl).pathname.slice(1);
     const guids = await Promise.all(Array.from({ length: 40 }, () => world.publish({})));
@@ -157,7 +157,7 @@ describe('further attempts', () => {
     });
     const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM deliveries WHERE guid = ANY ($1)', [guids]);
     expect(rows[0].n).toBe(40);
-    expect(await sweeping.stop()).toBe(0);
+    expect(await rescuing.stop()).toBe(0);
   });
 
   test('one receiver that hangs, with many deliveries waiting, does not slow the others', async () => {

@@ -234,7 +234,7 @@ test('a parked row that is no job is buried, and those behind it are brought bac
   await until('nothing is parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
 });
 
-// One statement parked all that the sweeper found: one row that was refused, and nothing was ever sent again.
+// One statement parked all that the rescue found: one row that was refused, and nothing was ever sent again.
 test('a lost delivery that cannot be parked, and a parked row that is no job, keep no other from being sent again', async () => {
   await setLimit(500, 1000);
   const guids = await publishMany(5, 'acme', 'lost');
@@ -247,10 +247,10 @@ test('a lost delivery that cannot be parked, and a parked row that is no job, ke
     SELECT nextval('delivery_ids'), account_id, 'retry', now(), now() - interval '1 hour', event_key, event_on, 'no job'
       FROM deliveries LIMIT 1`);
   await world.pool.query('DELETE FROM deliveries WHERE guid = ANY ($1)', [[...guids, poisoned!]]);
-  const sweeping = await world.start({ SWEEP_AFTER_SECONDS: '1' });
+  const rescuing = await world.start({ SWEEP_AFTER_SECONDS: '1' });
   await until('the lost ones are sent again', () => guids.every((guid) => arrived().has(guid)));
   await until('nothing is parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
   expect(arrived()).not.toContain(poisoned);
-  expect(sweeping.log.map(({ message }) => message)).toContain('could not send a lost delivery again');
-  expect(await sweeping.stop()).toBe(0);
+  expect(rescuing.log.map(({ message }) => message)).toContain('could not send a lost delivery again');
+  expect(await rescuing.stop()).toBe(0);
 });

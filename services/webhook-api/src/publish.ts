@@ -1,6 +1,6 @@
 /**
  * Hands deliveries that somebody asked for (pings, tests, redeliveries) to the dispatcher, as messages. Each has a row in `parked`
- * until its outcome is recorded (decision 0402): should RabbitMQ lose the message, the dispatchers' sweeper sends it again.
+ * until its outcome is recorded (decision 0402): should RabbitMQ lose the message, the dispatchers' rescue sends it again.
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';

@@ -42,13 +42,13 @@ const lostDeliveries = `
 const pieceMs = 60_000;
 const rowsMax = 1_000;
 
-type Sweeping = Parameters<typeof openSweeper>[0] & { stop: AbortSignal };
+type Rescuing = Parameters<typeof openRescue>[0] & { stop: AbortSignal };
 
 /**
- * Sweeps ten times per `afterMs`, one dispatcher at a time. `afterMs` is how old an event must be; `jobsWaiting` tells how many
+ * Looks ten times per `afterMs`, one dispatcher at a time. `afterMs` is how old an event must be; `jobsWaiting` tells how many
  * jobs RabbitMQ has ready.
  */
-export function openSweeper(options: {
+export function openRescue(options: {
   pool: Pool;
   jobsWaiting: () => Promise<number>;
   afterMs: number;
@@ -58,7 +58,7 @@ export function openSweeper(options: {
   let running: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
     running = running
-      .then(() => sweep({ ...options, stop: stop.signal }))
+      .then(() => rescue({ ...options, stop: stop.signal }))
       .catch((error) => options.log.warn({ error }, 'could not sweep, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
@@ -71,16 +71,16 @@ export function openSweeper(options: {
   };
 }
 
-async function sweep(options: Sweeping): Promise<void> {
+async function rescue(options: Rescuing): Promise<void> {
   // After a long outage there is much to look through: a piece at a time, each in a transaction of its own.
   for (let isBehind = true; isBehind && !options.stop.aborted; ) {
     if ((await options.jobsWaiting()) > jobsWaitingMax) return;
-    isBehind = await sweepPiece(options);
+    isBehind = await rescuePiece(options);
   }
 }
 
 /** Answers whether more is left. */
-async function sweepPiece(options: Sweeping): Promise<boolean> {
+async function rescuePiece(options: Rescuing): Promise<boolean> {
   const { pool, afterMs, log } = options;
   const client = await pool.connect();
   let failure: Error | undefined;
