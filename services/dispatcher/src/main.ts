@@ -21,7 +21,7 @@ import { makeEvents } from './events.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { type Account, openHooks } from './hooks.ts';
 import { makeAdmit } from './limit/admit.ts';
-import { makeRepace } from './limit/repace.ts';
+import { makeReschedule } from './limit/reschedule.ts';
 import { openThrottle } from './limit/throttle.ts';
 import { makeMoved } from './moved.ts';
 import { watchParked } from './parked/park.ts';
@@ -69,8 +69,8 @@ await run(service, variables, async ({ env, log, stack }) => {
     rate: own.rate ?? env.THROTTLE_RATE,
     burst: own.burst ?? env.THROTTLE_BURST,
   });
-  const repace = stack.use(makeRepace({ pool, throttle, limitOf, log }));
-  const hooks = stack.use(await openHooks({ pool, databaseUrl, seal, log, onChange: repace }));
+  const reschedule = stack.use(makeReschedule({ pool, throttle, limitOf, log }));
+  const hooks = stack.use(await openHooks({ pool, databaseUrl, seal, log, onChange: reschedule }));
 
   const broker = { url: env.AMQP_URL, log, registry, topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));

@@ -110,13 +110,13 @@ export function makeDeliver(parts: DeliverParts): Deliver {
     const { job } = inHand;
     const isInTime = !job.pace || (job.pace.slotMs !== undefined && Date.now() - job.pace.slotMs < inTimeMs);
     if (isInTime) limiter.add(inHand);
-    else track(guarded(parts, inHand, () => askPace(inHand)));
+    else track(guarded(parts, inHand, () => askLimitAgain(inHand)));
   };
-  const askPace = async (inHand: InHand) => {
+  const askLimitAgain = async (inHand: InHand) => {
     const { message, job } = inHand;
     const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
     if (!account) return limiter.add(inHand); // cancelled there
-    const decided = await parts.admit.pace(account, job);
+    const decided = await parts.admit.askAgain(account, job);
     if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, limiter.add);
     else parking.add({ message, parking: decided.parking });
   };

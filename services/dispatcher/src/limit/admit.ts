@@ -14,7 +14,7 @@ export type Admit = {
    * Asks again for a job that is about to be sent and whose account is near its limit. Deliveries that we were late with would
    * otherwise go out beside those that are in time.
    */
-  pace(account: Account, job: DeliveryJob): Promise<Admitted>;
+  askAgain(account: Account, job: DeliveryJob): Promise<Admitted>;
 };
 
 /**
@@ -34,12 +34,12 @@ export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Lim
       if (slowed > 0) events.throttled(slowed);
       return slots.map((slot) => ({ ...slot, ...limit }));
     },
-    async pace(account, job) {
+    async askAgain(account, job) {
       const { pace } = job;
       if (!pace) return { kind: 'now', job };
       const limit = limitOf(account);
       const clock = pace.rate === limit.rate && pace.burst === limit.burst ? pace.clock : 0;
-      const waitMs = await throttle.pace(account.id, limit, clock, arrivalMarginMs);
+      const waitMs = await throttle.waitBeforeSending(account.id, limit, clock, arrivalMarginMs);
       // What is within the burst goes at once, and whatever else comes makes room for it.
       if (waitMs <= 0 || job.throttledAt === null) return { kind: 'now', job };
       return slowed({ ...job, pace: { ...pace, slotMs: Date.now() + waitMs } }, waitMs);

@@ -15,7 +15,7 @@ import { reserveScript } from './throttle-script.ts';
 export type Slot = {
   /** How long it has to wait, in ms; 0: it may go at once. */
   waitMs: number;
-  /** Where the account's clock stood, if that was near its limit: then `pace` is to be asked when it is sent. */
+  /** Where the account's clock stood, if that was near its limit: then `waitBeforeSending` is to be asked. */
   clock?: number;
 };
 
@@ -26,10 +26,10 @@ export type Throttle = AsyncDisposable & {
    * How long a delivery that is about to be sent still has to wait, in ms, seeing when others were sent indeed. What is asked for
    * is reserved. `clock`: of its slot under this limit, else 0. `marginMs`: how much later than that to be on the safe side.
    */
-  pace(accountId: number, limit: Limit, clock: number, marginMs: number): Promise<number>;
-  /** The limit that the account's reservations were last paced by; undefined if there are none. */
-  paced(accountId: number): Promise<Limit | undefined>;
-  /** Starts the account's clock anew under `limit`, with `waiting` deliveries already paced from now. */
+  waitBeforeSending(accountId: number, limit: Limit, clock: number, marginMs: number): Promise<number>;
+  /** The limit that the account's reservations were last made under; undefined if there are none. */
+  limitInUse(accountId: number): Promise<Limit | undefined>;
+  /** Starts the account's clock anew under `limit`, with `waiting` deliveries already scheduled from now. */
   restart(accountId: number, limit: Limit, waiting: number): Promise<void>;
   isConnected(): boolean;
 };
@@ -119,7 +119,7 @@ export async function openThrottle(options: {
 
   return {
     reserve,
-    async pace(accountId, limit, clock, marginMs) {
+    async waitBeforeSending(accountId, limit, clock, marginMs) {
       try {
         const key = `sent:{${accountId}}:${limit.rate}:${limit.burst}`;
         const [now, tat] = await redis.reserve(key, limit.rate, limit.burst, 1, clock);
@@ -129,7 +129,7 @@ export async function openThrottle(options: {
       }
     },
     isConnected: () => connected,
-    async paced(accountId) {
+    async limitInUse(accountId) {
       const [rate, burst] = await redis.hmget(keyOf(accountId), 'rate', 'burst');
       return rate == null || burst == null ? undefined : { rate: Number(rate), burst: Number(burst) };
     },

@@ -5,18 +5,18 @@ import type { Account, Hooks } from '../hooks.ts';
 import type { Limit } from './slots.ts';
 import type { Throttle } from './throttle.ts';
 
-export type Repace = Disposable & ((accountId: number, hooks: Hooks) => void);
+export type Reschedule = Disposable & ((accountId: number, hooks: Hooks) => void);
 
 /** Reservations made under the old limit while it changed are parked a moment later. */
 const againMs = [0, 1_000, 3_000];
 
-/** Makes a function to be called on every change of an account; only one dispatcher at a time paces an account. */
-export function makeRepace(options: {
+/** Makes a function to be called on every change of an account; only one dispatcher at a time reschedules an account. */
+export function makeReschedule(options: {
   pool: Pool;
   throttle: Throttle;
   limitOf: (account: Account) => Limit;
   log: Log;
-}): Repace {
+}): Reschedule {
   const timers = new Set<NodeJS.Timeout>();
   const after = (ms: number, work: () => Promise<void>) => {
     const timer = setTimeout(() => {
@@ -25,24 +25,24 @@ export function makeRepace(options: {
     }, ms);
     timers.add(timer);
   };
-  const repace = (accountId: number, hooks: Hooks) => {
+  const reschedule = (accountId: number, hooks: Hooks) => {
     after(0, async () => {
       const account = await hooks.ofId(accountId);
       if (!account || !options.throttle.isConnected()) return;
       const limit = options.limitOf(account);
-      const paced = await options.throttle.paced(accountId);
-      if (!paced || (paced.rate === limit.rate && paced.burst === limit.burst)) return;
-      for (const ms of againMs) after(ms, () => paceAnew(options, accountId, limit));
+      const inUse = await options.throttle.limitInUse(accountId);
+      if (!inUse || (inUse.rate === limit.rate && inUse.burst === limit.burst)) return;
+      for (const ms of againMs) after(ms, () => rescheduleAll(options, accountId, limit));
     });
   };
-  return Object.assign(repace, {
+  return Object.assign(reschedule, {
     [Symbol.dispose]() {
       for (const timer of timers) clearTimeout(timer);
     },
   });
 }
 
-async function paceAnew(
+async function rescheduleAll(
   options: { pool: Pool; throttle: Throttle; log: Log },
   accountId: number,
   limit: Limit,
