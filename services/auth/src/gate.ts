@@ -1,4 +1,4 @@
-/** The parts list of the gate: everything that is opened, in order, each closed again by the stack. */
+/** The parts list of the gate, from top to bottom: everything that is opened, in order, each closed again by the stack. */
 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +11,8 @@ import { openOps } from '@gatepost/runtime/ops';
 import { checkRedisWrites } from '@gatepost/runtime/redis';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
+import type { Router } from 'express';
+import type { Provider } from 'oidc-provider';
 import { addressCodes } from './accounts/addressed-code.ts';
 import { makeAuthenticate } from './accounts/authenticate.ts';
 import { makeChangePasswordRoutes } from './accounts/change-password.ts';
@@ -39,7 +41,7 @@ import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
-import { makeEvents, makeRequestObserver, observeProvider } from './events.ts';
+import { makeEvents, makeRequestObserver, observeProvider, type TokensIssued } from './events.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
 import { makeMachineLane } from './grants/machine-lane.ts';
 import { makeCsrf } from './interaction/csrf.ts';
@@ -73,23 +75,29 @@ import { makeConnectionStore } from './settings/connections.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
 
-/** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
-async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
-  if (!env.EVENTS_ACCOUNT) return noEvents;
-  if (!env.AMQP_URL) throw new Error('EVENTS_ACCOUNT is set, but AMQP_URL is not');
-  return openEventSink({ amqpUrl: env.AMQP_URL, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
-}
-
-function postBoxOptions(env: Env) {
-  const isFolder = env.MAIL_URL.startsWith('file:');
-  return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
-}
-
 export type Gate = { port: number; opsPort: number };
 
-export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> {
+export async function startGate(start: Start<Env>): Promise<Gate> {
+  const ground = await openGround(start);
+  const outlets = await openOutlets(ground);
+  const stores = makeStores(ground);
+  const steps = makeSteps({ ...ground, ...outlets, ...stores });
+  const parts: Parts = { ...ground, ...outlets, ...stores, ...steps };
+  const { provider, tokensIssued } = await makeGateProvider(parts);
+  const routers = makeRouters(parts, provider);
+  keepUp(parts, provider);
+  const port = await serve(parts, provider, routers, tokensIssued);
+  return { port, opsPort: await serveOps(parts) };
+}
+
+type Ground = Awaited<ReturnType<typeof openGround>>;
+type Outlets = Awaited<ReturnType<typeof openOutlets>>;
+type Stores = ReturnType<typeof makeStores>;
+type Parts = Ground & Outlets & Stores & ReturnType<typeof makeSteps>;
+
+/** The databases, with what must stand in them before anything else looks. */
+async function openGround({ env, log, stack }: Start<Env>) {
   const databaseUrl = databaseUrlOf(env);
-  const issuer = env.ISSUER;
   const seal = makeSeal(env.SECRETS_KEY);
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
@@ -106,177 +114,137 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
   if (seed) await applySeed(db, seed);
   if (isProduction) await refuseDemoSecrets(pool);
 
+  const issuer = env.ISSUER;
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
+  const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
+  const secure = issuer.startsWith('https:');
+  return { env, log, stack, registry, issuer, secure, seal, keyFor, pool, db, redis, prefix, changes };
+}
+
+/** Where things go to: the audit log, the webhooks, mail, and what is done after an answer. */
+async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   const audit = stack.use(openAudit(pool, log));
   const lastLogins = stack.use(openLastLogins(pool, log));
   const sink = stack.use(await openSink(env, log, registry));
   const postBox = stack.adopt(openPostBox(postBoxOptions(env)), (opened) => opened.close());
-
-  const clients = makeClientStore(db, changes);
-  const resources = makeResourceStore(db, changes, managementApi(issuer));
-  const settings = makeSettingsStore(db, changes);
-  const connections = makeConnectionStore(db, changes);
-  const templates = makeTemplateStore(db, changes);
-  const accounts = makeAccountStore(db, pool);
-  const consents = makeConsentStore(pool);
-  const tickets = makeTicketStore(redis, prefix, accounts);
-  const rate = makeRate(redis, prefix);
-  const messageLimits = makeMessageLimits(redis, prefix);
   const background = stack.use(openBackground(log));
-  const codes = addressCodes(
-    makeOneTimeCodes(redis, prefix, deriveKey(env.SECRETS_KEY, 'one-time codes')),
-    accounts,
-    async (name) => ((await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email'),
+  return { audit, lastLogins, sink, postBox, background };
+}
+
+/** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
+async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
+  if (!env.EVENTS_ACCOUNT) return noEvents;
+  if (!env.AMQP_URL) throw new Error('EVENTS_ACCOUNT is set, but AMQP_URL is not');
+  return openEventSink({ amqpUrl: env.AMQP_URL, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
+}
+
+function postBoxOptions(env: Env) {
+  const isFolder = env.MAIL_URL.startsWith('file:');
+  return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
+}
+
+/** What is configured, who there is, and what they have in hand. */
+function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground) {
+  const connections = makeConnectionStore(db, changes);
+  const accounts = makeAccountStore(db, pool);
+  const codes = addressCodes(makeOneTimeCodes(redis, prefix, keyFor('one-time codes')), accounts, async (name) =>
+    (await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email',
   );
-  const place = makePlaceMaker({ settings, templates, log });
-  const loginKey = deriveKey(env.SECRETS_KEY, 'logins in the log');
-  const events = makeEvents({ audit, sink, log, lastLogins, loginKey });
-  const provider = makeProvider({
-    issuer,
-    guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
-    adapter: makeAdapterFactory({ pool, redis, redisPrefix: prefix, clients }),
-    signingKeys: await loadSigningKeys(db, seal),
-    cookieKey: deriveKey(env.SECRETS_KEY, 'cookies'),
-    dpopNonceSecret: deriveKey(env.SECRETS_KEY, 'dpop nonces'),
-    accounts,
-    consents,
+  return {
+    clients: makeClientStore(db, changes),
+    resources: makeResourceStore(db, changes, managementApi(issuer)),
+    settings: makeSettingsStore(db, changes),
     connections,
-    resources,
-    settings,
-    tickets,
+    templates: makeTemplateStore(db, changes),
+    accounts,
+    consents: makeConsentStore(pool),
+    tickets: makeTicketStore(redis, prefix, accounts),
+    passwordTickets: makePasswordTickets(redis, prefix, accounts),
+    revokedTokens: makeRevokedTokens(redis, prefix),
+    rate: makeRate(redis, prefix),
+    messageLimits: makeMessageLimits(redis, prefix),
+    clientThrottle: makeClientThrottle(redis, prefix),
+    lockout: makeLockout(redis, prefix),
+    codes,
+  };
+}
+
+/** What several grants and pages do alike. */
+function makeSteps(parts: Ground & Outlets & Stores) {
+  const { keyFor, accounts, connections, settings, codes, lockout } = parts;
+  const sending = { ...parts, limits: parts.messageLimits };
+  const sendMessage = makeSendMessage(sending);
+  return {
+    place: makePlaceMaker(parts),
+    events: makeEvents({ ...parts, loginKey: keyFor('logins in the log') }),
+    csrf: makeCsrf(keyFor('csrf')),
+    authenticate: makeAuthenticate(accounts, lockout),
+    checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
+    sendPasswordMail: makeSendPasswordMail({ ...sending, tickets: parts.passwordTickets }),
+    sendMessage,
+    sendCode: makeSendCode({ codes, sendMessage }),
+    openAccount: makeOpenAccount(accounts, settings),
+    signUp: makeSignUp(accounts, settings),
+  };
+}
+
+/** The library with all that is ours in it; the middleware runs in the order in which it is added here. */
+async function makeGateProvider(parts: Parts) {
+  const { env, issuer, keyFor, db, seal, redis, prefix, accounts, place, revokedTokens } = parts;
+  const provider = makeProvider({
+    ...parts,
+    guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
+    adapter: makeAdapterFactory({ ...parts, redisPrefix: prefix }),
+    signingKeys: await loadSigningKeys(db, seal),
+    cookieKey: keyFor('cookies'),
+    dpopNonceSecret: keyFor('dpop nonces'),
     pages: makeProviderPages(place),
   });
-  shareSuccessors(provider, deriveKey(env.SECRETS_KEY, 'refresh tokens'));
-  const revokedTokens = makeRevokedTokens(redis, prefix);
+  shareSuccessors(provider, keyFor('refresh tokens'));
   findStructuredTokens(provider, issuer, revokedTokens);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
-  const clientThrottle = makeClientThrottle(redis, prefix);
-  throttleClientAuthentication(provider, clientThrottle);
-  const { tokensIssued } = observeProvider(provider, { log, registry, audit, events });
+  throttleClientAuthentication(provider, parts.clientThrottle);
+  const { tokensIssued } = observeProvider(provider, parts);
+  guardUserCodes(provider, parts.lockout, place);
+  const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
+  registerGrants({ ...parts, provider, plugins });
+  return { provider, tokensIssued };
+}
 
-  const lockout = makeLockout(redis, prefix);
-  const authenticate = makeAuthenticate(accounts, lockout);
-  const checkCode = makeCheckCode({ accounts, connections, codes, lockout });
-  guardUserCodes(provider, lockout, place);
-  const passwordTickets = makePasswordTickets(redis, prefix, accounts);
-  const sendPasswordMail = makeSendPasswordMail({
-    issuer,
-    accounts,
-    tickets: passwordTickets,
-    rate,
-    limits: messageLimits,
-    settings,
-    postBox,
-    background,
-  });
-  const sendMessage = makeSendMessage({ accounts, rate, limits: messageLimits, settings, postBox, background });
-  const sendCode = makeSendCode({ codes, sendMessage });
-  const openAccount = makeOpenAccount(accounts, settings);
-  registerGrants({
-    provider,
-    redis,
-    prefix,
-    authenticate,
-    checkCode,
-    openAccount,
-    accounts,
-    connections,
-    resources,
-    events,
-    plugins: await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer }),
-  });
-  const csrf = makeCsrf(deriveKey(env.SECRETS_KEY, 'csrf'));
-  const signUp = makeSignUp(accounts, settings);
-  const interactions = makeInteractionRoutes({
-    provider,
-    secure: issuer.startsWith('https:'),
-    accounts,
-    authenticate,
-    checkCode,
-    sendCode,
-    openAccount,
-    signUp,
-    sendPasswordMail,
-    consents,
-    tickets,
-    connections,
-    resources,
-    settings,
-    rate,
-    csrf,
-    place,
-    events,
-    log,
-  });
-
-  const management = makeManagement({
-    issuer,
-    provider,
-    db,
-    pool,
-    seal,
-    changes,
-    clients,
-    revokedTokens,
-    resources,
-    settings,
-    accounts,
-    connections,
-    templates,
-    events,
-    audit,
-    log,
-  });
-
-  const links = makeLinks({
-    issuer,
-    accounts,
-    provider,
-    redis,
-    prefix,
-    sendMessage,
-    openAccount,
-    tickets,
-    csrf,
-    place,
-    events,
-  });
-  const routers = [
-    interactions,
-    management,
-    makePasswordlessRoutes({
-      provider,
-      connections,
-      checkCode,
-      sendCode,
-      sendLink: links.sendLink,
-      openAccount,
-      tickets,
-      clientThrottle,
-      events,
-    }),
+/** All that is not the library's to answer. */
+function makeRouters(parts: Parts, provider: Provider): Router[] {
+  const links = makeLinks({ ...parts, provider });
+  return [
+    makeInteractionRoutes({ ...parts, provider }),
+    makeManagement({ ...parts, provider }),
+    makePasswordlessRoutes({ ...parts, provider, sendLink: links.sendLink }),
     links.router,
-    makeDatabaseConnectionRoutes({ provider, connections, signUp, sendPasswordMail, rate, events }),
+    makeDatabaseConnectionRoutes({ ...parts, provider }),
     makeChangePasswordRoutes({
+      ...parts,
       provider,
-      accounts,
-      tickets: passwordTickets,
-      endAccess: makeEndAccess(pool),
-      csrf,
-      place,
-      events,
+      tickets: parts.passwordTickets,
+      endAccess: makeEndAccess(parts.pool),
     }),
-    makeV2LogoutRoutes({ provider, place, events, secure: issuer.startsWith('https:') }),
+    makeV2LogoutRoutes({ ...parts, provider }),
   ];
-  stack.use(keepKeysCurrent({ provider, pool, db, seal, changes, rotateAfterDays: env.KEY_ROTATION_DAYS, log }));
-  stack.use(startPurge(pool, log, registry));
+}
 
-  const server = makeServer(makeAnswer({ provider, place, routers, log }), {
+/** What is done by the clock. */
+function keepUp(parts: Parts, provider: Provider): void {
+  const { env, log, stack, registry, pool } = parts;
+  stack.use(keepKeysCurrent({ ...parts, provider, rotateAfterDays: env.KEY_ROTATION_DAYS }));
+  stack.use(startPurge(pool, log, registry));
+}
+
+async function serve(parts: Parts, provider: Provider, routers: Router[], tokensIssued: TokensIssued): Promise<number> {
+  const { env, log, stack, registry, issuer, secure } = parts;
+  const server = makeServer(makeAnswer({ ...parts, provider, routers }), {
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES, log },
     observe: makeRequestObserver(log, registry),
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
-    secure: issuer.startsWith('https:'),
-    machineLane: makeMachineLane({ provider, issuer, resources, clientThrottle, tokensIssued }),
+    secure,
+    machineLane: makeMachineLane({ ...parts, provider, tokensIssued }),
   });
   server.listen(env.AUTH_PORT, env.HOST);
   await once(server, 'listening');
@@ -284,6 +252,10 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
     server.closeIdleConnections();
     await new Promise((resolve) => server.close(resolve));
   });
+  return (server.address() as AddressInfo).port;
+}
+
+async function serveOps({ env, stack, registry, pool, redis, prefix }: Ground): Promise<number> {
   const ops = stack.use(
     await openOps({
       host: env.HOST,
@@ -295,5 +267,5 @@ export async function startGate({ env, log, stack }: Start<Env>): Promise<Gate> 
       },
     }),
   );
-  return { port: (server.address() as AddressInfo).port, opsPort: ops.port };
+  return ops.port;
 }
