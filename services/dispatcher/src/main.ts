@@ -13,13 +13,13 @@ import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
+import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
 import { makeDeliver } from './delivering/deliver.ts';
 import { makePost } from './delivering/post.ts';
 import { makeEvents } from './events.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
-import { type Account, openHooks } from './hooks.ts';
 import { makeAdmit } from './limit/admit.ts';
 import { makeReschedule } from './limit/reschedule.ts';
 import { openThrottle } from './limit/throttle.ts';
@@ -70,7 +70,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     burst: own.burst ?? env.THROTTLE_BURST,
   });
   const reschedule = stack.use(makeReschedule({ pool, throttle, limitOf, log }));
-  const hooks = stack.use(await openHooks({ pool, databaseUrl, seal, log, onChange: reschedule }));
+  const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log, onChange: reschedule }));
 
   const broker = { url: env.AMQP_URL, log, registry, topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
@@ -89,7 +89,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const moved = makeMoved();
   const routeParts = {
     pool,
-    hooks,
+    accounts,
     producers,
     publisher,
     storeEvents,
@@ -105,7 +105,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const routeAhead = makeRoute(routeParts);
   const deliver = makeDeliver({
     pool,
-    hooks,
+    accounts,
     publisher,
     jobKey,
     post,

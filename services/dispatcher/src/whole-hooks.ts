@@ -6,8 +6,8 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import type { Hook } from './accounts.ts';
 import { makeKeys } from './delivering/sign.ts';
-import type { Hook } from './hooks.ts';
 
 export type WholeHooks = {
   /** A hook as it was when its account had that version, or later; undefined when there is none, or it cannot be read. */

@@ -10,11 +10,11 @@ import type { DeadReason } from '@gatepost/contracts/event';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Accounts, Hook } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
 import { publishDeadLetter } from '../dead-letter.ts';
 import type { CancelReason, Events } from '../events.ts';
 import { type ConcurrencyLimiter, makeConcurrencyLimiter } from '../fairness/concurrency-limiter.ts';
-import type { Hook, Hooks } from '../hooks.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
 import type { Moved } from '../moved.ts';
 import { type Parking, parkAgain, unpark } from '../parked/park.ts';
@@ -31,7 +31,7 @@ import { findUnsigned } from './unsigned.ts';
 
 export type DeliverParts = {
   pool: Pool;
-  hooks: Hooks;
+  accounts: Accounts;
   publisher: Publisher;
   /** Under which jobs carry their authentication codes. */
   jobKey: KeyObject;
@@ -114,7 +114,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
   };
   const askLimitAgain = async (inHand: InHand) => {
     const { message, job } = inHand;
-    const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
+    const account = await parts.persist('look up an account', () => parts.accounts.ofId(job.accountId));
     if (!account) return limiter.add(inHand); // cancelled there
     const decided = await parts.admit.askAgain(account, job);
     if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, limiter.add);
@@ -122,7 +122,7 @@ export function makeDeliver(parts: DeliverParts): Deliver {
   };
   const askLimit = async (inHand: InHand) => {
     const { message, job } = inHand;
-    const account = await parts.persist('look up an account', () => parts.hooks.ofId(job.accountId));
+    const account = await parts.persist('look up an account', () => parts.accounts.ofId(job.accountId));
     if (!account) return limiter.add(inHand); // cancelled there
     const decided = admitted(job, (await parts.admit.plan(account, 1))[0]!);
     if (decided.kind === 'now') whenDue({ ...inHand, job: decided.job }, begin);
@@ -246,13 +246,13 @@ async function settleFailed(parts: DeliverParts, { message, job }: Failing, erro
  * The hook of a job. A ping can overtake the word that its hook was made: what we knew before the event occurred (by two clocks
  * that may differ a little) does not prove that there is no such hook.
  */
-async function findHook(hooks: Hooks, job: DeliveryJob): Promise<Hook | undefined> {
-  const account = await hooks.ofId(job.accountId);
+async function findHook(accounts: Accounts, job: DeliveryJob): Promise<Hook | undefined> {
+  const account = await accounts.ofId(job.accountId);
   const isCurrent =
     account?.hooks.get(job.hookId)?.deliverable ||
     (account && account.loadedAt > Date.parse(job.occurredAt) + clocksDifferMs);
-  const current = isCurrent ? account : await hooks.reload(job.accountId);
-  return current && hooks.whole(current, job.hookId);
+  const current = isCurrent ? account : await accounts.reload(job.accountId);
+  return current && accounts.hookOf(current, job.hookId);
 }
 
 /** Makes the attempt that a job asks for. Answers undefined when the message is settled without one. */
@@ -262,7 +262,7 @@ async function deliver(parts: DeliverParts, message: Incoming, job: DeliveryJob)
     const recorded = await parts.persist('look for an outcome', () => isRecorded(parts.pool, job.deliveryId));
     if (recorded) return dismiss(parts, message, job);
   }
-  const hook = await parts.persist('look up a hook', () => findHook(parts.hooks, job));
+  const hook = await parts.persist('look up a hook', () => findHook(parts.accounts, job));
   if (!hook) return cancel(parts, message, job, 'hook_gone');
   if (!hook.deliverable) return cancel(parts, message, job, 'hook_disabled');
   const payload =

@@ -1,7 +1,7 @@
 /** Writes what became of attempts into the delivery log, in natural batches; a job is settled once its row is committed. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Hook } from '../hooks.ts';
+import type { Hook } from '../accounts.ts';
 import { parkedRecord, toParkedRow } from '../parked/park.ts';
 import type { Outcome } from './classify.ts';
 import type { Attempt } from './post.ts';

@@ -1,7 +1,7 @@
 /** The request of a delivery (docs/reference/delivery.md). Pure, but for the clock it is given. */
 import { deliveryHeaders } from '@gatepost/contracts/delivery';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import type { Hook } from '../hooks.ts';
+import type { Hook } from '../accounts.ts';
 import { sign } from './sign.ts';
 
 export type DeliveryRequest = {

@@ -1,7 +1,7 @@
 /** Asks an account's limit, and says what follows for a job: it goes now, in a moment, or is parked until its slot. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Account } from '../accounts.ts';
 import type { Events } from '../events.ts';
-import type { Account } from '../hooks.ts';
 import type { Parking } from '../parked/park.ts';
 import { aheadMs } from '../parked/pump.ts';
 import type { Limit } from './slots.ts';

@@ -1,11 +1,11 @@
 /** A changed limit: what waits in an account's name gets new times, in its order, within a second of the change. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Account, Hooks } from '../hooks.ts';
+import type { Account, Accounts } from '../accounts.ts';
 import type { Limit } from './slots.ts';
 import type { Throttle } from './throttle.ts';
 
-export type Reschedule = Disposable & ((accountId: number, hooks: Hooks) => void);
+export type Reschedule = Disposable & ((accountId: number, accounts: Accounts) => void);
 
 /** Reservations made under the old limit while it changed are parked a moment later. */
 const againMs = [0, 1_000, 3_000];
@@ -25,9 +25,9 @@ export function makeReschedule(options: {
     }, ms);
     timers.add(timer);
   };
-  const reschedule = (accountId: number, hooks: Hooks) => {
+  const reschedule = (accountId: number, accounts: Accounts) => {
     after(0, async () => {
-      const account = await hooks.ofId(accountId);
+      const account = await accounts.ofId(accountId);
       if (!account || !options.throttle.isConnected()) return;
       const limit = options.limitOf(account);
       const inUse = await options.throttle.limitInUse(accountId);

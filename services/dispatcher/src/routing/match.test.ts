@@ -1,6 +1,6 @@
 import type { Event } from '@gatepost/contracts/event';
 import { expect, test } from '@jest/globals';
-import type { Account, Hook } from '../hooks.ts';
+import type { Account, Hook } from '../accounts.ts';
 import { match } from './match.ts';
 
 const hook = (id: number, repositoryId: number | null, events: string[], deliverable = true): Hook => ({

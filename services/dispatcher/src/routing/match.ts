@@ -1,6 +1,6 @@
 /** Which hooks an event goes to (docs/reference/events.md). Pure. */
 import type { Event } from '@gatepost/contracts/event';
-import type { Account, Subscription } from '../hooks.ts';
+import type { Account, Subscription } from '../accounts.ts';
 
 /** Above this many tags at once nothing is triggered. */
 const tagsMax = 3;

@@ -11,10 +11,10 @@ import type { Producers } from '@gatepost/contracts/producers';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Account, Accounts } from '../accounts.ts';
 import { type Batches, makeBatches } from '../batch.ts';
 import { publishDeadLetter } from '../dead-letter.ts';
 import type { EventResult, Events } from '../events.ts';
-import type { Account, Hooks } from '../hooks.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
 import type { Moved } from '../moved.ts';
 import { type Parking, park } from '../parked/park.ts';
@@ -29,7 +29,7 @@ import { markRouted, type StoredEvent, type StoreEvents } from './store-events.t
 
 export type RouteParts = {
   pool: Pool;
-  hooks: Hooks;
+  accounts: Accounts;
   producers: Producers;
   publisher: Publisher;
   storeEvents: StoreEvents;
@@ -113,7 +113,7 @@ async function routeEvents(
   wasTried: boolean,
 ): Promise<void> {
   const owners = new Set(incoming.map(({ event }) => event.owner));
-  const accounts = await parts.persist('look up hooks', () => parts.hooks.ofLogins(owners));
+  const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(owners));
   const routed = incoming.map(({ message, event }): Routed => {
     const account = accounts.get(event.owner);
     return { message, event, account, match: match(event, account) };

@@ -6,7 +6,7 @@ import { until } from '@gatepost/testkit/until';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openHooks } from '../../src/hooks.ts';
+import { openAccounts } from '../../src/accounts.ts';
 import { openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -46,13 +46,13 @@ function watched(pool: Pool): { pool: Pool; rows: number[]; bytes: number[] } {
 test('an account’s hooks are loaded in parts, without their headers and secrets', async () => {
   // What used to happen: one statement brought all of them with all their headers, for an event that none of them took.
   const { pool, rows, bytes } = watched(world.pool);
-  await using hooks = await openHooks({
+  await using accounts = await openAccounts({
     pool,
     databaseUrl: world.databaseUrl,
     seal: makeSeal(Buffer.from(world.env.SECRETS_KEY!, 'base64')),
     log: openLog('test', 'silent'),
   });
-  const account = (await hooks.ofLogins(['acme'])).get('acme')!;
+  const account = (await accounts.ofLogins(['acme'])).get('acme')!;
   expect(account.hooks.size).toBe(repositories * hooksEach);
   expect(account.repositories.size).toBe(repositories);
   expect(Math.max(...rows)).toBeLessThanOrEqual(1_000);
@@ -61,28 +61,28 @@ test('an account’s hooks are loaded in parts, without their headers and secret
   // To deliver, whole hooks are loaded: many asked for at once in parts, one that is known not again.
   rows.length = 0;
   const ids = [...account.hooks.keys()];
-  const whole = await Promise.all(ids.slice(0, 300).map((id) => hooks.whole(account, id)));
+  const whole = await Promise.all(ids.slice(0, 300).map((id) => accounts.hookOf(account, id)));
   expect(whole.map((hook) => hook?.id)).toEqual(ids.slice(0, 300));
   expect(whole[7]?.headers).toEqual(headers);
   expect(rows.length).toBeGreaterThan(1);
   expect(Math.max(...rows)).toBeLessThanOrEqual(50);
   rows.length = 0;
-  expect(await hooks.whole(account, ids[7]!)).toBe(whole[7]);
-  expect(await hooks.whole(account, 2_000_000_000)).toBeUndefined();
+  expect(await accounts.hookOf(account, ids[7]!)).toBe(whole[7]);
+  expect(await accounts.hookOf(account, 2_000_000_000)).toBeUndefined();
   expect(rows).toEqual([]);
 
   // What is held of them has an end, wherever it was asked for.
   for (let start = 0; start < ids.length; start += 500)
-    await Promise.all(ids.slice(start, start + 500).map((id) => hooks.whole(account, id)));
-  expect(hooks.heldBytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
-  expect((await hooks.whole(account, ids[0]!))?.headers).toEqual(headers);
+    await Promise.all(ids.slice(start, start + 500).map((id) => accounts.hookOf(account, id)));
+  expect(accounts.heldBytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
+  expect((await accounts.hookOf(account, ids[0]!))?.headers).toEqual(headers);
 
   // A change is seen, by its account's version.
   await world.pool.query("UPDATE hooks SET url = 'http://127.0.0.2:9/changed' WHERE id = $1", [ids[0]]);
-  const changed = (await hooks.ofLogins(['acme'])).get('acme')!;
-  expect((await hooks.whole(changed, ids[0]!))?.url).toBe('http://127.0.0.2:9/changed');
+  const changed = (await accounts.ofLogins(['acme'])).get('acme')!;
+  expect((await accounts.hookOf(changed, ids[0]!))?.url).toBe('http://127.0.0.2:9/changed');
   await world.pool.query('DELETE FROM hooks WHERE id = $1', [ids[0]]);
-  expect(await hooks.whole((await hooks.ofLogins(['acme'])).get('acme')!, ids[0]!)).toBeUndefined();
+  expect(await accounts.hookOf((await accounts.ofLogins(['acme'])).get('acme')!, ids[0]!)).toBeUndefined();
 });
 
 test('one hook that cannot be read does not stop its neighbours', async () => {

@@ -1,5 +1,5 @@
 /**
- * The hooks of an account, kept in memory until PostgreSQL says that the account has changed: what routing asks of each of them, loaded in
+ * Accounts with their hooks, kept in memory until PostgreSQL says that the account has changed: what routing asks of each hook, loaded in
  * parts. The rest of a hook is loaded to deliver (whole-hooks.ts).
  */
 import type { Log } from '@gatepost/runtime/log';
@@ -46,7 +46,7 @@ export type Account = {
   loadedAt: number;
 };
 
-export type Hooks = AsyncDisposable & {
+export type Accounts = AsyncDisposable & {
   /**
    * The accounts of these logins (in lower case) as they are now, in one look at the database: an event that was published after a hook
    * was created finds it, however late the notification is. Rejects while the database is away.
@@ -57,7 +57,7 @@ export type Hooks = AsyncDisposable & {
   /** The same, asked of the database anew. */
   reload(id: number): Promise<Account | undefined>;
   /** A hook of the account as it is now; undefined when it is not there, or cannot be read. */
-  whole(account: Account, id: number): Promise<Hook | undefined>;
+  hookOf(account: Account, id: number): Promise<Hook | undefined>;
   /** What is kept of whole hooks. */
   heldBytes(): number;
 };
@@ -68,29 +68,29 @@ const subscriptionsMax = 500_000;
 const partMax = 1_000;
 
 /** `onChange` hears of each changed account, after it has been forgotten here. */
-export async function openHooks(options: {
+export async function openAccounts(options: {
   pool: Pool;
   databaseUrl: string;
   seal: Seal;
   log: Log;
-  onChange?: (accountId: number, hooks: Hooks) => void;
-}): Promise<Hooks> {
+  onChange?: (accountId: number, accounts: Accounts) => void;
+}): Promise<Accounts> {
   // Promises are kept, not values, so that a hundred jobs of one account ask once.
-  const accounts = new Map<number, Promise<Account | undefined>>();
+  const kept = new Map<number, Promise<Account | undefined>>();
   let subscriptions = 0;
   const whole = makeWholeHooks(options);
   let changes: Changes | undefined;
 
   const ofId = (id: number) => {
-    const known = accounts.get(id);
+    const known = kept.get(id);
     if (known) return known;
-    if (accounts.size >= accountsMax || subscriptions >= subscriptionsMax) {
-      accounts.clear();
+    if (kept.size >= accountsMax || subscriptions >= subscriptionsMax) {
+      kept.clear();
       subscriptions = 0;
     }
     const loading = loadAccount(options.pool, id);
-    accounts.set(id, loading);
-    const forget = () => accounts.get(id) === loading && accounts.delete(id);
+    kept.set(id, loading);
+    const forget = () => kept.get(id) === loading && kept.delete(id);
     loading.then((account) => {
       // Counts what was loaded, also where a change took it out again: too much is forgotten sooner than it need be, never later.
       subscriptions += account?.hooks.size ?? 0;
@@ -99,7 +99,7 @@ export async function openHooks(options: {
     return loading;
   };
   const reload = (id: number) => {
-    accounts.delete(id);
+    kept.delete(id);
     return ofId(id);
   };
   const current = async ({ id, version }: VersionRow) => {
@@ -107,10 +107,10 @@ export async function openHooks(options: {
     if (known?.version === Number(version)) return known;
     return reload(id);
   };
-  const hooks: Hooks = {
+  const accounts: Accounts = {
     ofId,
     reload,
-    whole: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
+    hookOf: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
     heldBytes: whole.heldBytes,
     async ofLogins(logins) {
       const { rows } = await options.pool.query<VersionRow>({
@@ -130,12 +130,12 @@ export async function openHooks(options: {
     databaseUrl: options.databaseUrl,
     name: 'gatepost dispatcher changes',
     onChange(id) {
-      accounts.delete(id);
-      options.onChange?.(id, hooks);
+      kept.delete(id);
+      options.onChange?.(id, accounts);
     },
-    onGap: () => accounts.clear(),
+    onGap: () => kept.clear(),
   });
-  return hooks;
+  return accounts;
 }
 
 type VersionRow = { login: string; id: number; version: string };

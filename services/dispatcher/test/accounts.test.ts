@@ -2,7 +2,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { expect, test } from '@jest/globals';
-import { openHooks } from '../src/hooks.ts';
+import { openAccounts } from '../src/accounts.ts';
 import { openWorld } from './world.ts';
 
 // Used to match against what was known before: on a busy machine a hook's first event could be there before the notification.
@@ -10,13 +10,13 @@ test('an event published after a hook was made finds it, although no notificatio
   await using world = await openWorld();
   await using silent = await freshDatabase();
   await world.addAccount('acme', ['widgets']);
-  await using hooks = await openHooks({
+  await using accounts = await openAccounts({
     pool: world.pool,
     databaseUrl: silent.url, // nobody notifies there
     seal: makeSeal(Buffer.from(world.env.SECRETS_KEY!, 'base64')),
     log: openLog('test', 'silent'),
   });
-  const now = async () => (await hooks.ofLogins(['acme', 'nobody'])).get('acme');
+  const now = async () => (await accounts.ofLogins(['acme', 'nobody'])).get('acme');
   const before = await now();
   expect(before?.hooks.size).toBe(0);
   expect(await now()).toBe(before); // nothing changed, nothing read again
@@ -29,5 +29,5 @@ test('an event published after a hook was made finds it, although no notificatio
   expect((await now())?.hooks.size).toBe(0);
 
   await world.addAccount('nobody');
-  expect((await hooks.ofLogins(['nobody'])).has('nobody')).toBe(true);
+  expect((await accounts.ofLogins(['nobody'])).has('nobody')).toBe(true);
 });
