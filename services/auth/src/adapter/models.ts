@@ -10,7 +10,8 @@ export type Rule = {
 
 /**
  * PostgreSQL holds what must survive the loss of Redis: what a refresh token needs, and registrations. Session and DeviceCode
- * are found by a second key as well, which hands back an id, so theirs cannot be hashed (facts, section 9).
+ * are found by a second key as well, which hands back an id, so theirs cannot be hashed: the library
+ * asks for `findByUid` and `findByUserCode`.
  */
 // biome-ignore format: a table
 export const rules: Record<string, Rule> = {

@@ -20,7 +20,8 @@ export function makeLoadExistingGrant(stores: { resources: ResourceStore; consen
     const consented = (oidc.result as { consent?: { grantId?: string } } | undefined)?.consent?.grantId;
     const grantId = consented ?? oidc.session!.grantIdFor(client.clientId);
     let grant = grantId ? ((await oidc.provider.Grant.find(grantId)) as StoredGrant | undefined) : undefined;
-    // A grant that would die before the refresh tokens it gives is replaced (facts, section 4.4), one of another person too.
+    // A grant that would die before the refresh tokens it gives is replaced, since the library refuses a token without its grant; one of
+    // another person too.
     if (grant && (grant.accountId !== oidc.session!.accountId || isShortLived(grant, client))) grant = undefined;
     if (consented) return grant;
 

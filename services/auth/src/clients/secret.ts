@@ -1,6 +1,6 @@
 /**
- * Client secrets at rest. They are random and long, so one SHA-256 is enough: a slow hash would only cap the token endpoint
- * (facts: argon2 at 8 ms is 200 tokens a second).
+ * Client secrets at rest. They are random and long, so one SHA-256 is enough: a slow hash would only cap the token endpoint:
+ * argon2 takes 8 ms.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
