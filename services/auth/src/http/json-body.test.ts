@@ -1,3 +1,4 @@
+import { createContext, runInContext } from 'node:vm';
 import { expect, test } from '@jest/globals';
 import { formOf, repeatedName } from './json-body.ts';
 
@@ -11,8 +12,15 @@ test.each<[string, string | undefined]>([
   ['{"a":"\\\\","a":""}', 'a'],
   ['{"__proto__":1,"__proto__":2}', '__proto__'],
   ['{"a":"', undefined],
+  ['{"a":1,"a\\', undefined],
 ])('%s has a name twice: %s', (json, name) => {
   expect(repeatedName(json)).toBe(name);
+});
+
+// Each quote was looked at anew up to the end: half a megabyte took minutes, and what a request may have took seconds.
+test('a string that nobody ends is read once', () => {
+  const look = createContext({ repeatedName, json: `{"a":"${'\\"'.repeat(250_000)}` });
+  expect(runInContext('repeatedName(json)', look, { timeout: 20_000 })).toBeUndefined();
 });
 
 test.each<[unknown, object | string]>([

@@ -89,11 +89,17 @@ function checkNames(_request: IncomingMessage, _response: unknown, body: Buffer,
   if (name !== undefined) throw new RepeatedName(twice(name));
 }
 
+/**
+ * A string, with the colon behind a name, or a bracket. A string that nobody ends is one to the end: if it were none, the search would
+ * begin anew at each quote in it, and a body of them would keep us for seconds.
+ */
+const nameOrBracket = /("(?:[^"\\]|\\.)*(?:"|\\?$))(\s*:)?|[{}[\]]/gs;
+
 /** The first name that stands twice at the top of an object. */
 export function repeatedName(json: string): string | undefined {
   const names = new Set<string>();
   let depth = 0;
-  for (const [token, name, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/gs)) {
+  for (const [token, name, colon] of json.matchAll(nameOrBracket)) {
     if (token === '{' || token === '[') depth += 1;
     else if (token === '}' || token === ']') depth -= 1;
     else if (depth === 1 && name && colon) {
