@@ -1,5 +1,4 @@
 /** oidc-provider's clients are our client records. It writes them only for dynamic registration (`oidc/register`). */
-import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 import { clientMetadata } from '../clients/metadata.ts';
 import { registeredClient } from '../clients/registration.ts';
@@ -11,7 +10,7 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
   const never = (operation: string) => async () => {
     throw new Error(`clients are never ${operation}`);
   };
-  // A record that is cached keeps its metadata; the library only reads it.
+  // A record that is cached keeps its metadata, by which the client made of them is known (library/seam.ts); the library only reads them.
   const known = new WeakMap<object, AdapterPayload>();
   return {
     async find(id) {
@@ -20,7 +19,7 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
       if (!client) return undefined;
       let metadata = known.get(client);
       if (!metadata) {
-        metadata = digestedOnce({ ...clientMetadata(client) });
+        metadata = { ...clientMetadata(client) };
         known.set(client, metadata);
       }
       return metadata;
@@ -34,13 +33,4 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
-}
-
-/**
- * The library looks for the client it has made of these metadata by the hash of their JSON, with each request. Their JSON is
- * made and hashed once instead; equal metadata still find the same client.
- */
-function digestedOnce(metadata: AdapterPayload): AdapterPayload {
-  const digest = createHash('sha256').update(JSON.stringify(metadata)).digest('base64url');
-  return Object.defineProperty(metadata, 'toJSON', { value: () => digest });
 }

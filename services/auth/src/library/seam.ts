@@ -26,11 +26,35 @@ type ClientPrototype = {
 
 /** Applies what every provider of ours needs. Before the first client is loaded. */
 export function applySeam(provider: Provider): void {
-  // Compiled clients are kept by the hash of their metadata; a hundred is too few for a busy gate.
-  instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
+  keepCompiledClients(provider);
   expectParsedBodies();
   hashClientSecrets(provider);
   refuseGrantsAsUnauthorized(provider);
+}
+
+type ClientModel = {
+  adapter: { find(id: string): Promise<object | undefined> };
+  find(this: Pick<ClientModel, 'adapter'>, id: string): Promise<Client | undefined>;
+};
+
+/**
+ * The library keeps the clients it has made by the hash of their metadata's JSON, a hundred of them, which is too few for a busy gate;
+ * and makes that JSON and its hash with each request. Metadata that are still the same object need neither.
+ */
+function keepCompiledClients(provider: Provider): void {
+  instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
+  const model = provider.Client as unknown as ClientModel;
+  const { find } = model;
+  const compiled = new WeakMap<object, Client>();
+  model.find = async (id) => {
+    const metadata = typeof id === 'string' && id !== '' ? await model.adapter.find(id) : undefined;
+    if (!metadata) return undefined;
+    const known = compiled.get(metadata);
+    if (known) return known;
+    const client = await find.call({ adapter: { find: async () => metadata } }, id);
+    if (client) compiled.set(metadata, client);
+    return client;
+  };
 }
 
 /**
