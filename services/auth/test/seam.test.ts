@@ -1,15 +1,47 @@
 /// <reference path="../src/library/internals.d.ts" />
-/** The parts of oidc-provider that src/library/ reaches for: an upgrade that moves one fails here, by name. */
-import { expect, jest, test } from '@jest/globals';
+/**
+ * The parts of oidc-provider that src/library/ reaches for: an upgrade that moves one fails here, by name. And what the library does
+ * where src/library/ changes it: an upgrade that makes a change needless, or wrong, fails here too.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import * as kit from 'oidc-provider/lib/helpers/grants.js';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
+import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import packageJson from 'oidc-provider/package.json' with { type: 'json' };
 
+const device = 'urn:ietf:params:oauth:grant-type:device_code';
 const provider = new Provider('http://localhost/', {
-  features: { clientCredentials: { enabled: true }, deviceFlow: { enabled: true } },
+  clients: [
+    {
+      client_id: 'machine',
+      client_secret: 'secret',
+      token_endpoint_auth_method: 'client_secret_post',
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+    },
+    {
+      client_id: 'public',
+      token_endpoint_auth_method: 'none',
+      grant_types: ['client_credentials', device],
+      redirect_uris: [],
+      response_types: [],
+    },
+    { client_id: 'web', client_secret: 'secret', redirect_uris: ['https://app.example/cb'] },
+  ],
+  pkce: { required: () => false },
+  features: {
+    clientCredentials: { enabled: true },
+    deviceFlow: { enabled: true },
+    introspection: { enabled: true },
+    revocation: { enabled: true },
+  },
 });
 const state = instance(provider);
 
@@ -21,12 +53,7 @@ test('the state behind a provider has what we change', () => {
   expect(state.configuration.responseTypes).toBeInstanceOf(Array);
   expect(state.configuration.grantTypes).toBeInstanceOf(Set);
   expect([...state.responseModes.keys()]).toEqual(expect.arrayContaining(['query', 'fragment', 'form_post']));
-  for (const grantType of [
-    'authorization_code',
-    'refresh_token',
-    'client_credentials',
-    'urn:ietf:params:oauth:grant-type:device_code',
-  ]) {
+  for (const grantType of ['authorization_code', 'refresh_token', 'client_credentials', device]) {
     expect(state.grantTypeHandlers.get(grantType)).toBeInstanceOf(Function);
     expect(state.grantTypeParams.get(grantType)).toBeInstanceOf(Set);
   }
@@ -48,8 +75,19 @@ test('the prototypes have the methods that we replace', () => {
     expect([method, typeof client[method]]).toEqual([method, 'function']);
   const schema = (provider.Client as unknown as { Schema: { prototype: Record<string, unknown> } }).Schema;
   expect(schema.prototype.invalidate).toBeInstanceOf(Function);
-  for (const model of [provider.AccessToken, provider.ClientCredentials, provider.RefreshToken])
+  for (const model of [
+    provider.AccessToken,
+    provider.ClientCredentials,
+    provider.RefreshToken,
+    provider.AuthorizationCode,
+    provider.DeviceCode,
+    provider.Grant,
+    provider.Client,
+  ])
     expect(model.find).toBeInstanceOf(Function);
+  const refreshToken = provider.RefreshToken.prototype as unknown as Record<string, unknown>;
+  expect(refreshToken.generateTokenId).toBeInstanceOf(Function);
+  expect(revoke).toHaveLength(2);
   const session = provider.Session as unknown as { IN_PAYLOAD: string[]; prototype: Record<string, unknown> };
   expect(session.IN_PAYLOAD).toEqual(expect.arrayContaining(['accountId', 'loginTs']));
   expect(session.prototype.loginAccount).toBeInstanceOf(Function);
@@ -73,3 +111,150 @@ test('the kit for grants has what ours use', () => {
     expect.arrayContaining([...used, 'applyRefreshTokenBindings', 'buildTokenResponse']),
   );
 });
+
+describe('the library alone, without what library/ changes', () => {
+  const server = createServer(provider.callback());
+  const ask = async (path: string, form?: Record<string, string>) => {
+    const { port } = server.address() as AddressInfo;
+    const init = form ? { method: 'POST', body: new URLSearchParams(form) } : {};
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual', ...init });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text };
+  };
+  const machine = { client_id: 'machine', client_secret: 'secret' };
+  beforeAll(async () => {
+    jest.spyOn(console, 'info').mockImplementation(() => {}); // it has much to say of what is not configured here
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('makes the JSON of a client’s metadata with each request, and keeps a hundred clients', async () => {
+    const metadata = { client_id: 'app', client_secret: 'secret', redirect_uris: ['https://app.example/cb'] };
+    const toJSON = jest.fn(() => ({ ...metadata }));
+    const found = await find(Object.defineProperty({ ...metadata }, 'toJSON', { value: toJSON }));
+    expect(found).toBeDefined();
+    const again = Object.defineProperty({ ...metadata }, 'toJSON', { value: toJSON });
+    expect(await find(again)).toBe(found);
+    expect(await find(again)).toBe(found);
+    expect(toJSON).toHaveBeenCalledTimes(3);
+    const kept = state.dynamicClients as unknown as { set(key: string, value: object): void; size: number };
+    for (let n = 0; n < 300; n += 1) kept.set(String(n), {});
+    expect(kept.size).toBeLessThanOrEqual(100);
+  });
+
+  test('compares a client’s one secret in the clear', () => {
+    const { compareClientSecret } = provider.Client.prototype as unknown as {
+      compareClientSecret(this: object, actual: string): boolean;
+    };
+    expect(compareClientSecret.call({ clientSecret: 'secret' }, 'secret')).toBe(true);
+  });
+
+  test('calls a grant type that is not the client’s an invalid request', async () => {
+    const { status, text } = await ask('/token', { ...machine, grant_type: 'authorization_code', code: 'x' });
+    expect([status, JSON.parse(text).error]).toEqual([400, 'invalid_request']);
+  });
+
+  test('calls a response type that is not the client’s an invalid request', async () => {
+    const asked = '/auth?client_id=web&response_type=id_token&redirect_uri=https://app.example/cb&scope=openid&nonce=n';
+    const { headers } = await ask(asked);
+    expect(headers.get('location')).toContain('error=invalid_request&');
+  });
+
+  test('has no response type `token` alone', () => {
+    expect(() => new Provider('http://localhost/', { responseTypes: ['token' as never] })).toThrow(/token/);
+  });
+
+  test('refuses implicit clients on localhost and in the clear', async () => {
+    const implicit = {
+      client_id: 'i',
+      token_endpoint_auth_method: 'none',
+      response_types: ['id_token'],
+      grant_types: ['implicit'],
+    };
+    await expect(find({ ...implicit, redirect_uris: ['http://app.example/cb'] })).rejects.toThrow(
+      'invalid_redirect_uri',
+    );
+    await expect(find({ ...implicit, redirect_uris: ['https://localhost/cb'] })).rejects.toThrow(
+      'invalid_redirect_uri',
+    );
+  });
+
+  test('puts no `sid` into the ID tokens of a client without back-channel logout', async () => {
+    const client = (await provider.Client.find('web')) as unknown as { includeSid(): unknown };
+    expect(client.includeSid()).toBeFalsy();
+  });
+
+  test('keeps its own response modes when one of their name is registered', () => {
+    const own = state.responseModes.get('query');
+    provider.registerResponseMode('query', () => {});
+    expect(state.responseModes.get('query')).toBe(own);
+  });
+
+  test('keeps of a session, a grant and a login only what it knows', () => {
+    const session = provider.Session as unknown as {
+      IN_PAYLOAD: string[];
+      prototype: { loginAccount(details: object): void };
+    };
+    expect(session.IN_PAYLOAD).not.toContain('incarnation');
+    expect((provider.Grant as unknown as { IN_PAYLOAD: string[] }).IN_PAYLOAD).not.toContain('sources');
+    const loggedIn = {};
+    session.prototype.loginAccount.call(loggedIn, { accountId: 'a', incarnation: 'i' });
+    expect(loggedIn).toHaveProperty('accountId', 'a');
+    expect(loggedIn).not.toHaveProperty('incarnation');
+  });
+
+  test('looks at no JWT at introspection and revocation', async () => {
+    const token = `${Buffer.from('{"alg":"RS256"}').toString('base64url')}.e30.c2ln`;
+    for (const path of ['/token/introspection', '/token/revocation']) {
+      const { status, text } = await ask(path, { ...machine, token });
+      expect([path, status, JSON.parse(text).error]).toEqual([path, 400, 'unsupported_token_type']);
+    }
+  });
+
+  test('gives machine tokens to clients without a secret', async () => {
+    const { status } = await ask('/token', { client_id: 'public', grant_type: 'client_credentials' });
+    expect(status).toBe(200);
+  });
+
+  test('names no interval to devices, and lets them poll as fast as they like', async () => {
+    const { text } = await ask('/device/auth', { client_id: 'public', scope: 'openid' });
+    const { device_code, interval } = JSON.parse(text);
+    expect(interval).toBeUndefined();
+    const poll = { client_id: 'public', grant_type: device, device_code };
+    for (const answer of [await ask('/token', poll), await ask('/token', poll)])
+      expect(JSON.parse(answer.text).error).toBe('authorization_pending');
+  });
+
+  test('sends a form of its own at a logout, which anybody may frame', async () => {
+    const { status, headers, text } = await ask('/session/end');
+    expect(status).toBe(200);
+    expect(text).toContain('<form');
+    expect(headers.get('content-security-policy')).toBeNull();
+  });
+
+  test('answers a GET by 303', async () => {
+    const { status, headers } = await ask(
+      '/auth?client_id=web&response_type=code&redirect_uri=https://app.example/cb&scope=openid&prompt=none',
+    );
+    expect(status).toBe(303);
+    expect(headers.get('location')).toContain('error=login_required');
+  });
+
+  test('does not know web_message', async () => {
+    const { text } = await ask('/.well-known/openid-configuration');
+    expect(JSON.parse(text).response_modes_supported).not.toContain('web_message');
+  });
+});
+
+/** The client that the library makes of the metadata. */
+function find(metadata: object): Promise<object | undefined> {
+  const model = provider.Client as unknown as {
+    find(this: { adapter: object }, id: string): Promise<object | undefined>;
+  };
+  return model.find.call({ adapter: { find: async () => metadata } }, 'not among the configured');
+}
