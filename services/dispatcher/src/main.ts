@@ -18,11 +18,11 @@ import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
 import { makeDeliver } from './delivering/deliver.ts';
 import { makePost } from './delivering/post.ts';
-import { makeEvents } from './events.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
 import { makeReschedule } from './limit/reschedule.ts';
 import { openThrottle } from './limit/throttle.ts';
+import { makeMetrics } from './metrics.ts';
 import { makeMoved } from './moved.ts';
 import { watchParked } from './parked/park.ts';
 import { openPump } from './parked/pump.ts';
@@ -46,7 +46,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const databaseUrl = (env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL)!; // config.ts demands one of them
   const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
   const registry = openMetrics();
-  const events = makeEvents(log, registry);
+  const metrics = makeMetrics(log, registry);
   const giveUp = new AbortController();
   const persist = makePersist({ log, giveUp: giveUp.signal, troubleOf });
 
@@ -84,7 +84,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   );
   const jobKey = deriveJobKey(env.SECRETS_KEY);
   const enqueue = makeEnqueue(publisher, jobKey, persist);
-  const admit = makeAdmit(throttle, limitOf, events);
+  const admit = makeAdmit(throttle, limitOf, metrics);
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
   const routeParts = {
@@ -97,7 +97,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     admit,
     persist,
     moved,
-    events,
+    metrics,
     log,
   };
   const backpressure = makeBackpressure();
@@ -112,7 +112,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     admit,
     persist,
     moved,
-    events,
+    metrics,
     log,
     userAgent: env.DELIVERY_USER_AGENT,
     concurrency: env.DELIVERY_CONCURRENCY,
@@ -139,7 +139,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const hasRoom = () => deliver.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
   stack.use(
-    openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, publisher, events, moved, log }),
+    openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, publisher, metrics, moved, log }),
   );
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
 

@@ -13,9 +13,9 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
 import { publishDeadLetter } from '../dead-letter.ts';
-import type { CancelReason, Events } from '../events.ts';
 import { type ConcurrencyLimiter, makeConcurrencyLimiter } from '../fairness/concurrency-limiter.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
+import type { CancelReason, Metrics } from '../metrics.ts';
 import type { Moved } from '../moved.ts';
 import { type Parking, parkAgain, unpark } from '../parked/park.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
@@ -39,7 +39,7 @@ export type DeliverParts = {
   admit: Admit;
   persist: Persist;
   moved: Moved;
-  events: Events;
+  metrics: Metrics;
   log: Log;
   userAgent: string;
   concurrency: number;
@@ -278,15 +278,15 @@ async function attempt(parts: DeliverParts, job: DeliveryJob, hook: Hook, payloa
   return parts.persist('make an attempt', async () => {
     const deliveredAt = new Date();
     const request: DeliveryRequest = buildRequest(job, hook, payload, parts.userAgent, deliveredAt.getTime());
-    parts.events.attemptStarted(job);
+    parts.metrics.attemptStarted(job);
     const made: Attempt = await parts.post(request);
     const outcome: Outcome | undefined = classify(made);
     if (!outcome) {
       const cause = made.kind === 'error' ? made.code : made.kind;
-      parts.events.attemptPostponed(job, cause);
+      parts.metrics.attemptPostponed(job, cause);
       throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
     }
-    parts.events.attemptEnded(job, outcome, made.timings.total);
+    parts.metrics.attemptEnded(job, outcome, made.timings.total);
     const nowMs = Date.now();
     const waitMs = retryWaitMs(job, hook.retry, made, outcome, parts.retryScheduleSeconds, nowMs);
     const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
@@ -371,7 +371,7 @@ async function cancel(
   job: DeliveryJob,
   reason: CancelReason,
 ): Promise<undefined> {
-  parts.events.deliveryCancelled(job, reason);
+  parts.metrics.deliveryCancelled(job, reason);
   return dismiss(parts, message, job);
 }
 
@@ -384,6 +384,6 @@ async function dismiss(parts: DeliverParts, message: Incoming, job: DeliveryJob)
 /** Moves a message to the dead letters, with the reason. */
 async function bury(parts: DeliverParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
   await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, reason, detail));
-  parts.events.eventDead(reason, detail, message.messageId);
+  parts.metrics.eventDead(reason, detail, message.messageId);
   message.ack();
 }

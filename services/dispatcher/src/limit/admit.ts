@@ -1,7 +1,7 @@
 /** Asks an account's limit, and says what follows for a job: it goes now, in a moment, or is parked until its slot. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Account } from '../accounts.ts';
-import type { Events } from '../events.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Parking } from '../parked/park.ts';
 import { aheadMs } from '../parked/pump.ts';
 import type { Limit } from './slots.ts';
@@ -25,13 +25,13 @@ const arrivalMarginMs = 100;
 
 export type Admitted = { kind: 'now'; job: DeliveryJob } | { kind: 'later'; parking: Parking };
 
-export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Limit, events: Events): Admit {
+export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Limit, metrics: Metrics): Admit {
   return {
     async plan(account, count) {
       const limit = limitOf(account);
       const slots = await throttle.reserve(account.id, limit, count);
       const slowed = slots.filter(({ waitMs }) => waitMs > 0).length;
-      if (slowed > 0) events.throttled(slowed);
+      if (slowed > 0) metrics.throttled(slowed);
       return slots.map((slot) => ({ ...slot, ...limit }));
     },
     async askAgain(account, job) {

@@ -6,7 +6,7 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { publishDeadLetter } from '../dead-letter.ts';
-import type { Events } from '../events.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Moved } from '../moved.ts';
 import type { Enqueue } from '../routing/enqueue.ts';
 import { deadReasonOf, troubleOf } from '../trouble.ts';
@@ -45,7 +45,7 @@ export function openPump(options: {
   isBehind: () => boolean;
   hasRoom: () => boolean;
   publisher: Publisher;
-  events: Events;
+  metrics: Metrics;
   moved: Moved;
   log: Log;
 }): AsyncDisposable {
@@ -81,7 +81,7 @@ export function openPump(options: {
   };
 }
 
-type Pumping = { pool: Pool; enqueueOnce: Enqueue; hasRoom: () => boolean; publisher: Publisher; events: Events };
+type Pumping = { pool: Pool; enqueueOnce: Enqueue; hasRoom: () => boolean; publisher: Publisher; metrics: Metrics };
 
 async function pumpOnce(options: Pumping, most: number): Promise<number> {
   const client = await options.pool.connect();
@@ -112,7 +112,7 @@ async function pumpOnce(options: Pumping, most: number): Promise<number> {
 }
 
 /** A row that cannot be published by itself becomes a dead letter, else it would be the first of every batch. */
-async function bury({ publisher, events }: Pumping, client: PoolClient, row: Row, error: unknown): Promise<void> {
+async function bury({ publisher, metrics }: Pumping, client: PoolClient, row: Row, error: unknown): Promise<void> {
   const { reason, detail } = deadReasonOf(error);
   const letter = {
     body: Buffer.from(row.job),
@@ -122,7 +122,7 @@ async function bury({ publisher, events }: Pumping, client: PoolClient, row: Row
   };
   await publishDeadLetter(publisher, letter, reason, detail);
   await client.query('DELETE FROM parked WHERE delivery_id = $1', [row.delivery_id]);
-  events.eventDead(reason, detail, row.delivery_id);
+  metrics.eventDead(reason, detail, row.delivery_id);
 }
 
 async function publish(enqueueOnce: Enqueue, rows: Row[]): Promise<void> {

@@ -14,8 +14,8 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Account, Accounts } from '../accounts.ts';
 import { type Batches, makeBatches } from '../batch.ts';
 import { publishDeadLetter } from '../dead-letter.ts';
-import type { EventResult, Events } from '../events.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
+import type { EventResult, Metrics } from '../metrics.ts';
 import type { Moved } from '../moved.ts';
 import { type Parking, park } from '../parked/park.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
@@ -37,7 +37,7 @@ export type RouteParts = {
   admit: Admit;
   persist: Persist;
   moved: Moved;
-  events: Events;
+  metrics: Metrics;
   log: Log;
 };
 
@@ -187,7 +187,7 @@ async function followUp(
   ]);
   if (toMark.length > 0) await parts.persist('mark events routed', () => markRouted(parts.pool, toMark));
   for (const [index, { message }] of routed.entries()) {
-    parts.events.eventRouted(results[index]!);
+    parts.metrics.eventRouted(results[index]!);
     parts.moved.events += 1;
     message.ack();
   }
@@ -233,6 +233,6 @@ async function buryUnfit(parts: RouteParts, message: Incoming, reason: DeadReaso
 
 async function bury(parts: RouteParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
   await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, reason, detail));
-  parts.events.eventDead(reason, detail, message.messageId);
+  parts.metrics.eventDead(reason, detail, message.messageId);
   message.ack();
 }

@@ -8,7 +8,7 @@ import type { Outcome } from './delivering/classify.ts';
 export type EventResult = 'matched' | 'unmatched' | 'duplicate' | 'too_many_tags' | 'dead';
 export type CancelReason = 'hook_gone' | 'hook_disabled' | 'event_gone';
 
-export type Events = {
+export type Metrics = {
   eventRouted(result: EventResult, count?: number): void;
   eventDead(reason: DeadReason, detail: string, messageId: string | undefined): void;
   attemptStarted(job: DeliveryJob): void;
@@ -20,7 +20,7 @@ export type Events = {
   throttled(count: number): void;
 };
 
-export function makeEvents(log: Log, registry: Registry): Events {
+export function makeMetrics(log: Log, registry: Registry): Metrics {
   const registers = [registry];
   const events = new Counter({
     name: 'dispatcher_events_total',
