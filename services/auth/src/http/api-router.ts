@@ -30,6 +30,7 @@ export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHa
         const fields = fieldsOf(request);
         const client = await clientOf(provider, fields);
         allowOrigin(request, response, client);
+        refuseForeignPage(request, response);
         await handler({ fields, client, request, response });
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
@@ -39,6 +40,17 @@ export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHa
     });
   }
   return router;
+}
+
+/**
+ * A page of anybody else's could not read the answer, but would have the browser of whoever looks at it spend his codes, messages and
+ * tries, from his own network. Browsers say when another site sends something (Fetch Metadata, section 2.3); what is none does not.
+ * @throws ApiError 403
+ */
+function refuseForeignPage(request: Request, response: Response): void {
+  const site = request.get('sec-fetch-site');
+  if ((site === 'cross-site' || site === 'same-site') && !response.get('access-control-allow-origin'))
+    throw new ApiError(403, 'access_denied', 'this origin is not among those of the application');
 }
 
 /** A field as text; undefined for one that is missing or empty. @throws ApiError 400 for anything else, as a field given twice */

@@ -135,7 +135,7 @@ test('the code that an application asked for survives what others ask for and gu
   expect((await otp('192.0.2.1', code, email)).status).toBe(200);
 });
 
-test('pictures and frames of another site in the owner’s own browser spend neither his code nor his tries', async () => {
+test('another site’s pictures, frames and forms in the owner’s own browser spend neither his code nor his tries', async () => {
   const [email, address] = ['ivan@example.com', '192.0.2.11'];
   const code = await codeOf(email, () => start(address, email));
   const query = { client_id: 'native', connection: 'email', email };
@@ -144,6 +144,16 @@ test('pictures and frames of another site in the owner’s own browser spend nei
     for (const destination of ['image', 'iframe', 'empty'])
       expect((await gate.get(path, { ...from(address), 'sec-fetch-dest': destination })).status).toBe(403);
   }
+  // A form or a fetch of a page reaches the API; the page of the application itself is let in.
+  const post = (path: string, verification_code: string, origin: string) => {
+    const browser = { ...from(address), 'sec-fetch-site': 'cross-site', origin };
+    return gate.post(path, { ...query, client_id: 'spa', verification_code }, browser);
+  };
+  for (const wrong of wrongOnes(code, 11))
+    for (const origin of ['https://evil.example', 'null'])
+      for (const path of ['passwordless/verify', 'passwordless/start', 'dbconnections/change_password'])
+        expect((await post(path, wrong, origin)).status).toBe(403);
+  expect((await post('passwordless/start', '', 'https://app.example')).status).toBe(200);
   expect((await otp(address, code, email)).status).toBe(200);
 });
 
