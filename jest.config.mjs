@@ -1,4 +1,5 @@
-// Unit tests stand beside the code, integration tests in a package's test/, stories across services in tests/.
+// Unit tests stand beside the code, integration tests in a package's test/; stories start whole systems, and stand in tests/ and in
+// test/ of infra. Integration files run two at a time: each has a database, a vhost and a key prefix of its own.
 // Run through `npm test`, which brings the stores; it hands their addresses over as TEST_* variables.
 const shared = {
   testEnvironment: 'node',
@@ -27,9 +28,13 @@ export default {
     {
       ...shared,
       displayName: 'integration',
-      testMatch: ['<rootDir>/{packages,services}/*/test/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
+      testMatch: ['<rootDir>/{packages,services}/*/test/**/*.test.ts'],
     },
-    { ...shared, displayName: 'stories', testMatch: ['<rootDir>/tests/**/*.test.ts'] },
+    {
+      ...shared,
+      displayName: 'stories',
+      testMatch: ['<rootDir>/tests/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
+    },
   ],
   // For what hangs: `until` gives up before it and says what did not come. On a busy machine everything takes ten times as long.
   testTimeout: 300_000,

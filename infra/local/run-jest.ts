@@ -38,7 +38,9 @@ export async function runJest(
   return withReruns(count, reruns);
 }
 
-/** Files run one after the other: they share two cores. */
+/** Stories start whole systems, and unit tests last no longer than it takes to start a worker: their files run one after the other. */
+const workers: Record<string, number> = { integration: 2 };
+
 async function runFiles(
   { home, signal }: Context,
   project: string,
@@ -57,7 +59,9 @@ async function runFiles(
       join(rootFolder, 'node_modules/jest/bin/jest.js'),
       `--selectProjects=${project}`,
       '--passWithNoTests',
-      '--maxWorkers=1',
+      `--maxWorkers=${workers[project] ?? 1}`,
+      // A worker keeps a part of each file it has run: beyond this it is started anew.
+      '--workerIdleMemoryLimit=1.5GB',
       '--json',
       `--outputFile=${reportFile}`,
       ...rest,

@@ -5,7 +5,7 @@
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  timeoutMs = 60_000,
+  timeoutMs = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

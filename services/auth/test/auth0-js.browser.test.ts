@@ -15,6 +15,7 @@ import { makeCertificates } from '@gatepost/testkit/certificates';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
+import { launchOptions, logIn, patienceMs } from './chromium.ts';
 import { freePort, openGate } from './gate.ts';
 import { alice, api, apis, connections, spa } from './seeds.ts';
 
@@ -81,14 +82,8 @@ const profile = stack.adopt(await mkdtemp(join(tmpdir(), 'profile-')), (path) =>
 await mkdir(join(profile, 'Default'));
 const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
 await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
-const context = await chromium.launchPersistentContext(profile, {
-  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-  ignoreHTTPSErrors: true,
-  args: [
-    ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-    ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  ],
-});
+const context = await chromium.launchPersistentContext(profile, { ...launchOptions, ignoreHTTPSErrors: true });
+context.setDefaultTimeout(patienceMs);
 stack.defer(() => context.close());
 
 async function open(): Promise<Page> {
@@ -96,13 +91,6 @@ async function open(): Promise<Page> {
   const page = await context.newPage();
   await page.goto(app);
   return page;
-}
-
-async function logIn(page: Page): Promise<void> {
-  await page.fill('[name=identifier]', 'alice@example.com');
-  await page.click('.gp-main');
-  await page.fill('[name=password]', 'correct horse battery staple');
-  await page.click('.gp-main');
 }
 
 type Answer = { error?: string; code?: string; idTokenPayload?: { sub: string; nonce: string }; accessToken?: string };

@@ -1,13 +1,13 @@
 /** A gate of a test's own: in this process, on a fresh database and key prefix, at a free port that is its issuer's. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
+import { freePorts } from '@gatepost/testkit/system';
 import { variables } from '../src/config.ts';
 import { startGate } from '../src/gate.ts';
 
@@ -80,9 +80,5 @@ export async function openGate(
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  return (await freePorts(1))[0]!;
 }

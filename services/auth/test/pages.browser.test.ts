@@ -8,6 +8,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { openPreview } from '../src/pages/preview.ts';
 import { renderPage } from '../src/pages/render.ts';
 import { samples } from '../src/pages/sample.ts';
+import { launchOptions, patienceMs } from './chromium.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 // `form-post` leaves at once when scripts run; it is looked at without.
@@ -19,13 +20,7 @@ let preview: Awaited<ReturnType<typeof openPreview>>;
 
 beforeAll(async () => {
   preview = await openPreview();
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: [
-      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-    ],
-  });
+  browser = await chromium.launch(launchOptions);
 });
 
 afterAll(async () => {
@@ -40,6 +35,7 @@ async function inTab(
   look: (page: Page, troubles: string[]) => Promise<void>,
 ): Promise<void> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const troubles: string[] = [];
   page.on('console', (message) => troubles.push(message.text()));
@@ -57,29 +53,25 @@ async function inTab(
 const open = (page: Page, name: string, query = '') => page.goto(`${preview.url}${name}${query}`);
 
 describe('hosted pages', () => {
-  test.each(['light', 'dark'] as const)(
-    'have nothing that axe-core finds fault with, %s',
-    async (colorScheme) => {
-      // In the dark only the colours are others.
-      const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {};
-      await inTab({ colorScheme, bypassCSP: true }, async (page) => {
-        const found: string[] = [];
-        for (const name of staying) {
-          await open(page, name);
-          await page.addScriptTag({ path: axePath });
-          const violations = await page.evaluate(async (given) => {
-            const { axe } = globalThis as unknown as { axe: Axe };
-            return (await axe.run(given)).violations.map(
-              ({ id, nodes }) => `${id} ${nodes.map(({ html }) => html).join(' ')}`,
-            );
-          }, options);
-          found.push(...violations.map((violation) => `${name}: ${violation}`));
-        }
-        expect(found).toEqual([]);
-      });
-    },
-    120_000,
-  );
+  test.each(['light', 'dark'] as const)('have nothing that axe-core finds fault with, %s', async (colorScheme) => {
+    // In the dark only the colours are others.
+    const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {};
+    await inTab({ colorScheme, bypassCSP: true }, async (page) => {
+      const found: string[] = [];
+      for (const name of staying) {
+        await open(page, name);
+        await page.addScriptTag({ path: axePath });
+        const violations = await page.evaluate(async (given) => {
+          const { axe } = globalThis as unknown as { axe: Axe };
+          return (await axe.run(given)).violations.map(
+            ({ id, nodes }) => `${id} ${nodes.map(({ html }) => html).join(' ')}`,
+          );
+        }, options);
+        found.push(...violations.map((violation) => `${name}: ${violation}`));
+      }
+      expect(found).toEqual([]);
+    });
+  });
 
   test('break no rule of their own Content-Security-Policy and load nothing from elsewhere', async () => {
     await inTab({}, async (page, troubles) => {
@@ -91,21 +83,17 @@ describe('hosted pages', () => {
     });
   });
 
-  test.each(['', '?ui_locales=de', '?ui_locales=de&dir=rtl'])(
-    'do not scroll sideways at 320 px %s',
-    async (query) => {
-      await inTab({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
-        const wide: string[] = [];
-        for (const name of names) {
-          await open(page, name, query);
-          const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-          if (width > 320) wide.push(`${name}: ${width}`);
-        }
-        expect(wide).toEqual([]);
-      });
-    },
-    60_000,
-  );
+  test.each(['', '?ui_locales=de', '?ui_locales=de&dir=rtl'])('do not scroll sideways at 320 px %s', async (query) => {
+    await inTab({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+      const wide: string[] = [];
+      for (const name of names) {
+        await open(page, name, query);
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        if (width > 320) wide.push(`${name}: ${width}`);
+      }
+      expect(wide).toEqual([]);
+    });
+  });
 
   test('send their forms without JavaScript', async () => {
     await inTab({ javaScriptEnabled: false }, async (page) => {

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
+import { launchOptions, logIn, patienceMs } from './chromium.ts';
 import { freePort, openGate } from './gate.ts';
 import { alice, api, apis, connections, settings, spa } from './seeds.ts';
 
@@ -45,34 +46,16 @@ stack.defer(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-  args: [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-});
+const browser = await chromium.launch(launchOptions);
 stack.defer(() => browser.close());
 
 async function open(): Promise<Page> {
   const context = await browser.newContext();
+  context.setDefaultTimeout(patienceMs);
   stack.defer(() => context.close());
   const page = await context.newPage();
   await page.goto(app);
   return page;
-}
-
-async function logIn(page: Page): Promise<void> {
-  await page.fill('[name=identifier]', 'alice@example.com');
-  await page.click('.gp-main');
-  await page.fill('[name=password]', 'correct horse battery staple');
-  await page.click('.gp-main');
 }
 
 const options = (more: object = {}) => ({

@@ -98,10 +98,11 @@ describe('when things break', () => {
     for (let count = 0; count < 50; count += 1)
       await world.publish({ source: 'urn:large', type: 'push', subject: 'storing/r', payload });
     const dispatcher = await world.start();
-    await until('all are stored', async () => {
+    const stored = async () => {
       const { rows } = await world.pool.query("SELECT count(*)::int AS n FROM events WHERE source = 'urn:large'");
       return rows[0].n === 50;
-    });
+    };
+    await until('all are stored', stored, 240_000);
     const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
     expect(peakMb).toBeLessThan(420);
     await world.deliveries(await world.publish({}));

@@ -43,7 +43,7 @@ test('with every message twice, in another order, and every COMMIT lost once, ea
       const id = `00000000-0000-4000-8000-${(Number(index) + (login === 'slow' ? 1_000 : 0)).toString().padStart(12, '0')}`;
       await world.publish({ id, subject: `${login}/r`, source: 'urn:twice', payload: { login, index } });
     }
-    await until('all are delivered', async () => (await delivered()) === eventsPerAccount * 4);
+    await until('all are delivered', async () => (await delivered()) === eventsPerAccount * 4, 240_000);
   } finally {
     clearInterval(cutting);
   }

@@ -1,0 +1,228 @@
+/** Who may do what at the management API, and what it says in its log: through the `auth0` package, unmodified, and by bare HTTP. */
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { api } from '../seeds.ts';
+import { all, openManagement, refusal } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, audience, auth0, clientOf, tokenOf, ask } = stack.use(await openManagement());
+
+describe('access', () => {
+  test.each([
+    ['no token', 'none'],
+    ['another scheme', 'Basic abc'],
+    ['rubbish', 'Bearer a.b.c'],
+  ])('is refused with %s', async (_, authorization) => {
+    expect(await ask('GET', 'clients', undefined, authorization)).toMatchObject({
+      status: 401,
+      body: { statusCode: 401, error: 'Unauthorized', message: expect.any(String) },
+    });
+  });
+
+  test('is refused with a token for another API', async () => {
+    const { json } = await gate.post('oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'machine',
+      client_secret: 'machine-secret',
+      audience: api,
+    });
+    expect(await ask('GET', 'clients', undefined, `Bearer ${json.access_token}`)).toMatchObject({
+      status: 401,
+      body: { message: 'Bad audience' },
+    });
+  });
+
+  test('sec-105-scopes: each operation wants a scope of its own, and a client without it is told which', async () => {
+    const reader = clientOf('reader');
+    await all(await reader.clients.list());
+    await expect(reader.clients.create({ name: 'x' })).rejects.toEqual(refusal(403, 'insufficient_scope'));
+    const token = `Bearer ${await tokenOf('nobody')}`;
+    const operations: [string, string][] = [
+      ...[
+        'clients',
+        'client-grants',
+        'resource-servers',
+        'users',
+        'connections',
+        'device-credentials',
+        'grants',
+        'logs',
+      ].map((path): [string, string] => ['GET', path]),
+      ['GET', 'users-by-email?email=a@b.c'],
+      ['GET', 'branding/templates/universal-login'],
+      ['GET', 'tenants/settings'],
+      ['GET', 'keys/signing'],
+      ['PATCH', 'users/auth0%7Calice'],
+      ['POST', 'keys/signing/rotate'],
+      ['POST', 'registration-tokens'],
+      ['DELETE', 'clients/web'],
+    ];
+    for (const [method, path] of operations)
+      expect(await ask(method, path, undefined, token)).toMatchObject({
+        status: 403,
+        body: { errorCode: 'insufficient_scope' },
+      });
+  });
+
+  test.each([
+    ['POST', 'clients', '{"name":', 400],
+    ['POST', 'clients', { name: 'x', secretHashes: ['y'] }, 400],
+    ['POST', 'clients', { name: 'x', __proto__: 1, constructor: 2 }, 400],
+    ['POST', 'clients', { name: 'nul\0' }, 400],
+    ['POST', 'clients', `{"name":"${' '.repeat(600_000)}"}`, 413],
+    ['POST', 'clients', [], 400],
+    ['PATCH', 'users/auth0%7Calice', { user_id: 'auth0|bob' }, 400],
+    ['GET', 'clients?page=-1', undefined, 400],
+    ['GET', 'clients?per_page=1000', undefined, 400],
+    ['GET', 'clients?page=100&per_page=100', undefined, 400],
+    ['GET', 'clients?take=10&from=!', undefined, 400],
+    ['GET', 'users?q=password:x', undefined, 400],
+    ['GET', 'users?sort=password_hash:1', undefined, 400],
+    ['GET', 'logs?from=99999999999999999999', undefined, 400],
+    ['GET', 'nothing', undefined, 404],
+    ['GET', 'clients/nobody-here', undefined, 404],
+  ])('%s %s with bad input is answered in kind', async (method, path, body, status) => {
+    expect(await ask(method, path, body)).toMatchObject({
+      status,
+      body: { statusCode: status, message: expect.any(String) },
+    });
+  });
+});
+
+test('no operation fails on what it does not expect: nonsense in its path, query and body is refused or ignored', async () => {
+  const token = `Bearer ${await tokenOf('manager')}`;
+  const nonsense: unknown[] = [
+    null,
+    [],
+    'text',
+    7,
+    { a: 1 },
+    { name: {} },
+    { scope: [null] },
+    { scopes: [{ value: 'a b' }] },
+    { name: 'x', client_metadata: { a: '\ud800' } },
+    { connection: 'email', email: 'a@b.example', user_metadata: { a: { b: '\udfff' } } },
+    `{"connection":"x","user_metadata":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
+    { ttl_sec: 1e308, token_lifetime: -1, default_audience: 'x'.repeat(5_000), template: '{{' },
+    { identifier: '\u{1F600}'.repeat(500), token_lifetime: 1e9 },
+  ];
+  const paths = [
+    ...['clients', 'client-grants', 'resource-servers', 'users', 'connections', 'device-credentials', 'grants', 'logs'],
+    ...[
+      'keys/signing',
+      'users-by-email',
+      'tenants/settings',
+      'branding/templates/universal-login',
+      'registration-tokens',
+    ],
+  ];
+  const ids = [
+    '',
+    '/none',
+    '/%F0%9F%98%80',
+    `/${'x'.repeat(3_000)}`,
+    "/'%20OR%201=1--",
+    '/__proto__',
+    '/-1',
+    '/9999999999999999999',
+  ];
+  const queries = [
+    '',
+    '?page=0&page=1',
+    '?fields=__proto__,constructor&include_fields=false',
+    '?q=%22&sort=a&from=x&take=0',
+    '?user_id[]=x',
+  ];
+  const failed: string[] = [];
+  for (const path of paths)
+    for (const id of ids) {
+      const asks = [
+        ...queries.map((query) => ['GET', `${path}${id}${query}`, undefined] as const),
+        ...(id === '' ? nonsense.map((body) => ['POST', path, body] as const) : []),
+        ...(id === '/none' ? nonsense.map((body) => ['PATCH', `${path}${id}`, body] as const) : []),
+        ...(path.includes('/') ? nonsense.map((body) => ['PUT', path, body] as const) : []),
+      ];
+      for (const [method, target, body] of asks) {
+        const { status } = await ask(method, target, body, token);
+        if (status >= 500)
+          failed.push(`${status} ${method} ${target.slice(0, 80)} ${JSON.stringify(body)?.slice(0, 80)}`);
+      }
+    }
+  expect(failed).toEqual([]);
+});
+
+test('logs: what happened, with who asked for it, newest first, and from a checkpoint', async () => {
+  await auth0.connections.create({ name: 'Logged', strategy: 'auth0' });
+  const entry = await until('the entry', async () =>
+    (await auth0.logs.list({ search: 'type:sapi AND client_id:manager' })).data.find(
+      ({ details }) => (details as { operation?: string }).operation === 'POST api/v2/connections',
+    ),
+  );
+  expect(entry).toMatchObject({
+    type: 'sapi',
+    client_id: 'manager',
+    description: 'API Operation',
+    ip: expect.any(String),
+  });
+  expect(await auth0.logs.get(entry.log_id as string)).toMatchObject({ log_id: entry.log_id });
+  const { body } = await ask('GET', `logs?take=100`);
+  expect(body[0].log_id < body[1].log_id).toBe(true);
+  const { body: after } = await ask('GET', `logs?from=${body[0].log_id}&take=1`);
+  expect(after[0].log_id).toBe(body[1].log_id);
+  expect(JSON.stringify(body)).not.toMatch(/manager-secret|Bearer|eyJ/);
+});
+
+test('sec-104-management: pages of the token’s own client may read answers, no others, and never with credentials', async () => {
+  const origin = 'https://console.example';
+  await auth0.clients.update('manager', { web_origins: [origin] });
+  const authorization = `Bearer ${await tokenOf('manager')}`;
+  const allowed = async (from: string, init: RequestInit = { headers: { authorization, origin: from } }) => {
+    const { headers } = await fetch(`${audience}clients?take=1`, init);
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    expect(headers.get('vary')).toMatch(/origin/i);
+    return headers.get('access-control-allow-origin');
+  };
+  expect(await allowed(origin)).toBe(origin);
+  expect(await allowed('https://elsewhere.example')).toBeNull();
+  expect(await allowed('null')).toBeNull();
+  const asked = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization' };
+  const preflight = await fetch(`${audience}clients/manager`, { method: 'OPTIONS', headers: asked });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+});
+
+test('logs: one entry for each write, naming what was written', async () => {
+  const { client_id: made } = await auth0.clients.create({ name: 'Once' });
+  await auth0.clients.update(made!, { name: 'Twice' });
+  await auth0.clients.rotateSecret(made!);
+  await auth0.clients.delete(made!);
+  const entries = await until('the entries', async () => {
+    const { body } = await ask('GET', 'logs?per_page=100&search=type:sapi');
+    const found = (body as { details: { operation: string; target?: string } }[]).filter(
+      ({ details }) => details.target === made,
+    );
+    return found.length >= 4 && found;
+  });
+  expect(entries.map(({ details }) => details.operation)).toEqual([
+    'DELETE api/v2/clients/:id',
+    'POST api/v2/clients/:id/rotate-secret',
+    'PATCH api/v2/clients/:id',
+    'POST api/v2/clients',
+  ]);
+});
+
+test.each(['clients/%ff', 'clients/%', 'users/a%00b', 'clients?page=%ff', 'clients?take=10&from=%00'])(
+  'a malformed address is refused in the API’s own form: %s',
+  async (path) => {
+    const { status, body } = await ask('GET', path);
+    expect(status).toBe(400);
+    expect(body).toEqual({
+      statusCode: 400,
+      error: 'Bad Request',
+      message: expect.any(String),
+      errorCode: 'invalid_uri',
+    });
+  },
+);

@@ -1,0 +1,137 @@
+/** People, what they gave and their connections at the management API, through the `auth0` package, unmodified. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { api } from '../seeds.ts';
+import { all, openManagement, refusal } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask, signIn, refresh, userinfo } = stack.use(await openManagement());
+
+describe('users', () => {
+  test('are created, found, searched, changed and deleted', async () => {
+    const made = await auth0.users.create({
+      connection: 'Username-Password-Authentication',
+      email: 'Dave@Example.com',
+      password: 'a long enough secret',
+      user_metadata: { colour: 'green', size: 1 },
+      app_metadata: { plan: 'free' },
+    });
+    const id = made.user_id as string;
+    expect(made).toMatchObject({
+      email: 'dave@example.com',
+      email_verified: false,
+      name: 'dave@example.com',
+      nickname: 'dave',
+      identities: [
+        { connection: 'Username-Password-Authentication', provider: 'auth0', user_id: id.slice(6), isSocial: false },
+      ],
+    });
+    expect(JSON.stringify(made)).not.toContain('argon2');
+    expect(await auth0.users.listUsersByEmail({ email: 'DAVE@example.com' })).toEqual([
+      expect.objectContaining({ user_id: id }),
+    ]);
+    const search = async (q: string) => (await auth0.users.list({ q })).data.map(({ user_id }) => user_id);
+    expect(await search('email:"dave@example.com"')).toEqual([id]);
+    expect(await search('email:dave* AND email_verified:false')).toEqual([id]);
+    expect(await search('email:dave* AND NOT email_verified:false')).toEqual([]);
+    expect(await search('(name:carol OR email:dave*) -blocked:true')).toEqual(['auth0|carol', id]);
+    expect((await auth0.users.list({ sort: 'email:-1', per_page: 1 })).data[0]?.user_id).toBe(id);
+
+    const changed = await auth0.users.update(id, { user_metadata: { size: null, shape: 'round' }, name: 'Dave' });
+    expect(changed).toMatchObject({
+      name: 'Dave',
+      user_metadata: { colour: 'green', shape: 'round' },
+      app_metadata: { plan: 'free' },
+    });
+    expect(changed.user_metadata).not.toHaveProperty('size');
+    await expect(
+      auth0.users.create({
+        connection: 'Username-Password-Authentication',
+        email: 'dave@example.com',
+        password: 'a long enough secret',
+      }),
+    ).rejects.toEqual(refusal(409, 'auth0_idp_error'));
+    await expect(auth0.users.update(id, { email: 'alice@example.com' })).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(auth0.users.update(id, { password: 'short' })).rejects.toEqual(refusal(400, 'invalid_password'));
+    await expect(auth0.users.create({ connection: 'none', email: 'x@example.com' })).rejects.toEqual(
+      refusal(404, 'inexistent_connection'),
+    );
+    await auth0.users.delete(id);
+    await expect(auth0.users.get(id)).rejects.toEqual(refusal(404, 'inexistent_user'));
+  });
+
+  test('who are blocked lose their session, refresh tokens and userinfo at once, and do not get them back', async () => {
+    const browser = new Browser(gate);
+    const { request, accessToken, refreshToken } = await signIn(browser, 'carol@example.com');
+    expect((await userinfo(accessToken)).json).toMatchObject({ sub: 'auth0|carol' });
+    expect((await auth0.users.update('auth0|carol', { blocked: true })).blocked).toBe(true);
+    expect((await userinfo(accessToken)).status).toBe(401);
+    expect(await refresh(refreshToken)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    const silent = await browser.authorize({ ...request, ...pkce(), prompt: 'none' });
+    expect(silent.location?.searchParams.get('error')).toBe('login_required');
+    await auth0.users.update('auth0|carol', { blocked: false });
+    expect((await userinfo(accessToken)).status).toBe(401);
+    expect((await refresh(refreshToken)).status).toBe(400);
+    const later = await browser.authorize({ ...request, ...pkce(), prompt: 'none' });
+    expect(later.location?.searchParams.get('error')).toBe('login_required');
+    const again = await signIn(new Browser(gate), 'carol@example.com');
+    expect((await userinfo(again.accessToken)).status).toBe(200);
+    await auth0.users.update('auth0|carol', { password: 'an entirely new secret' });
+    expect((await userinfo(again.accessToken)).status).toBe(401);
+  });
+});
+
+test('users: revoke-access ends what somebody has, and his log tells of his logins', async () => {
+  const browser = new Browser(gate);
+  const { request, accessToken, refreshToken } = await signIn(browser, 'bob@example.com');
+  expect((await ask('POST', 'users/auth0%7Cbob/revoke-access', {})).status).toBe(202);
+  expect((await refresh(refreshToken)).status).toBe(400);
+  expect((await userinfo(accessToken)).status).toBe(401);
+  const silent = await browser.authorize({ ...request, ...pkce(), prompt: 'none' });
+  expect(silent.location?.searchParams.get('error')).toBe('login_required');
+  const entries = await until('the login', async () => {
+    const found = await all(await auth0.users.logs.list('auth0|bob'));
+    return found.some(({ type }) => type === 's') && found;
+  });
+  expect(new Set(entries.map(({ user_id }) => user_id))).toEqual(new Set(['auth0|bob']));
+});
+
+test('device-credentials and grants: what a person gave is listed, and ends when it is taken away', async () => {
+  const first = await signIn(new Browser(gate), 'bob@example.com');
+  const devices = await all(await auth0.deviceCredentials.list({ user_id: 'auth0|bob', type: 'refresh_token' }));
+  expect(devices).toEqual([
+    expect.objectContaining({ client_id: 'third', user_id: 'auth0|bob', type: 'refresh_token' }),
+  ]);
+  await auth0.deviceCredentials.delete(devices[0]?.id as string);
+  expect((await refresh(first.refreshToken)).status).toBe(400);
+  expect(await all(await auth0.deviceCredentials.list({ user_id: 'auth0|bob' }))).toEqual([]);
+
+  const second = await signIn(new Browser(gate), 'bob@example.com');
+  const grants = await all(await auth0.userGrants.list({ user_id: 'auth0|bob' }));
+  const grant = grants.find((each) => each.audience === api);
+  expect(grants.map(({ clientID }) => clientID)).toEqual(grants.map(() => 'third'));
+  expect(grants.flatMap(({ scope }) => scope)).toContain('email');
+  await auth0.userGrants.delete((grant ?? grants[0])?.id as string);
+  expect((await refresh(second.refreshToken)).status).toBe(400);
+  expect((await userinfo(second.accessToken)).status).toBe(401);
+  await auth0.userGrants.deleteByUserId({ user_id: 'auth0|bob' });
+  expect(await all(await auth0.userGrants.list({ user_id: 'auth0|bob' }))).toEqual([]);
+});
+
+test('connections: created, listed, changed and deleted with their accounts', async () => {
+  const made = await auth0.connections.create({ name: 'Partners', strategy: 'auth0' });
+  const id = made.id as string;
+  await auth0.users.create({ connection: 'Partners', email: 'p@example.com', password: 'a long enough secret' });
+  await expect(auth0.connections.create({ name: 'Partners', strategy: 'auth0' })).rejects.toEqual(refusal(409));
+  expect(await all(await auth0.connections.list({ strategy: ['email', 'sms'] }))).toHaveLength(2);
+  expect(await all(await auth0.connections.list({ take: 1 }))).toHaveLength(4);
+  expect((await auth0.connections.get(id)).name).toBe('Partners');
+  const options = { disable_signup: true };
+  expect((await auth0.connections.update(id, { options })).options).toEqual(options);
+  await auth0.connections.delete(id);
+  await expect(auth0.connections.get(id)).rejects.toEqual(refusal(404));
+  expect(await auth0.users.listUsersByEmail({ email: 'p@example.com' })).toEqual([]);
+});
