@@ -1,4 +1,4 @@
-/** Checks 35 to 44: the authorization code and PKCE. */
+/** sec-035 to sec-044: the authorization code and PKCE. */
 
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';

@@ -1,4 +1,4 @@
-/** Checks 83 to 95: what was issued, how long it is good and for whom. */
+/** sec-083 to sec-095: what was issued, how long it is good and for whom. */
 import { createHash, randomUUID } from 'node:crypto';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';

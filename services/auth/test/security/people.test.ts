@@ -1,4 +1,4 @@
-/** Checks 61 to 69 and 73 to 82: logging in and its abuse, sessions, forged requests, pages. */
+/** sec-061 to sec-069 and sec-073 to sec-082: logging in and its abuse, sessions, forged requests, pages. */
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';

@@ -1,4 +1,4 @@
-/** Checks 1 to 34: redirection and the front channel. */
+/** sec-001 to sec-034: redirection and the front channel. */
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';

@@ -1,4 +1,4 @@
-/** Checks 96 to 100: request objects, pushed requests, registration, and what the gate fetches for a stranger. */
+/** sec-096 to sec-100: request objects, pushed requests, registration, and what the gate fetches for a stranger. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Browser, type Page } from '@gatepost/testkit/browser';

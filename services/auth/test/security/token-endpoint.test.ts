@@ -1,4 +1,4 @@
-/** Checks 45 to 60: the token endpoint and client authentication. */
+/** sec-045 to sec-060: the token endpoint and client authentication. */
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { api } from '../seeds.ts';
