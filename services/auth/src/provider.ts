@@ -74,7 +74,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   const provider = new Provider(parts.issuer, configurationOf(parts));
   // The head of every request already says what the provider may believe (http/head.ts).
   provider.proxy = true;
-  provider.use(parts.pages.notFound as never); // its types know no context without a route
+  provider.use(parts.pages.notFound);
   applySeam(provider);
   replaceSigningKeys(provider, parts.signingKeys); // the configuration takes JWKs alone
   allowBareToken(provider);
@@ -123,7 +123,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies: {
-      keys: makeCookieKeys(parts.cookieKey) as never, // the types know only lists of them
+      keys: makeCookieKeys(parts.cookieKey),
       // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
       names: secure
         ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }
@@ -137,21 +137,22 @@ function configurationOf(parts: ProviderParts): Configuration {
       backchannelLogout: { enabled: true },
       claimsParameter: { enabled: true },
       clientCredentials: { enabled: true },
-      deviceFlow: { enabled: true, mask: '****-****', ...parts.pages.deviceFlow } as never,
+      deviceFlow: { enabled: true, mask: '****-****', ...parts.pages.deviceFlow },
       dPoP: { enabled: true, nonceSecret: parts.dpopNonceSecret },
       introspection: { enabled: true, allowedPolicy: mayIntrospect },
       jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
       registration: { enabled: true, initialAccessToken: true, issueRegistrationAccessToken: false },
-      requestObjects: { enabled: true, assertJwtClaimsAndHeader: rememberRequestObject } as never,
-      resourceIndicators: { enabled: true, ...makeResourceIndicators(parts) } as never,
+      requestObjects: { enabled: true, assertJwtClaimsAndHeader: rememberRequestObject },
+      resourceIndicators: { enabled: true, ...makeResourceIndicators(parts) },
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-      rpInitiatedLogout: { enabled: true, ...parts.pages.rpInitiatedLogout } as never,
+      rpInitiatedLogout: { enabled: true, ...parts.pages.rpInitiatedLogout },
     },
     fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
     interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
+    // It reads what clients and APIs of ours have beyond the typings.
     formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
     findAccount: async (ctx, sub, token) => {
       const session = token ? undefined : ctx.oidc?.session;

@@ -5,6 +5,7 @@
 import type { Client, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { grantLifetimeMargin, refreshLifetime } from '../clients/lifetimes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
+import { makeGrant } from '../library/seam.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import { asking } from '../stores-away.ts';
@@ -27,10 +28,7 @@ export function makeLoadExistingGrant(stores: { resources: ResourceStore; consen
 
     const allowed = await withoutAsking(ctx, client, stores);
     if (!grant && Object.keys(allowed).length === 0) return undefined;
-    grant ??= new oidc.provider.Grant({
-      client,
-      accountId: oidc.session!.accountId!,
-    } as never) as StoredGrant;
+    grant ??= makeGrant(oidc.provider, { accountId: oidc.session!.accountId!, client }) as StoredGrant;
     const before = JSON.stringify([grant.openid, grant.resources]);
     addToGrant(grant, allowed);
     if (!grant.jti || before !== JSON.stringify([grant.openid, grant.resources])) await grant.save();

@@ -1,6 +1,6 @@
 /** Tokens for a person whom a grant plug-in has identified: the part that all such grants share. */
-import { errors, type KoaContextWithOIDC, type Provider, type ResourceServerInstance } from 'oidc-provider';
-import { grantKit as kit } from '../library/seam.ts';
+import { errors, type Provider, type ResourceServerInstance, type TokenEndpointGrantContext } from 'oidc-provider';
+import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import { asking } from '../stores-away.ts';
@@ -10,22 +10,21 @@ import type { GrantPlugin } from './plugin.ts';
 const defaultScopes = ['openid', 'profile', 'email'];
 
 export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, resources: ResourceStore): void {
-  const handler = async (ctx: KoaContextWithOIDC): Promise<void> => {
-    const context = ctx as never;
+  const handler = async (ctx: TokenEndpointGrantContext): Promise<void> => {
     const client = ctx.oidc.client!;
-    const dPoP = await kit.validateDpop(provider, context);
-    kit.checkDpopRequired(provider, context, dPoP);
-    const servers = await kit.resolveRequestedResources(provider, context);
+    const dPoP = await kit.validateDpop(provider, ctx);
+    kit.checkDpopRequired(provider, ctx, dPoP);
+    const servers = await kit.resolveRequestedResources(provider, ctx);
     if (servers.length > 1) throw new errors.InvalidTarget('only one audience is supported');
     const server = servers[0];
     const requested = await requestedScopes(ctx, server, resources);
 
     const subject = await plugin.authenticate(ctx, client);
-    const account = await kit.findAccount(provider, context, subject.accountId, undefined as never);
+    const account = await kit.findAccount(provider, ctx, subject.accountId);
     if (!account) throw new errors.InvalidGrant('account not found');
     ctx.oidc.entity('Account', account);
 
-    const grant = new provider.Grant({ accountId: account.accountId, client } as never);
+    const grant = makeGrant(provider, { accountId: account.accountId, client });
     const openid = [...requested].filter((scope) => openidScopes.includes(scope));
     if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
     if (server) grant.addResourceScope(server.identifier(), [...requested].join(' '));
@@ -48,13 +47,13 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
       client,
       grantId,
       gty: source.gty,
-    } as never);
+    });
     if (dPoP) {
-      await kit.checkDpopReplay(provider, context, dPoP, client.clientId, errors.InvalidGrant as never);
+      await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
       accessToken.setThumbprint('jkt', dPoP.thumbprint);
     }
     if (server) {
-      accessToken.resourceServer = server as never;
+      accessToken.resourceServer = server;
       accessToken.scope = grant.getResourceScopeFiltered(server.identifier(), requested);
     } else {
       accessToken.claims = {};
@@ -67,8 +66,8 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
     if (requested.has('offline_access')) {
       const resource = server?.identifier();
       const scope = [...requested].join(' ');
-      const refreshToken = new provider.RefreshToken({ ...source, client, resource, scope, rotations: 0 } as never);
-      await kit.applyRefreshTokenBindings(provider, context, accessToken, refreshToken);
+      const refreshToken = new provider.RefreshToken({ ...source, client, resource, scope, rotations: 0 });
+      await kit.applyRefreshTokenBindings(provider, ctx, accessToken, refreshToken);
       ctx.oidc.entity('RefreshToken', refreshToken);
       refresh = await refreshToken.save();
     }
@@ -80,11 +79,11 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
       refreshToken: refresh,
       scope: accessToken.scope || undefined,
       tokenType: accessToken.tokenType,
-    } as never);
+    });
   };
   provider.registerGrantType(
     plugin.grantType,
-    handler as never,
+    handler,
     [...plugin.parameters, 'scope', 'audience', 'resource'],
     ['resource'],
   );
@@ -92,7 +91,7 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
 
 /** Without `scope`: all that the API has, as at Auth0, and no refresh token. */
 async function requestedScopes(
-  ctx: KoaContextWithOIDC,
+  ctx: TokenEndpointGrantContext,
   server: ResourceServerInstance | undefined,
   resources: ResourceStore,
 ): Promise<Set<string>> {
@@ -105,13 +104,13 @@ async function requestedScopes(
 }
 
 async function idToken(
-  ctx: KoaContextWithOIDC,
+  ctx: TokenEndpointGrantContext,
   provider: Provider,
   source: { amr: string[] | undefined; authTime: number },
   openid: string[],
 ): Promise<string> {
   const claims = await ctx.oidc.account!.claims('id_token', openid.join(' '), {}, []);
-  const token = new provider.IdToken({ ...claims, amr: source.amr, auth_time: source.authTime } as never, { ctx });
+  const token = new provider.IdToken({ ...claims, amr: source.amr, auth_time: source.authTime }, { ctx });
   // The typings leave these out; the library sets them wherever it makes an ID token.
   Object.assign(token, { scope: openid.join(' '), mask: {}, rejected: [] });
   return token.issue({ use: 'idtoken' });

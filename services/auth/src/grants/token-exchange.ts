@@ -7,9 +7,9 @@
  * among those of the client's own grant; it is the first party's only if all that had a part in it are; it ends when the first
  * of them expires, and dies with each of them (library/tokens/sources.ts).
  */
-import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
+import { type Client, errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
-import { grantKit as kit } from '../library/seam.ts';
+import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { type Source, sourcesOf } from '../library/tokens/sources.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 
@@ -40,15 +40,15 @@ export type Act = { sub: string; act?: Act };
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 export function registerTokenExchange(provider: Provider): void {
-  const handler = async (ctx: KoaContextWithOIDC): Promise<void> => {
+  const handler = async (ctx: TokenEndpointGrantContext): Promise<void> => {
     const client = ctx.oidc.client as Client & OwnMetadata;
     const params = ctx.oidc.params as Record<string, string | undefined>;
     if (!params.subject_token || !params.subject_token_type)
       throw new errors.InvalidRequest('missing required parameter(s) subject_token, subject_token_type');
     if (params.requested_token_type && ![accessTokenType, jwtType].includes(params.requested_token_type))
       throw new errors.InvalidRequest('unsupported requested_token_type');
-    const dPoP = await kit.validateDpop(provider, ctx as never);
-    kit.checkDpopRequired(provider, ctx as never, dPoP);
+    const dPoP = await kit.validateDpop(provider, ctx);
+    kit.checkDpopRequired(provider, ctx, dPoP);
 
     const subject = await present(provider, 'subject', params.subject_token, params.subject_token_type);
     if (!subject.accountId) throw new errors.InvalidGrant('the subject token is no person’s');
@@ -60,7 +60,7 @@ export function registerTokenExchange(provider: Provider): void {
     const sources = madeFrom.flatMap((token) => token.sources);
     if (sources.length > sourcesMax) throw new errors.InvalidRequest('the token was exchanged too often');
 
-    const [server, another] = await kit.resolveRequestedResources(provider, ctx as never);
+    const [server, another] = await kit.resolveRequestedResources(provider, ctx);
     if (another) throw new errors.InvalidTarget('only one audience is supported');
     const audience = server ? audienceOf(server.identifier()) : undefined;
     const allowed = allowedScopes(client, subject, audience);
@@ -69,13 +69,13 @@ export function registerTokenExchange(provider: Provider): void {
     if (refused.length > 0) throw new errors.InvalidScope('the scope is not the subject’s to give', refused.join(' '));
     const scopes = requested.length > 0 ? requested : [...allowed].filter((scope) => scope !== 'offline_access');
 
-    const account = await kit.findAccount(provider, ctx as never, subject.accountId, undefined as never);
+    const account = await kit.findAccount(provider, ctx, subject.accountId);
     if (!account) throw new errors.InvalidGrant('account not found');
     ctx.oidc.entity('Account', account);
     const now = Math.floor(Date.now() / 1000);
     const end = Math.min(...madeFrom.map(({ exp }) => exp));
     if (end <= now) throw new errors.InvalidGrant('the subject token is not valid');
-    const grant = new provider.Grant({ accountId: account.accountId, client, exp: end, sources } as never);
+    const grant = makeGrant(provider, { accountId: account.accountId, client, exp: end, sources });
     const openid = scopes.filter((scope) => openidScopes.includes(scope));
     if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
     if (server) grant.addResourceScope(server.identifier(), scopes.join(' '));
@@ -87,14 +87,14 @@ export function registerTokenExchange(provider: Provider): void {
       client,
       grantId,
       gty: 'token-exchange',
-    } as never);
-    if (server) token.resourceServer = server as never;
+    });
+    if (server) token.resourceServer = server;
     else token.claims = {};
     token.scope = scopes.join(' ');
     const exp = Math.min(end, now + (server?.accessTokenTTL ?? Number.POSITIVE_INFINITY));
     Object.assign(token, { exp, expiresIn: exp - now });
     if (dPoP) {
-      await kit.checkDpopReplay(provider, ctx as never, dPoP, client.clientId, errors.InvalidGrant as never);
+      await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
       token.setThumbprint('jkt', dPoP.thumbprint);
     }
     const isFirstParty = client.is_first_party && madeFrom.every((source) => source.isFirstParty);
@@ -106,12 +106,12 @@ export function registerTokenExchange(provider: Provider): void {
       scope: token.scope || undefined,
       tokenType: token.tokenType,
       issuedTokenType: accessTokenType,
-    } as never);
+    });
   };
   const parameters = ['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type', 'requested_token_type'];
   provider.registerGrantType(
     tokenExchangeGrant,
-    handler as never,
+    handler,
     [...parameters, 'scope', 'audience', 'resource'],
     ['resource'],
   );

@@ -16,9 +16,7 @@ export function makeHeadNormalizer({ issuer, trustedProxies, log }: HeadRules): 
   const trusted = (address: string) => {
     if (!ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);
-    return networks.some(
-      ([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits] as never),
-    );
+    return networks.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits]));
   };
   const warn = makeProxyWarning(log);
   return (request) => {

@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { errors } from 'oidc-provider';
 import type { Consent } from '../authorization/consents.ts';
 import { addToGrant } from '../authorization/existing-grant.ts';
-import { loginOf } from '../library/seam.ts';
+import { loginOf, makeGrant } from '../library/seam.ts';
 import type { ConsentApi } from '../pages/pages.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import { asking } from '../stores-away.ts';
@@ -24,7 +24,7 @@ export async function allowConsent(interaction: Interaction, _response: Response
   const accountId = await accountOf(interaction);
   const consent = await requestedConsent(interaction);
   const known = details.grantId ? await provider.Grant.find(details.grantId) : undefined;
-  const grant = known ?? new provider.Grant({ accountId, client } as never);
+  const grant = known ?? makeGrant(provider, { accountId, client });
   addToGrant(grant, consent);
   const claims = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
   if (claims) grant.addOIDCClaims(claims);

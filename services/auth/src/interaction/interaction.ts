@@ -109,16 +109,18 @@ export async function openInteraction(
       await details.save(answered);
       // The cookies end with what they name; these are the library's, as it set them.
       const { cookies } = provider.createContext(request, response);
-      const options = { signed: true, httpOnly: true, sameSite: 'lax', secure: parts.secure, maxAge: answered * 1000 };
+      const lax = { signed: true, httpOnly: true, sameSite: 'lax', secure: parts.secure } as const;
+      const options = { ...lax, maxAge: answered * 1000 };
       for (const [name, where] of [
         ['interaction', path()],
         ['resume', new URL(returnTo).pathname],
       ] as const)
-        cookies.set(provider.cookieName(name), uid, { ...options, path: where } as never);
+        cookies.set(provider.cookieName(name), uid, { ...options, path: where });
     },
     async show(name, { step, hidden, ...page }, status) {
       const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) } };
       const context = { ...(await place()), ...form, ...page };
+      // `show`'s own type has checked what this page takes; here the compiler knows no name yet.
       sendPage(response, name, context as never, status);
     },
     finish: (result, merge = true) =>

@@ -35,7 +35,7 @@ class Signer extends ExternalSigningKey {
   constructor(jwk: PrivateJwk, signature: Signature) {
     super();
     this.#jwk = jwk;
-    this.#private = createPrivateKey({ key: jwk as never, format: 'jwk' });
+    this.#private = createPrivateKey({ key: jwk, format: 'jwk' });
     this.#public = createPublicKey(this.#private);
     this.#signature = signature;
   }

@@ -1,6 +1,6 @@
 // The unexported modules of oidc-provider that we need; only seam.ts may import them.
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
-  import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+  import type { KoaContextWithOIDC, Provider, TokenEndpointGrantContext } from 'oidc-provider';
 
   export type ProviderState = {
     configuration: {
@@ -14,9 +14,9 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
     };
     responseModes: Map<
       string,
-      (ctx: KoaContextWithOIDC, redirectUri: string, response: Record<string, unknown>) => unknown
+      (ctx: KoaContextWithOIDC, redirectUri: string, response: Record<string, string | number>) => unknown
     >;
-    grantTypeHandlers: Map<string, (ctx: KoaContextWithOIDC) => Promise<void>>;
+    grantTypeHandlers: Map<string, (ctx: TokenEndpointGrantContext) => Promise<void>>;
     grantTypeParams: Map<string | undefined, Set<string>>;
     keystore: Iterable<{ kid: string }> & { clear(): void; add(key: object): void };
     jwks: { keys: object[] };

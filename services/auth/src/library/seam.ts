@@ -2,7 +2,13 @@
  * The only file that reaches into oidc-provider beyond its exports. The version is pinned exactly; test/seam.test.ts fails when
  * an upgrade moves one of these parts. Each function says what the public configuration lacks.
  */
-import Provider, { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, {
+  type Client,
+  errors,
+  type Grant,
+  type KoaContextWithOIDC,
+  type TokenEndpointGrantContext,
+} from 'oidc-provider';
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
@@ -127,7 +133,7 @@ export function aroundGrant(
   provider: Provider,
   grantType: string,
   parameters: string[],
-  around: (ctx: KoaContextWithOIDC, handle: () => Promise<void>) => Promise<void>,
+  around: (ctx: TokenEndpointGrantContext, handle: () => Promise<void>) => Promise<void>,
 ): void {
   const { grantTypeHandlers, grantTypeParams } = instance(provider);
   const handler = grantTypeHandlers.get(grantType);
@@ -151,7 +157,7 @@ export function setResponseMode(
   name: string,
   mode: (ctx: KoaContextWithOIDC, redirectUri: string, response: Record<string, string | number>) => unknown,
 ): void {
-  instance(provider).responseModes.set(name, mode as never);
+  instance(provider).responseModes.set(name, mode);
 }
 
 /** Bare `token`: its handler is there, but the configuration's check refuses the name. */
@@ -225,6 +231,14 @@ export function loginOf(session: object): { from: number | undefined; incarnatio
 export function keepProperty(model: object, property: string): void {
   const { IN_PAYLOAD } = model as { IN_PAYLOAD: string[] };
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, property] });
+}
+
+/** The typings know a grant's client by its id alone; with the client itself the grant lives as long as that client's tokens (`ttl`). */
+export function makeGrant(
+  provider: Provider,
+  properties: { accountId: string; client: Client; exp?: number; sources?: object[] },
+): Grant {
+  return new provider.Grant(properties as ConstructorParameters<typeof Grant>[0]);
 }
 
 /** Ends a grant of the request's client, with all that was issued by it. */

@@ -71,7 +71,7 @@ async function notifyClients(provider: Provider, session: OpenSession): Promise<
     if (!client?.backchannelLogoutUri) continue;
     const { accountId } = session;
     (client as NotifiedClient).backchannelLogout(accountId!, sid).catch((error: Error) => {
-      provider.emit('backchannel.error', undefined as never, error, client, accountId!, sid!);
+      provider.emit('backchannel.error', undefined, error, client, accountId!, sid!);
     });
   }
 }

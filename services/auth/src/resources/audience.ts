@@ -30,7 +30,7 @@ export function audienceOf(resource: string): string {
 }
 
 export type ResourceIndicators = {
-  defaultResource(ctx: KoaContextWithOIDC, client: Client, oneOf?: string[]): Promise<string | string[]>;
+  defaultResource(ctx: KoaContextWithOIDC, client: Client, oneOf?: readonly string[]): Promise<string | string[]>;
   getResourceServerInfo(ctx: KoaContextWithOIDC, indicator: string, client: Client): Promise<ResourceServer>;
   useGrantedResource(): Promise<boolean>;
 };

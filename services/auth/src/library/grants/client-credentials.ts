@@ -10,7 +10,7 @@ export function registerClientCredentials(provider: Provider): void {
     // RFC 6749 section 4.4: for confidential clients only. A public client is whoever knows its name.
     if (ctx.oidc.client!.clientAuthMethod === 'none')
       throw new errors.UnauthorizedClient('a public client has no credentials of its own');
-    const [server] = await grantKit.resolveRequestedResources(provider, ctx as never);
+    const [server] = await grantKit.resolveRequestedResources(provider, ctx);
     const params = ctx.oidc.params as { scope?: string };
     if (!server) return handle();
     const { granted, refused } = grantedScopes(server, params.scope);

@@ -58,7 +58,7 @@ export function makeVerifier(
     const keys = publicKeys(provider);
     if (known !== keys) {
       known = keys;
-      keySet = createLocalJWKSet(keys as never);
+      keySet = createLocalJWKSet(keys);
     }
     try {
       return (await verifyAccessToken(token, keySet, { issuer })).payload;
