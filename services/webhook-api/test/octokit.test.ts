@@ -1,121 +1,18 @@
-/**
- * Unmodified clients of GitHub against the whole system, with tokens of the real gate.
- * Numbers in titles are those of that section.
- */
-import { spawn } from 'node:child_process';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { openProducer, type Producer } from '@gatepost/testkit/producer';
-import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
-import { openSystem, type System } from '@gatepost/testkit/system';
+/** @octokit/rest, unmodified, against the whole system, with tokens of the real gate. */
 import { until } from '@gatepost/testkit/until';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { retry } from '@octokit/plugin-retry';
-import { throttling } from '@octokit/plugin-throttling';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Octokit } from '@octokit/rest';
-import { createNodeMiddleware, Webhooks } from '@octokit/webhooks';
 import { verify } from '@octokit/webhooks-methods';
 import { request as oldRequest } from 'octokit-request-9';
 import pg from 'pg';
-import { createProbot, createNodeMiddleware as createProbotMiddleware } from 'probot';
-import { Webhook } from 'standardwebhooks';
 import { checkedFetch } from './support/conformance.ts';
+import { openGitHub, place, problem, silent } from './support/octokit.ts';
 
 const stack = new AsyncDisposableStack();
-const place = { owner: 'o', repo: 'r' };
-let system: System;
-let baseUrl: string;
-let receiver: Receiver;
-let producer: Producer;
-const clients = new Map<string, Octokit>();
-
-beforeAll(async () => {
-  system = stack.use(
-    await openSystem({
-      seedFile: fileURLToPath(new URL('support/octokit-seed.yaml', import.meta.url)),
-      env: { RETRY_SCHEDULE_SECONDS: '' },
-    }),
-  );
-  baseUrl = `${system.apiUrl}/api/v3`;
-  producer = stack.use(await openProducer(system.amqpUrl));
-  for (const name of ['t-admin', 't-write', 't-read', 't-none', 't-org'])
-    clients.set(name, octokit(await machineToken(name)));
-});
 afterAll(() => stack.disposeAsync());
-beforeEach(async () => {
-  receiver = stack.use(await openReceiver());
-  const { data } = await as('t-admin').repos.listWebhooks({ ...place, per_page: 100 });
-  for (const { id } of data) await as('t-admin').repos.deleteWebhook({ ...place, hook_id: id });
-});
-
-const as = (name: string) => clients.get(name)!.rest;
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-
-function octokit(auth: string): Octokit {
-  return new Octokit({ auth, baseUrl, log: silent, request: { fetch: checkedFetch } });
-}
-
-async function tokenOf(parameters: Record<string, string>): Promise<string> {
-  const response = await fetch(`${system.issuer}oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({ audience: system.audience, ...parameters }),
-  });
-  const answer = (await response.json()) as { access_token?: string };
-  if (!answer.access_token) throw new Error(`the gate answered ${response.status}: ${JSON.stringify(answer)}`);
-  return answer.access_token;
-}
-
-const machineToken = (name: string) =>
-  tokenOf({ grant_type: 'client_credentials', client_id: name, client_secret: `${name}-secret` });
-const adminToken = () => machineToken('t-admin');
-
-const create = (path: string, more: Record<string, unknown> = {}, config: Record<string, unknown> = {}) =>
-  as('t-admin').repos.createWebhook({
-    ...place,
-    ...more,
-    config: { url: `${receiver.url}/${path}`, content_type: 'json', secret: 's', ...config },
-  });
-
-const received = (what: string, event: string) =>
-  until(`a ${event}`, () =>
-    receiver.received.find(({ path, headers }) => path === `/${what}` && headers['x-github-event'] === event),
-  );
-
-const publishPush = (body: object = { ref: 'refs/heads/main' }) =>
-  producer.publish({ type: 'push', subject: 'o/r', body: Buffer.from(JSON.stringify(body)) });
-
-const delivered = (hook_id: number, event: string) =>
-  until('the delivery in the log', async () => {
-    const { data } = await as('t-admin').repos.listWebhookDeliveries({ ...place, hook_id });
-    return data.find((delivery) => delivery.event === event);
-  });
-
-/** Listens on the address that deliveries may go to; closed with the rest. */
-async function listen(handler: RequestListener): Promise<string> {
-  const server = createServer(handler);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve));
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.2:${(server.address() as AddressInfo).port}`;
-}
-
-const problem = async (promise: Promise<unknown>) => {
-  try {
-    await promise;
-  } catch (error) {
-    const { status, message, response } = error as {
-      status: number;
-      message: string;
-      // biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each test expects what it names
-      response: { data: any; headers: Record<string, string> };
-    };
-    return { status, message, data: response.data, headers: response.headers };
-  }
-  throw new Error('it did not fail');
-};
+const github = stack.use(await openGitHub());
+const { system, baseUrl, clients, as, octokit, tokenOf, adminToken, create, received, publishPush, delivered } = github;
+beforeEach(() => github.begin());
 
 describe('@octokit/rest', () => {
   test('1: creates a hook, which is pinged', async () => {
@@ -191,13 +88,13 @@ describe('@octokit/rest', () => {
     const { data } = await as('t-admin').repos.updateWebhook({
       ...place,
       hook_id,
-      config: { url: `${receiver.url}/replaced` },
+      config: { url: `${github.receiver.url}/replaced` },
     });
     expect(data.config).not.toHaveProperty('secret');
     expect(data.config.content_type).toBe('form');
     const unsigned = await until('an unsigned push', async () => {
       await publishPush();
-      return receiver.received.find(
+      return github.receiver.received.find(
         ({ path, headers }) => path === '/replaced' && headers['x-github-event'] === 'push',
       );
     });
@@ -227,7 +124,7 @@ describe('@octokit/rest', () => {
   });
 
   test('9, 10 and 11: pages through deliveries, filters them, and reads one', async () => {
-    receiver.behave(({ headers }) =>
+    github.receiver.behave(({ headers }) =>
       headers['x-github-event'] === 'push' ? { status: 500, body: 'no' } : { body: 'yes' },
     );
     const { data: hook } = await create('nine');
@@ -271,7 +168,7 @@ describe('@octokit/rest', () => {
     });
     expect(again.guid).toBe(first.guid);
     expect(again.id).toBeGreaterThan(first.id);
-    const pushes = receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push');
+    const pushes = github.receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push');
     expect(pushes.map(({ headers }) => headers['x-github-delivery'])).toEqual([first.guid, first.guid]);
   });
 
@@ -282,15 +179,15 @@ describe('@octokit/rest', () => {
     await received('thirteen', 'push');
     const { data: other } = await create('issues', { events: ['issues'] });
     await received('issues', 'ping');
-    const count = () => receiver.received.length;
+    const count = () => github.receiver.received.length;
     const before = count();
     expect((await as('t-admin').repos.pingWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
     expect((await as('t-admin').repos.testPushWebhook({ ...place, hook_id: other.id })).status).toBe(204);
     expect((await as('t-admin').repos.testPushWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
     await until('a ping and a test', () => count() === before + 2);
-    const test = receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push').at(-1);
+    const test = github.receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push').at(-1);
     expect(JSON.parse(test!.body.toString())).toEqual({ after: 'latest' });
-    expect(receiver.received.filter(({ path }) => path === '/issues')).toHaveLength(1);
+    expect(github.receiver.received.filter(({ path }) => path === '/issues')).toHaveLength(1);
   });
 
   test('14: deletes, and then finds nothing', async () => {
@@ -308,7 +205,7 @@ describe('@octokit/rest', () => {
     expect(refused.status).toBe(404);
     expect(refused.headers['x-accepted-oauth-scopes']).toContain('admin:repo_hook');
     expect(refused.headers['x-oauth-scopes']).toBe('admin:org');
-    const config = { url: `${receiver.url}/no` };
+    const config = { url: `${github.receiver.url}/no` };
     expect((await problem(as('t-read').repos.createWebhook({ ...place, config }))).status).toBe(404);
     expect((await as('t-read').repos.getWebhook({ ...place, hook_id })).status).toBe(200);
     expect((await as('t-write').repos.updateWebhook({ ...place, hook_id, active: false })).status).toBe(200);
@@ -317,7 +214,7 @@ describe('@octokit/rest', () => {
 
   test('16: does the same with hooks of an organization', async () => {
     const { orgs } = as('t-org');
-    const config = { url: `${receiver.url}/org`, content_type: 'json', secret: 's' };
+    const config = { url: `${github.receiver.url}/org`, content_type: 'json', secret: 's' };
     const { status, data: hook } = await orgs.createWebhook({ org: 'o', name: 'web', config });
     expect(status).toBe(201);
     expect(hook).not.toHaveProperty('test_url');
@@ -382,7 +279,7 @@ describe('@octokit/rest', () => {
     const { data: hook } = await as('t-org').orgs.createWebhook({
       org: 'o',
       name: 'web',
-      config: { url: `${receiver.url}/alice` },
+      config: { url: `${github.receiver.url}/alice` },
     });
     expect((await alice.rest.orgs.getWebhook({ org: 'o', hook_id: hook.id })).data.id).toBe(hook.id);
     await alice.rest.orgs.deleteWebhook({ org: 'o', hook_id: hook.id });
@@ -404,7 +301,7 @@ describe('the OAuth app policy', () => {
     const pushTo = async (after: string) => {
       await publishPush({ after });
       const pushed = (name: string) =>
-        receiver.received.some(({ path, body }) => path === `/${name}` && body.toString().includes(after));
+        github.receiver.received.some(({ path, body }) => path === `/${name}` && body.toString().includes(after));
       await until('the control', () => pushed('control'));
       return pushed;
     };
@@ -423,164 +320,5 @@ describe('the OAuth app policy', () => {
     await until('an approved push', async () => (await next('approved'))('app'));
     expect(whileRestricted('app')).toBe(false);
     await set('PUT', 'oauth-app-policy', { enabled: false });
-  });
-});
-
-describe('19: the plugins', () => {
-  /** In front of the real API: first what it answers when a store is away, or when there are too many requests at once. */
-  const failingFirst = (status: number, message: string): { fetch: typeof fetch; requests: () => number } => {
-    let requests = 0;
-    return {
-      requests: () => requests,
-      async fetch(input, init) {
-        requests += 1;
-        if (requests > 1) return checkedFetch(input, init);
-        return Response.json(
-          { message, documentation_url: '', status: String(status) },
-          { status, headers: { 'retry-after': '1' } },
-        );
-      },
-    };
-  };
-
-  test('retry what failed on our side', async () => {
-    const failing = failingFirst(503, 'Service Unavailable');
-    const Patient = Octokit.plugin(retry);
-    const patient = new Patient({
-      auth: await adminToken(),
-      baseUrl,
-      log: silent,
-      request: { fetch: failing.fetch },
-      retry: { retryAfterBaseValue: 1 },
-    });
-    expect((await patient.rest.repos.listWebhooks(place)).status).toBe(200);
-    expect(failing.requests()).toBe(2);
-  });
-
-  test('wait when they are told that they ask too much at once', async () => {
-    const failing = failingFirst(
-      429,
-      'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.',
-    );
-    const onSecondaryRateLimit = jest.fn(() => true);
-    const Patient = Octokit.plugin(throttling);
-    const patient = new Patient({
-      auth: await adminToken(),
-      baseUrl,
-      log: silent,
-      request: { fetch: failing.fetch },
-      throttle: { onSecondaryRateLimit, onRateLimit: () => false, retryAfterBaseValue: 1 },
-    });
-    expect((await patient.rest.repos.listWebhooks(place)).status).toBe(200);
-    expect(onSecondaryRateLimit).toHaveBeenCalledTimes(1);
-    expect(failing.requests()).toBe(2);
-  });
-});
-
-describe('25, 26 and 27: @octokit/webhooks', () => {
-  test('takes our deliveries, and refuses those it should', async () => {
-    const seen: { id: string; name: string; payload: unknown }[] = [];
-    const webhooks = new Webhooks({ secret: 's', log: silent });
-    webhooks.onAny(({ id, name, payload }) => void seen.push({ id, name, payload }));
-    const url = `${await listen(createNodeMiddleware(webhooks, { path: '/', log: silent }))}/`;
-    const hookAt = async (config: object) =>
-      (await as('t-admin').repos.createWebhook({ ...place, config: { url, content_type: 'json', ...config } })).data.id;
-
-    const good = await hookAt({ secret: 's' });
-    expect(await delivered(good, 'ping')).toMatchObject({ status: 'OK', status_code: 200 });
-    const guid = await publishPush({ ref: 'refs/heads/ünï' });
-    expect(await delivered(good, 'push')).toMatchObject({ status: 'OK' });
-    const push = seen.find(({ name }) => name === 'push');
-    expect(push).toEqual({ id: guid, name: 'push', payload: { ref: 'refs/heads/ünï' } });
-
-    const codes: Record<string, number> = {};
-    for (const [what, config] of Object.entries({
-      'wrong secret': { secret: 'wrong' },
-      form: { secret: 's', content_type: 'form' },
-      'no secret': {},
-    })) {
-      const hook_id = await hookAt(config);
-      const delivery = await delivered(hook_id, 'ping');
-      expect(delivery.status).toBe('Invalid HTTP response');
-      codes[what] = delivery.status_code;
-    }
-    expect(codes).toEqual({ 'wrong secret': 400, form: 415, 'no secret': 400 });
-  });
-});
-
-describe('28: probot', () => {
-  test('hands a push to its application', async () => {
-    const pushes: unknown[] = [];
-    const probot = createProbot({
-      env: { WEBHOOK_SECRET: 's' },
-      overrides: { githubToken: 'unused', logLevel: 'fatal', baseUrl },
-    });
-    const middleware = await createProbotMiddleware(
-      (app) => void app.on('push', ({ payload }) => void pushes.push(payload)),
-      {
-        probot,
-        webhooksPath: '/api/github/webhooks',
-      },
-    );
-    const url = `${await listen((request, response) => void middleware(request, response))}/api/github/webhooks`;
-    const { data: hook } = await as('t-admin').repos.createWebhook({
-      ...place,
-      config: { url, content_type: 'json', secret: 's' },
-    });
-    await publishPush({ ref: 'refs/heads/main', commits: [] });
-    expect(await delivered(hook.id, 'push')).toMatchObject({ status: 'OK' });
-    expect(pushes).toMatchObject([{ ref: 'refs/heads/main' }]);
-  });
-});
-
-describe('29: smee-client', () => {
-  test('relays a delivery whose signature survives', async () => {
-    const seen: string[] = [];
-    const webhooks = new Webhooks({ secret: 's', log: silent });
-    webhooks.onAny(({ name }) => void seen.push(name));
-    const target = await listen(createNodeMiddleware(webhooks, { path: '/', log: silent }));
-
-    // What smee.io does: hands each delivery, parsed, to whoever listens to its channel.
-    const listeners = new Set<ServerResponse>();
-    const channel = await listen(async (request, response) => {
-      if (request.method === 'GET') {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: ready\ndata: {}\n\n');
-        return void listeners.add(response);
-      }
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk);
-      const message = {
-        ...request.headers,
-        body: JSON.parse(Buffer.concat(chunks).toString()),
-        query: {},
-        timestamp: Date.now(),
-      };
-      for (const listener of listeners)
-        listener.write(`id: ${message.timestamp}\ndata: ${JSON.stringify(message)}\n\n`);
-      response.end();
-    });
-    const program = fileURLToPath(new URL('../node_modules/smee-client/bin/smee.js', import.meta.url));
-    const smee = spawn(process.execPath, [program, '--url', `${channel}/channel`, '--target', `${target}/`], {
-      stdio: 'ignore',
-    });
-    stack.defer(() => void smee.kill());
-    await until('the relay', () => listeners.size > 0);
-    await as('t-admin').repos.createWebhook({
-      ...place,
-      config: { url: `${channel}/channel`, content_type: 'json', secret: 's' },
-    });
-    await until('the relayed ping', () => seen.includes('ping'));
-  });
-});
-
-describe('30: standardwebhooks', () => {
-  test('verifies what a whsec_ secret signs', async () => {
-    const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
-    await create('standard', {}, { secret });
-    const ping = await received('standard', 'ping');
-    const body = ping.body.toString('utf8');
-    expect(new Webhook(secret).verify(body, ping.headers)).toMatchObject({ zen: expect.any(String) });
-    expect(() => new Webhook(secret).verify(`${body} `, ping.headers)).toThrow('No matching signature found');
-    expect(await verify(secret, body, ping.headers['x-hub-signature-256']!)).toBe(true);
   });
 });
