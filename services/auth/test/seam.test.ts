@@ -33,7 +33,12 @@ const provider = new Provider('http://localhost/', {
       redirect_uris: [],
       response_types: [],
     },
-    { client_id: 'web', client_secret: 'secret', redirect_uris: ['https://app.example/cb'] },
+    {
+      client_id: 'web',
+      client_secret: 'secret',
+      token_endpoint_auth_method: 'client_secret_post',
+      redirect_uris: ['https://app.example/cb'],
+    },
   ],
   pkce: { required: () => false },
   features: {
@@ -214,6 +219,18 @@ describe('the library alone, without what library/ changes', () => {
       const { status, text } = await ask(path, { ...machine, token });
       expect([path, status, JSON.parse(text).error]).toEqual([path, 400, 'unsupported_token_type']);
     }
+  });
+
+  test('leaves a code unspent that was tried with a wrong redirect URI', async () => {
+    const client = (await provider.Client.find('web'))!;
+    const grantId = await new provider.Grant({ clientId: 'web', accountId: 'a' }).save();
+    const redirectUri = 'https://app.example/cb';
+    const made = { client, accountId: 'a', grantId, redirectUri, scope: 'openid', gty: 'authorization_code' };
+    const code = await new provider.AuthorizationCode(made).save();
+    const form = { client_id: 'web', client_secret: 'secret', grant_type: 'authorization_code', code };
+    const { text } = await ask('/token', { ...form, redirect_uri: 'https://other.example/cb' });
+    expect(JSON.parse(text).error).toBe('invalid_grant');
+    expect((await ask('/token', { ...form, redirect_uri: redirectUri })).status).toBe(200);
   });
 
   test('gives machine tokens to clients without a secret', async () => {

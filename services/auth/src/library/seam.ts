@@ -1,6 +1,6 @@
 /**
- * The only file that reaches into oidc-provider beyond its exports. The version is pinned exactly; test/seam.test.ts fails when
- * an upgrade moves one of these parts. Each function says what the public configuration lacks.
+ * The only file that imports what oidc-provider does not export. The version is pinned exactly; test/seam.test.ts fails when an
+ * upgrade moves one of the parts that this folder changes, or makes a change needless. Each function says what the public configuration lacks.
  */
 import Provider, {
   type Client,
@@ -115,7 +115,7 @@ function refuseGrantsAsUnauthorized(provider: Provider): void {
   };
 }
 
-/** Puts other signing keys in place while the provider runs; of each algorithm the first one signs. */
+/** Puts other signing keys in place while the provider runs, which takes them only when it is made; of each algorithm the first one signs. */
 export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void {
   const state = instance(provider);
   state.keystore.clear();
@@ -128,7 +128,10 @@ export function publicKeys(provider: Provider): { keys: object[] } {
   return instance(provider).jwks;
 }
 
-/** Puts `around` in the place of a grant type's own handler, which it calls, and lets further parameters reach it. */
+/**
+ * Puts `around` in the place of a grant type's own handler, which it calls, and lets further parameters reach it. Registered anew by
+ * the public way, the type would lose that handler.
+ */
 export function aroundGrant(
   provider: Provider,
   grantType: string,
@@ -180,12 +183,12 @@ export function allowLocalImplicit(provider: Provider): void {
   };
 }
 
-/** Auth0 puts `sid` into every ID token. */
+/** Auth0 puts `sid` into every ID token; the library into those of clients with back-channel logout. */
 export function alwaysIncludeSid(provider: Provider): void {
   (provider.Client.prototype as unknown as { includeSid(): boolean }).includeSid = () => true;
 }
 
-/** Asked before a response mode is used; may throw what the error page shows. */
+/** Asked before a response mode is used, which the library allows by the client's list alone; may throw what the error page shows. */
 export function checkResponseModes(
   provider: Provider,
   check: (ctx: KoaContextWithOIDC, mode: string, client: Client) => void,
@@ -241,7 +244,7 @@ export function makeGrant(
   return new provider.Grant(properties as ConstructorParameters<typeof Grant>[0]);
 }
 
-/** Ends a grant of the request's client, with all that was issued by it. */
+/** Ends a grant of the request's client, with all that was issued by it, as the library does at a replay; it exports no way. */
 export function revokeGrant(ctx: KoaContextWithOIDC, grantId: string): Promise<void> {
   return revoke(ctx, grantId);
 }
