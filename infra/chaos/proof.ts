@@ -44,7 +44,7 @@ export type Evidence = {
   drainSeconds: number;
 };
 
-const logTimeoutMs = 30_000;
+const logTimeoutMs = 120_000;
 
 export async function judge(evidence: Evidence): Promise<Verdict> {
   const { published, record, struck, fleet } = evidence;

@@ -127,7 +127,7 @@ test('leaves nothing behind when it is killed outright', async () => {
   const run = start();
   await shows(run, 'RabbitMQ ');
   run.child.kill('SIGKILL');
-  const gone = await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 30_000);
+  const gone = await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 120_000);
   expect([gone, processesOf(home)]).toEqual([true, []]);
 });
 
