@@ -1,0 +1,197 @@
+/** What the token endpoint gives for passwords, device codes and codes by mail and text message. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { openGate } from './gate.ts';
+import { api, fullSeed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const gate = stack.use(await openGate(fullSeed));
+const userinfo = (token: string) => gate.get('userinfo', { authorization: `Bearer ${token}` });
+const refresh = (client_id: string, refresh_token: string, more = {}) =>
+  gate.post('oauth/token', { grant_type: 'refresh_token', client_id, refresh_token, ...more });
+
+describe('password', () => {
+  const grant = (form: Record<string, string>, headers = {}) =>
+    gate.post(
+      'oauth/token',
+      {
+        grant_type: 'password',
+        client_id: 'trusted',
+        client_secret: 'trusted-secret',
+        username: 'alice@example.com',
+        password: 'correct horse battery staple',
+        ...form,
+      },
+      headers,
+    );
+
+  test('gives all scopes of the API without `scope`, and a refresh token when asked', async () => {
+    const all = await grant({ audience: api });
+    expect(all).toMatchObject({ status: 200, json: { scope: 'read:x write:x admin:x' } });
+    expect(all.json).not.toHaveProperty('refresh_token');
+    const { json } = await grant({ audience: api, scope: 'openid offline_access read:x' });
+    expect(decodeJwt(json.access_token as string)).toMatchObject({
+      sub: 'auth0|alice',
+      scope: 'openid offline_access read:x',
+    });
+    expect(decodeJwt(json.id_token as string)).toMatchObject({ sub: 'auth0|alice', aud: 'trusted', amr: ['pwd'] });
+    expect((await refresh('trusted', json.refresh_token as string, { client_secret: 'trusted-secret' })).status).toBe(
+      200,
+    );
+    expect((await userinfo(json.access_token as string)).status).toBe(200);
+  });
+
+  test('password-realm names the connection', async () => {
+    const grant_type = 'http://auth0.com/oauth/grant-type/password-realm';
+    expect((await grant({ grant_type, realm: 'Username-Password-Authentication' })).status).toBe(200);
+    expect((await grant({ grant_type, realm: 'nowhere' })).json.error).toBe('invalid_request');
+  });
+
+  test('sec-061-same-answer: wrong password and unknown login answer alike', async () => {
+    const wrong = await grant({ password: 'wrong', username: 'bob@example.com' });
+    const unknown = await grant({ password: 'wrong', username: 'nobody@example.com' });
+    expect(wrong).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(unknown.json).toEqual(wrong.json);
+  });
+
+  test('sec-065-ropc-first-party: only clients of the first party that list it', async () => {
+    expect((await grant({ client_id: 'untrusted' })).json.error).toBe('unauthorized_client');
+    expect((await grant({ client_id: 'web', client_secret: 'web-secret' })).json.error).toBe('unauthorized_client');
+  });
+
+  test('sec-062-lockout: the eleventh try of a pair is 429, the right password elsewhere works, and success clears its own pair', async () => {
+    const from = (address: string) => ({ 'auth0-forwarded-for': address });
+    for (let index = 0; index < 10; index += 1)
+      expect((await grant({ password: 'wrong' }, from('192.0.2.1'))).status).toBe(400);
+    const locked = await grant({}, from('192.0.2.1'));
+    expect(locked).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } });
+    expect((await grant({}, from('192.0.2.2'))).status).toBe(200);
+    expect((await grant({}, from('192.0.2.1'))).status).toBe(429);
+    for (let index = 0; index < 9; index += 1) await grant({ password: 'wrong' }, from('192.0.2.3'));
+    expect((await grant({}, from('192.0.2.3'))).status).toBe(200);
+    expect((await grant({ password: 'wrong' }, from('192.0.2.3'))).status).toBe(400);
+  });
+
+  test('sec-062-lockout-race: fifty parallel guesses get ten tries', async () => {
+    const guesses = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        grant({ password: `guess ${index}` }, { 'auth0-forwarded-for': '192.0.2.9' }),
+      ),
+    );
+    expect(guesses.filter((answer) => answer.status === 429)).toHaveLength(40);
+  });
+});
+
+describe('device code', () => {
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+  const start = async () =>
+    (await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid offline_access', audience: api }))
+      .json as Record<string, string>;
+  const poll = (device_code: string) => gate.post('oauth/token', { grant_type, client_id: 'native', device_code });
+
+  test('the person enters the code, logs in, allows; the device gets its tokens once', async () => {
+    const device = await start();
+    expect(device).toMatchObject({ interval: 5, verification_uri: `${gate.issuer}activate` });
+    expect((await poll(device.device_code!)).json.error).toBe('authorization_pending');
+    expect((await poll(device.device_code!)).json.error).toBe('slow_down');
+    const browser = new Browser(gate);
+    const entry = await browser.get('activate');
+    const wrong = await browser.submit(entry, { user_code: 'BBBB-BBBB' });
+    expect(wrong.html).toContain('name="user_code"');
+    const confirm = await browser.submit(wrong, { user_code: device.user_code! });
+    expect(confirm.html).toContain(device.user_code!);
+    const done = await browser.logIn(await browser.submit(confirm, { confirm: 'yes' }));
+    expect(done.status).toBe(200);
+    const { json, status } = await poll(device.device_code!);
+    expect(status).toBe(200);
+    expect(decodeJwt(json.access_token as string)).toMatchObject({ sub: 'auth0|alice', client_id: 'native' });
+    expect(json.refresh_token).toBeDefined();
+    expect((await poll(device.device_code!)).json.error).toBe('invalid_grant');
+  });
+
+  test('a confirmed code belongs to the browser that confirmed it, which may go away and come back', async () => {
+    const device = await start();
+    const browser = new Browser(gate);
+    const confirm = await browser.submit(await browser.get('activate'), { user_code: device.user_code! });
+    const login = await browser.submit(confirm, { confirm: 'yes' });
+    const other = new Browser(gate);
+    const again = await other.submit(await other.get('activate'), { user_code: device.user_code! });
+    expect([again.status, again.html.includes('name="user_code"')]).toEqual([400, true]);
+    expect((await poll(device.device_code!)).json.error).toBe('authorization_pending');
+    await browser.logIn(await browser.get(login.url));
+    expect((await poll(device.device_code!)).status).toBe(200);
+  });
+
+  test('aborting is access_denied for the device', async () => {
+    const device = await start();
+    const browser = new Browser(gate);
+    const confirm = await browser.submit(await browser.get('activate'), { user_code: device.user_code! });
+    await browser.submit(confirm, { abort: 'yes' });
+    expect((await poll(device.device_code!)).json.error).toBe('access_denied');
+  });
+});
+
+describe('passwordless code for tokens', () => {
+  const grant_type = 'http://auth0.com/oauth/grant-type/passwordless/otp';
+  const startCode = (connection: string, to: Record<string, string>) =>
+    gate.post('passwordless/start', { client_id: 'native', connection, send: 'code', ...to });
+  const lastCode = async (to: string) => {
+    const found = await until('the message', async () => {
+      const messages = (await gate.outbox()).filter((message) => message.includes(to));
+      return messages.at(-1);
+    });
+    return /code is (\d{6})/.exec(found)![1]!;
+  };
+  const grant = (otp: string, username: string, realm: string) =>
+    gate.post('oauth/token', { grant_type, client_id: 'native', otp, username, realm, scope: 'openid email' });
+
+  test('by mail: the code from the outbox opens the verified account, once', async () => {
+    const start = await startCode('email', { email: 'alice@example.com' });
+    expect(start).toMatchObject({ status: 200, json: { email: 'alice@example.com' } });
+    const code = await lastCode('alice@example.com');
+    const answer = await grant(code, 'alice@example.com', 'email');
+    expect(answer.status).toBe(200);
+    expect(decodeJwt(answer.json.id_token as string)).toMatchObject({ sub: 'auth0|alice', amr: ['otp'] });
+    expect((await grant(code, 'alice@example.com', 'email')).json.error).toBe('invalid_grant');
+  });
+
+  test('by text message: the number on the first line, the text below; a new person gets an account', async () => {
+    await startCode('sms', { phone_number: '+15555550199' });
+    const code = await lastCode('+15555550199');
+    const message = (await gate.outbox()).find((text) => text.startsWith('+15555550199\n'));
+    expect(message).toContain(code);
+    const answer = await grant(code, '+15555550199', 'sms');
+    expect(decodeJwt(answer.json.id_token as string).sub).toMatch(/^sms\|/);
+  });
+
+  test('sec-067-otp: three wrong tries spend a code, and parallel guesses are counted one by one', async () => {
+    await startCode('email', { email: 'new@example.com' });
+    const code = await lastCode('new@example.com');
+    const wrong = code === '000000' ? '000001' : '000000';
+    const guesses = await Promise.all(Array.from({ length: 8 }, () => grant(wrong, 'new@example.com', 'email')));
+    expect(guesses.every((answer) => answer.json.error === 'invalid_grant')).toBe(true);
+    expect((await grant(code, 'new@example.com', 'email')).json.error).toBe('invalid_grant');
+  });
+
+  test('sec-067-otp-binding: a code for one client is worth nothing to another', async () => {
+    await startCode('email', { email: 'bob@example.com' });
+    const code = await lastCode('bob@example.com');
+    const verify = await gate.post('passwordless/verify', {
+      client_id: 'spa',
+      connection: 'email',
+      email: 'bob@example.com',
+      verification_code: code,
+    });
+    expect(verify.status).toBe(403);
+    const own = await gate.post('passwordless/verify', {
+      client_id: 'native',
+      connection: 'email',
+      email: 'bob@example.com',
+      verification_code: code,
+    });
+    expect(own.status).toBe(200);
+  });
+});
