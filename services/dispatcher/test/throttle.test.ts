@@ -21,7 +21,7 @@ describe('the limit of an account', () => {
     world = await openWorld();
     receiver = await openReceiver();
     relay = await openCuttable(redisUrl());
-    for (const login of ['acme', 'waiting', 'stopped', 'flooding', 'calm', 'changing', 'flushed']) {
+    for (const login of ['acme', 'waiting', 'stopped', 'flooding', 'calm', 'changing', 'undecided', 'flushed']) {
       await world.addAccount(login, ['r']);
       await world.addHook(login, { url: `${receiver.url}/${login}`, retry: false });
     }
@@ -136,6 +136,34 @@ describe('the limit of an account', () => {
     await setLimit('changing', 100, 10);
     await until('all in the log', async () => (await sent(guids)).length === 50); // 80 minutes by the limit of before
     expectWithin(changedAt, (await sent(guids)).slice(1), { rate: 100, burst: 10 });
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  // What used to happen: the change back found the old value still in use and did nothing; then the change before it was carried out.
+  test('a limit that is changed and changed back before that is carried out holds', async () => {
+    const dispatcher = await world.start();
+    await world.deliveries(await world.publish({ subject: 'undecided/r' }));
+    const holding = await world.pool.connect();
+    try {
+      await holding.query(
+        "SELECT pg_advisory_lock(hashtextextended('gatepost repace', id)) FROM accounts WHERE login = 'undecided'",
+      );
+      await setLimit('undecided', hardlyAny, 1);
+      const guids = await publishMany('undecided', 8);
+      await areParked(7);
+      await until('the change waits for its turn', async () => {
+        const { rows } = await world.pool.query(
+          "SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+        );
+        return rows[0].n > 0;
+      });
+      await setLimit('undecided', null, null);
+      await world.deliveries(await world.publish({ subject: 'calm/r' })); // hence that change has been heard
+      await holding.query('SELECT pg_advisory_unlock_all()');
+      await until('all in the log', async () => (await sent(guids)).length === 8); // 12 minutes by the limit in between
+    } finally {
+      holding.release(true);
+    }
     expect(await dispatcher.stop()).toBe(0);
   });
 

@@ -14,10 +14,12 @@ const againMs = [0, 1_000, 3_000];
 export function makeReschedule(options: {
   pool: Pool;
   throttle: Throttle;
-  limitOf: (account: Account) => Limit;
+  limitOf: (account: Pick<Account, 'throttle'>) => Limit;
   log: Log;
 }): Reschedule {
   const timers = new Set<NodeJS.Timeout>();
+  /** How many reschedulings of an account have not ended. */
+  const pending = new Map<number, number>();
   const after = (ms: number, work: () => Promise<void>) => {
     const timer = setTimeout(() => {
       timers.delete(timer);
@@ -25,14 +27,24 @@ export function makeReschedule(options: {
     }, ms);
     timers.add(timer);
   };
+  const count = (accountId: number, by: 1 | -1) => {
+    const left = (pending.get(accountId) ?? 0) + by;
+    if (left === 0) pending.delete(accountId);
+    else pending.set(accountId, left);
+  };
   const reschedule = (accountId: number, accounts: Accounts) => {
     after(0, async () => {
       const account = await accounts.ofId(accountId);
       if (!account || !options.throttle.isConnected()) return;
       const limit = options.limitOf(account);
       const inUse = await options.throttle.limitInUse(accountId);
-      if (!inUse || (inUse.rate === limit.rate && inUse.burst === limit.burst)) return;
-      for (const ms of againMs) after(ms, () => rescheduleAll(options, accountId, limit));
+      // An earlier change that is not carried out yet may still bring another limit into use.
+      const isInUse = inUse && inUse.rate === limit.rate && inUse.burst === limit.burst;
+      if (!inUse || (isInUse && !pending.has(accountId))) return;
+      for (const ms of againMs) {
+        count(accountId, 1);
+        after(ms, () => rescheduleAll(options, accountId).finally(() => count(accountId, -1)));
+      }
     });
   };
   return Object.assign(reschedule, {
@@ -42,15 +54,24 @@ export function makeReschedule(options: {
   });
 }
 
+/** The limit is read under the lock: whoever comes last brings the last one. */
 async function rescheduleAll(
-  options: { pool: Pool; throttle: Throttle; log: Log },
+  options: { pool: Pool; throttle: Throttle; limitOf: (account: Pick<Account, 'throttle'>) => Limit; log: Log },
   accountId: number,
-  limit: Limit,
 ): Promise<void> {
   const client = await options.pool.connect();
   try {
     await client.query('BEGIN');
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost repace', $1))", [accountId]);
+    const { rows } = await client.query<Account['throttle']>(
+      'SELECT throttle_rate AS rate, throttle_burst AS burst FROM accounts WHERE id = $1',
+      [accountId],
+    );
+    if (!rows[0]) {
+      await client.query('COMMIT');
+      return;
+    }
+    const limit = options.limitOf({ throttle: rows[0] });
     const { rowCount } = await client.query(
       `WITH waiting AS (
          SELECT delivery_id, row_number() OVER (ORDER BY due_at, delivery_id) AS place FROM parked
