@@ -2,6 +2,15 @@
 import { spawn } from 'node:child_process';
 
 export const canary = 'hunter2-canary';
+export const canaryKey = Buffer.from(canary.padEnd(32)).toString('base64');
+
+/** An environment that any service takes, with the canary wherever a secret may stand. Nothing listens at its addresses. */
+export const canaryEnv: Record<string, string> = {
+  DATABASE_URL: `postgres://gate:${canary}@127.0.0.1:1/gate?password=${canary}`,
+  REDIS_URL: `redis://:${canary}@127.0.0.1:1/?password=${canary}`,
+  AMQP_URL: `amqp://gate:${canary}@127.0.0.1:1/?password=${canary}`,
+  SECRETS_KEY: canaryKey,
+};
 
 const schemes = ['postgres', 'redis', 'amqp', 'smtp', 'http', 'https', 'file'];
 
@@ -32,6 +41,14 @@ export const canaryValues: string[] = [
   `host=127.0.0.1 user=gate password=${canary}`,
   `SECRETS_KEY=${canary}`,
 ];
+
+/** The values of the variable `name` of which what is `said` tells the secret; none, if all is well. */
+export function toldOf(name: string, said: (env: Record<string, string>) => string): string[] {
+  return canaryValues.filter((value) => {
+    const text = said({ ...canaryEnv, [name]: value });
+    return text.includes(canary) || text.includes(canaryKey);
+  });
+}
 
 /** Everything that a program writes before it ends, or before it has written `enough`. It is killed then. */
 export async function outputOf(main: string, env: Record<string, string>, enough: RegExp): Promise<string> {

@@ -1,20 +1,12 @@
 /** What the environment holds of secrets stands in nothing that the gate says of it, right or wrong. */
 import { fileURLToPath } from 'node:url';
 import { BadEnvironment, describeEnv, metaOf, readEnv } from '@gatepost/runtime/env';
-import { canary, canaryValues, outputOf } from '@gatepost/testkit/canaries';
+import { canary, canaryEnv, canaryKey, outputOf, toldOf } from '@gatepost/testkit/canaries';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const key = Buffer.from(canary.padEnd(32)).toString('base64');
-const good: Record<string, string> = {
-  DATABASE_URL: `postgres://gate:${canary}@127.0.0.1:1/gate?password=${canary}`,
-  REDIS_URL: `redis://:${canary}@127.0.0.1:1/?password=${canary}`,
-  AMQP_URL: `amqp://gate:${canary}@127.0.0.1:1/?password=${canary}`,
-  SECRETS_KEY: key,
-};
-
 /** All that is said of these variables: the start line's, or what is wrong with them. */
 function said(env: Record<string, string>): { accepted: boolean; text: string } {
   try {
@@ -26,12 +18,9 @@ function said(env: Record<string, string>): { accepted: boolean; text: string } 
 }
 
 test.each(Object.keys(variables.shape))('no secret in %s is told, whether the value is taken or refused', (name) => {
-  for (const value of canaryValues) {
-    const { text } = said({ ...good, [name]: value });
-    if (text.includes(canary) || text.includes(key)) throw new Error(`${name}=${value} is told: ${text}`);
-  }
+  expect(toldOf(name, (env) => said(env).text)).toEqual([]);
   // A secret that stands there alone can't be known for one where any text is right, but nowhere else.
-  const { accepted, text } = said({ ...good, [name]: canary });
+  const { accepted, text } = said({ ...canaryEnv, [name]: canary });
   if (!accepted || metaOf(variables.shape[name as keyof typeof variables.shape]).secret)
     expect(text).not.toContain(canary);
 });
@@ -43,20 +32,20 @@ test('neither does the process, when it starts and when it refuses to', async ()
   expect(refused).not.toContain(canary);
   const started = await outputOf(
     main,
-    { ...good, LOG_LEVEL: 'debug', MAIL_URL: `smtp://gate:${canary}@127.0.0.1:1/?password=${canary}` },
+    { ...canaryEnv, LOG_LEVEL: 'debug', MAIL_URL: `smtp://gate:${canary}@127.0.0.1:1/?password=${canary}` },
     /ECONNREFUSED/,
   );
   expect(started).toContain('"starting"');
   expect(started).toContain('ECONNREFUSED');
   expect(started).not.toContain(canary);
-  expect(started).not.toContain(key);
+  expect(started).not.toContain(canaryKey);
 });
 
 test('neither does what breaks later over a URL that was put into the wrong variable', async () => {
   await using database = await freshDatabase();
   const stores = { DATABASE_URL: database.url, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshPrefix() };
   const wrong = { HOST: `redis://:${canary}@127.0.0.1:1/` };
-  const output = await outputOf(main, { ...good, ...stores, ...wrong }, /could not start/);
+  const output = await outputOf(main, { ...canaryEnv, ...stores, ...wrong }, /could not start/);
   expect(output).toContain('could not start');
   expect(output).not.toContain(canary);
 });

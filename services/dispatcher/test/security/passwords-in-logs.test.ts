@@ -1,19 +1,11 @@
 /** What the environment holds of secrets stands in nothing that the dispatcher says of it, right or wrong. */
 import { fileURLToPath } from 'node:url';
 import { BadEnvironment, describeEnv, metaOf, readEnv } from '@gatepost/runtime/env';
-import { canary, canaryValues, outputOf } from '@gatepost/testkit/canaries';
+import { canary, canaryEnv, canaryKey, outputOf, toldOf } from '@gatepost/testkit/canaries';
 import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const key = Buffer.from(canary.padEnd(32)).toString('base64');
-const good: Record<string, string> = {
-  DATABASE_URL: `postgres://gate:${canary}@127.0.0.1:1/gate?password=${canary}`,
-  REDIS_URL: `redis://:${canary}@127.0.0.1:1/?password=${canary}`,
-  AMQP_URL: `amqp://gate:${canary}@127.0.0.1:1/?password=${canary}`,
-  SECRETS_KEY: key,
-};
-
 /** All that is said of these variables: the start line's, or what is wrong with them. */
 function said(env: Record<string, string>): { accepted: boolean; text: string } {
   try {
@@ -25,12 +17,9 @@ function said(env: Record<string, string>): { accepted: boolean; text: string } 
 }
 
 test.each(Object.keys(variables.shape))('no secret in %s is told, whether the value is taken or refused', (name) => {
-  for (const value of canaryValues) {
-    const { text } = said({ ...good, [name]: value });
-    if (text.includes(canary) || text.includes(key)) throw new Error(`${name}=${value} is told: ${text}`);
-  }
+  expect(toldOf(name, (env) => said(env).text)).toEqual([]);
   // A secret that stands there alone can't be known for one where any text is right, but nowhere else.
-  const { accepted, text } = said({ ...good, [name]: canary });
+  const { accepted, text } = said({ ...canaryEnv, [name]: canary });
   if (!accepted || metaOf(variables.shape[name as keyof typeof variables.shape]).secret)
     expect(text).not.toContain(canary);
 });
@@ -42,11 +31,11 @@ test('neither does the process, when it starts and when it refuses to', async ()
   expect(refused).not.toContain(canary);
   const started = await outputOf(
     main,
-    { ...good, LOG_LEVEL: 'debug', DELIVERY_PROXY_URL: `http://gate:${canary}@127.0.0.1:1` },
+    { ...canaryEnv, LOG_LEVEL: 'debug', DELIVERY_PROXY_URL: `http://gate:${canary}@127.0.0.1:1` },
     /ECONNREFUSED/,
   );
   expect(started).toContain('"starting"');
   expect(started).toContain('ECONNREFUSED');
   expect(started).not.toContain(canary);
-  expect(started).not.toContain(key);
+  expect(started).not.toContain(canaryKey);
 });
