@@ -12,7 +12,7 @@ export function slots(limit: Limit, now: number, tat: number, count: number): nu
   return Array.from({ length: count }, (_, index) => Math.max(now, first + index * interval));
 }
 
-/** How late a delivery may be sent, in s, without anybody asking its account's limit again. */
+/** Lateness (s) tolerated without asking the limit again. */
 const latenessAllowed = 2;
 /** No more than this are late together: what a few dispatchers have in hand. */
 const lateTogether = 4_096;
