@@ -11,6 +11,10 @@ import { type Dispatcher, openWorld, type World } from './world.ts';
 
 let world: World;
 let receiver: Receiver;
+/** Nothing waits for as long as this limit asks for. */
+const hardlyAny = 0.01;
+/** One a test: a limit that changes paces anew what waits, which another test would see. */
+const slow = ['slow-events', 'slow-parked', 'slow-deliveries', 'slow-copies', 'slow-stall', 'slow-no-job'];
 let dispatcher: Dispatcher;
 let dead: { reason: unknown; detail: string; headers: Record<string, unknown> }[] = [];
 const stack = new AsyncDisposableStack();
@@ -22,6 +26,12 @@ beforeAll(async () => {
     await world.addAccount(login, ['r']);
     await world.addHook(login, { url: receiver.url, retry: false });
   }
+  for (const login of slow) await world.addAccount(login, ['r']);
+  for (const login of slow) await world.addHook(login, { url: receiver.url });
+  await world.pool.query('UPDATE accounts SET throttle_rate = $2, throttle_burst = 1 WHERE login = ANY ($1)', [
+    slow,
+    hardlyAny,
+  ]);
   await world.pool.query("UPDATE accounts SET throttle_rate = 0.05, throttle_burst = 1 WHERE login = 'steady'");
   // PostgreSQL refuses what a test says, with the code that it says.
   await world.pool.query('CREATE TABLE webhooks.refusals (place text, event text, state text)');
@@ -68,10 +78,29 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-/** Nothing waits for as long as this limit asks for. */
-const hardlyAny = 0.01;
-const setLimit = (rate: number, burst: number) =>
-  world.pool.query("UPDATE accounts SET throttle_rate = $1, throttle_burst = $2 WHERE login = 'acme'", [rate, burst]);
+const setLimit = (rate: number, burst: number, login = 'acme') =>
+  world.pool.query('UPDATE accounts SET throttle_rate = $1, throttle_burst = $2 WHERE login = $3', [
+    rate,
+    burst,
+    login,
+  ]);
+/**
+ * Lets all that waits go. What was reserved under the old limit later than three seconds after a change keeps its slot until the next
+ * change: so the limit is changed again until `isDone`.
+ */
+const letGo = async (what: string, isDone: () => boolean | Promise<boolean>, login = 'acme') => {
+  let rate = 500;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  await until(what, async () => {
+    if (await isDone()) return true;
+    if (performance.now() - changedAt < 5_000) return false;
+    changedAt = performance.now();
+    rate += 1;
+    await setLimit(rate, 1000, login);
+    return false;
+  });
+};
+const nothingIsParked = async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0;
 const refuse = (place: string, event: string, state: string) =>
   world.pool.query('INSERT INTO webhooks.refusals VALUES ($1, $2, $3)', [place, event, state]);
 const lift = () => world.pool.query('DELETE FROM webhooks.refusals');
@@ -104,33 +133,30 @@ const arrived = () => new Set(receiver.received.map((one) => one.headers['x-gith
 
 // Both copies used to be one statement's: PostgreSQL refused it (21000), and it was tried again for ever.
 test('copies of parked jobs stall nothing: every delivery arrives', async () => {
-  await setLimit(hardlyAny, 1);
-  const guids = await publishMany(60);
+  const guids = await publishMany(60, 'slow-copies');
   const jobs = await until('most are parked', async () => {
     const found = await parkedJobs();
     return found.length >= 50 && found;
   });
   await publishAgain(jobs.flatMap((job) => [job, job]));
   await world.deliveries(await world.publish({ subject: 'calm/r' })); // behind the copies in their queue
-  await setLimit(500, 1000);
-  await until('all arrived', () => guids.every((guid) => arrived().has(guid)));
-  await until('nothing is parked', async () => (await parkedJobs()).length === 0);
+  await letGo('all arrived', () => guids.every((guid) => arrived().has(guid)), 'slow-copies');
+  await letGo('nothing is parked', nothingIsParked, 'slow-copies');
 });
 
 test.each(['events', 'parked', 'deliveries'])(
   'what PostgreSQL refuses for %s, for no reason that we know, gets a dead letter with that reason, and its neighbours go on',
   async (place) => {
-    await setLimit(hardlyAny, 1);
+    const login = `slow-${place}`;
     await refuse(place, 'poison', 'P0001');
-    const guids = await publishMany(6);
-    const [poisoned] = await publishMany(1, 'acme', 'poison');
-    guids.push(...(await publishMany(2)));
-    if (place === 'deliveries') await setLimit(500, 1000);
-    await until('it is buried', () => dead.length === 1);
+    const guids = await publishMany(6, login);
+    const [poisoned] = await publishMany(1, login, 'poison');
+    guids.push(...(await publishMany(2, login)));
+    if (place === 'deliveries') await letGo('it is buried', () => dead.length === 1, login);
+    else await until('it is buried', () => dead.length === 1);
     expect(dead[0]).toMatchObject({ reason: 'not_storable', detail: 'P0001: no poison' });
-    await setLimit(500, 1000);
-    await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
-    await until('nothing is parked', async () => (await parkedJobs()).length === 0);
+    await letGo('the others arrived', () => guids.every((guid) => arrived().has(guid)), login);
+    await letGo('nothing is parked', nothingIsParked, login);
     expect(arrived().has(poisoned!)).toBe(place === 'deliveries');
     await until('the others are in the log', () => logged(guids));
   },
@@ -167,8 +193,7 @@ test('what a store being away explains costs nobody a delivery, however often it
 });
 
 test('where nothing moves though something waits is shown, and readiness waits a minute for it', async () => {
-  await setLimit(hardlyAny, 1);
-  await publishMany(20);
+  await publishMany(20, 'slow-stall');
   const jobs = await until('they are parked', async () => {
     const found = await parkedJobs();
     return found.length >= 15 && found;
@@ -185,9 +210,8 @@ test('where nothing moves though something waits is shown, and readiness waits a
     await client.query('ROLLBACK');
     client.release();
   }
-  await setLimit(500, 1000);
   await until('it moves again', async () => (await stalled()) === 0);
-  await until('nothing is parked', async () => (await parkedJobs()).length === 0);
+  await letGo('nothing is parked', nothingIsParked, 'slow-stall');
 });
 
 // With a reason on top they did not fit: the dead letter was tried for ever, and nothing was routed any more.
@@ -220,17 +244,15 @@ test('a queue of dead letters that somebody deleted is made again', async () => 
 
 // The pump read it first in every batch, and brought nothing back any more.
 test('a parked row that is no job is buried, and those behind it are brought back', async () => {
-  await setLimit(hardlyAny, 1);
-  const guids = await publishMany(8);
+  const guids = await publishMany(8, 'slow-no-job');
   await until('they are parked', async () => (await parkedJobs()).length >= 6);
   await world.pool.query(`
     INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
     SELECT nextval('delivery_ids'), account_id, 'retry', now() - interval '1 hour', event_key, event_on, 'no job' FROM parked LIMIT 1`);
-  await setLimit(500, 1000);
   await until('the dead letter', () => dead.length === 1);
   expect(dead[0]).toMatchObject({ reason: 'not_handled' });
-  await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
-  await until('nothing is parked', async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0);
+  await letGo('the others arrived', () => guids.every((guid) => arrived().has(guid)), 'slow-no-job');
+  await letGo('nothing is parked', nothingIsParked, 'slow-no-job');
 });
 
 // One statement parked all that the rescue found: one row that was refused, and nothing was ever sent again.
