@@ -5,7 +5,7 @@ import type { Producers } from '@gatepost/contracts/producers';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Registry } from '@gatepost/runtime/metrics';
 import type { Batches } from './batch.ts';
-import type { Deliver } from './delivering/deliver.ts';
+import type { Deliver } from './delivering/inbox.ts';
 import type { Backpressure } from './fairness/backpressure.ts';
 import { openReadAhead } from './fairness/read-ahead.ts';
 

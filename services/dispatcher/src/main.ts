@@ -16,7 +16,7 @@ import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
-import { makeDeliver } from './delivering/deliver.ts';
+import { makeDeliver } from './delivering/inbox.ts';
 import { makePost } from './delivering/post.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
