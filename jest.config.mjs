@@ -22,6 +22,7 @@ export default {
       testMatch: [
         '<rootDir>/{packages,services}/*/src/**/*.test.ts',
         '<rootDir>/infra/*/*.test.ts',
+        '<rootDir>/infra/local/{stores,processes,commands}/*.test.ts',
         '<rootDir>/bench/**/*.test.ts',
       ],
     },

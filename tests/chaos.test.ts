@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runChaos } from '../infra/chaos/chaos.ts';
-import type { Say } from '../infra/local/say.ts';
+import type { Say } from '../infra/local/commands/say.ts';
 
 const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 

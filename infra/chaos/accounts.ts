@@ -1,7 +1,7 @@
 /** Who takes part: accounts of one repository each, every fourth throttled, every fourth with a hook of the organization too. */
 import { join } from 'node:path';
 import type { Api } from '@gatepost/testkit/api';
-import { writePrivate } from '../local/home.ts';
+import { writePrivate } from '../local/processes/home.ts';
 import { secret } from './record.ts';
 
 export type Place = {

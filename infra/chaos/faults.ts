@@ -1,7 +1,7 @@
 /** The kills, and the freezes if they are asked for, one after the other, in rounds of changing order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../local/stores.ts';
+import type { Store } from '../local/stores/stores.ts';
 import type { Fleet } from './fleet.ts';
 
 export type Fault = { name: string; strike(): Promise<void>; repair(): Promise<void>; down: typeof downMs };

@@ -2,9 +2,9 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Context } from '../local/command.ts';
-import { rootFolder, writePrivate } from '../local/home.ts';
-import { Trouble } from '../local/trouble.ts';
+import type { Context } from '../local/commands/command.ts';
+import { rootFolder, writePrivate } from '../local/processes/home.ts';
+import { Trouble } from '../local/processes/trouble.ts';
 import { type ChaosOptions, runChaos } from './chaos.ts';
 import { rowsOf } from './proof.ts';
 

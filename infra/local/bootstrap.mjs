@@ -1,7 +1,7 @@
 /**
  * The first program of every `npm` command. It runs on the machine's own Node with nothing installed yet: it checks Node's
  * version, installs the dependencies, generates the database clients and builds the services when they are out of date, then hands over to
- * `infra/local/<command>.ts` on the Node that the project pins, and ends with that program's status.
+ * `infra/local/commands/<command>.ts` on the Node that the project pins, and ends with that program's status.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -87,7 +87,7 @@ async function build() {
  * us of it; the command hears of it once, from us. The channel tells it when we are gone.
  */
 async function handOver() {
-  const program = join(root, 'infra/local', `${command}.ts`);
+  const program = join(root, 'infra/local/commands', `${command}.ts`);
   if (!existsSync(program)) fail([`there is no command \`${command}\``]);
   const child = spawn(
     pinnedNode(),

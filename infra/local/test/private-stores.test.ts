@@ -6,13 +6,13 @@ import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topo
 import { afterAll, expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
-import { dropForeignData, dropPrivateData } from '../fresh.ts';
-import { probePostgres, withClient } from '../postgres.ts';
-import { openGroup, type PrivateOptions } from '../private.ts';
-import { openToProducers, probeRabbitmq } from '../rabbitmq.ts';
-import { probeRedis } from '../redis.ts';
-import { makeSay } from '../say.ts';
-import { type Machine, type StoreKind, storeKinds } from '../stores.ts';
+import { makeSay } from '../commands/say.ts';
+import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
+import { probePostgres, withClient } from '../stores/postgres.ts';
+import { openGroup, type PrivateOptions } from '../stores/private.ts';
+import { openToProducers, probeRabbitmq } from '../stores/rabbitmq.ts';
+import { probeRedis } from '../stores/redis.ts';
+import { type Machine, type StoreKind, storeKinds } from '../stores/stores.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'gatepost-stores-'));
 const { signal } = new AbortController();

@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { rootFolder } from '../home.ts';
-import { cleanEnv } from '../own-stores.ts';
-import { freePort } from '../ports.ts';
-import { servicePorts } from '../services.ts';
-import { waitFor } from '../wait.ts';
+import { rootFolder } from '../processes/home.ts';
+import { freePort } from '../processes/ports.ts';
+import { servicePorts } from '../processes/services.ts';
+import { waitFor } from '../processes/wait.ts';
+import { cleanEnv } from '../stores/own-stores.ts';
 
 let home = '';
 let env: NodeJS.ProcessEnv = {};
@@ -34,7 +34,7 @@ type Run = { child: ChildProcess; output(): string; ended: Promise<number | null
 function start(args: string[] = [], more: NodeJS.ProcessEnv = {}): Run {
   const child = spawn(
     process.execPath,
-    ['--conditions=source', join(rootFolder, 'infra/local/start.ts'), '--private', ...args],
+    ['--conditions=source', join(rootFolder, 'infra/local/commands/start.ts'), '--private', ...args],
     {
       env: { ...env, ...more },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -149,7 +149,7 @@ test('a URL at which nothing answers is named, and nothing is started in its ste
     REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
     AMQP_URL: `amqp://127.0.0.1:${port}`,
   };
-  const child = spawn(process.execPath, ['--conditions=source', join(rootFolder, 'infra/local/start.ts')], {
+  const child = spawn(process.execPath, ['--conditions=source', join(rootFolder, 'infra/local/commands/start.ts')], {
     env: { ...env, ...urls },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,9 +1,9 @@
 /** Stores in containers, where a Docker engine answers: the services of docker-compose.yml with their ports on 127.0.0.1. */
 import { join } from 'node:path';
-import { runToEnd } from './child.ts';
-import { rootFolder, shortHash } from './home.ts';
-import { findProgram } from './programs.ts';
-import { endOf, Trouble } from './trouble.ts';
+import { runToEnd } from '../processes/child.ts';
+import { rootFolder, shortHash } from '../processes/home.ts';
+import { findProgram } from '../processes/programs.ts';
+import { endOf, Trouble } from '../processes/trouble.ts';
 
 export type ComposeService = 'postgres' | 'redis' | 'rabbitmq';
 
@@ -16,7 +16,7 @@ export type Docker = {
   remove(service: ComposeService): Promise<void>;
 };
 
-const storeFiles = ['docker-compose.yml', 'infra/local/stores.compose.yml'];
+const storeFiles = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'];
 
 type ComposeOptions = { env?: Record<string, string>; files?: string[]; stop?: AbortSignal };
 
@@ -51,7 +51,7 @@ export async function findDocker(home: string, signal: AbortSignal, path?: strin
     up: (service, env, management) =>
       compose(['up', '--detach', '--wait', '--no-deps', service], {
         env,
-        files: management ? [...storeFiles, 'infra/local/management.compose.yml'] : storeFiles,
+        files: management ? [...storeFiles, 'infra/local/stores/management.compose.yml'] : storeFiles,
         stop: signal,
       }),
     stop: (service) => compose(['stop', service]),

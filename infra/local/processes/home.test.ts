@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
-import { writeServicesEnv } from './environment.ts';
+import { writeServicesEnv } from '../commands/environment.ts';
 import { bornAt, homeFolder, takeHome } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));

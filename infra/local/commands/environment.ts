@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { rootFolder, writePrivate } from './home.ts';
-import { redisKeyPrefix } from './redis.ts';
-import { portOf, servicePorts } from './services.ts';
-import type { StoreName } from './stores.ts';
+import { rootFolder, writePrivate } from '../processes/home.ts';
+import { portOf, servicePorts } from '../processes/services.ts';
+import { redisKeyPrefix } from '../stores/redis.ts';
+import type { StoreName } from '../stores/stores.ts';
 
 /** What others who use this system must agree on; written down when it is given. */
 const sharedVariables = [

@@ -1,5 +1,5 @@
 /** Runs the smoke story of infra/demo in a process of its own. */
-import { runPassing } from './pass.ts';
+import { runPassing } from '../processes/pass.ts';
 
 /** Its lines go to our output as they come; true if every step held. */
 export function runSmoke(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<boolean> {

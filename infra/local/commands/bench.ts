@@ -1,7 +1,8 @@
 /** `npm run bench -- <what>`: bench/main.ts with stores of its own, which keep their promises as in production (fsync). */
+
+import { runPassing } from '../processes/pass.ts';
+import { cleanEnv, openOwnStores } from '../stores/own-stores.ts';
 import { runCommand } from './command.ts';
-import { cleanEnv, openOwnStores } from './own-stores.ts';
-import { runPassing } from './pass.ts';
 
 await runCommand(async (context) => {
   const { args, env, signal } = context;

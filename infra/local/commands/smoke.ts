@@ -1,8 +1,9 @@
 /** `npm run smoke`: the smoke story against the system that `npm start` keeps running, or that the environment names. */
+
+import { Trouble } from '../processes/trouble.ts';
 import { runCommand } from './command.ts';
 import { readProducerUrl, readServicesEnv, webhookApiUrl } from './environment.ts';
 import { runSmoke } from './smoke-story.ts';
-import { Trouble } from './trouble.ts';
 
 await runCommand(async ({ env, home, signal }) => {
   const written = readServicesEnv(home);

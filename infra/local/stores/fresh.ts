@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { topology } from '@gatepost/contracts/topology';
 import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
-import { readJson } from './home.ts';
+import { readJson } from '../processes/home.ts';
 import { withClient } from './postgres.ts';
 import { recallInstance } from './private.ts';
 import { redisKeyPrefix } from './redis.ts';

@@ -3,9 +3,12 @@ import { chmodSync, chownSync, readFileSync, readlinkSync, rmSync, statSync, wri
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { type Child, runToEnd, startChild } from './child.ts';
-import { logEnd, logFile, makeFolder, shortHash } from './home.ts';
-import { answers, freePort } from './ports.ts';
+import { type Child, runToEnd, startChild } from '../processes/child.ts';
+import { logEnd, logFile, makeFolder, shortHash } from '../processes/home.ts';
+import { answers, freePort } from '../processes/ports.ts';
+import { expandVersions, findProgram } from '../processes/programs.ts';
+import { endOf, Trouble } from '../processes/trouble.ts';
+import { waitFor } from '../processes/wait.ts';
 import {
   makePassword,
   type PrivateOptions,
@@ -14,9 +17,6 @@ import {
   remember,
   waitUntilReady,
 } from './private.ts';
-import { expandVersions, findProgram } from './programs.ts';
-import { endOf, Trouble } from './trouble.ts';
-import { waitFor } from './wait.ts';
 
 export const postgresPort = 5432;
 export const databaseName = 'gatepost';

@@ -4,11 +4,11 @@
  */
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
-import { killAll } from './child.ts';
-import { homeFolder } from './home.ts';
+import { killAll } from '../processes/child.ts';
+import { homeFolder } from '../processes/home.ts';
+import { serviceStopMs } from '../processes/services.ts';
+import { Stopped, Trouble } from '../processes/trouble.ts';
 import { makeSay, type Say } from './say.ts';
-import { serviceStopMs } from './services.ts';
-import { Stopped, Trouble } from './trouble.ts';
 
 export type Context = {
   args: string[];

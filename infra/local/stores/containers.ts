@@ -1,10 +1,10 @@
 /** The stores as containers: which URL each has, and what is remembered of them from start to start. */
 import { join } from 'node:path';
+import { readJson, writePrivate } from '../processes/home.ts';
+import { freePort } from '../processes/ports.ts';
+import { waitFor } from '../processes/wait.ts';
 import type { ComposeService, Docker } from './docker.ts';
-import { readJson, writePrivate } from './home.ts';
-import { freePort } from './ports.ts';
 import { makePassword, type PrivateOptions } from './private.ts';
-import { waitFor } from './wait.ts';
 
 type Remembered = { port: number; managementPort: number; password: string; producerPassword?: string };
 

@@ -4,9 +4,9 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Context } from './command.ts';
+import type { Context } from '../commands/command.ts';
+import { takeHome } from '../processes/home.ts';
 import { dropPrivateData } from './fresh.ts';
-import { takeHome } from './home.ts';
 import { openMachine } from './machine.ts';
 import { openGroup } from './private.ts';
 import { bringUp, findSources, type Machine, type Store, type StoreName, urlsOf } from './stores.ts';

@@ -1,7 +1,7 @@
 /** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
 import { join } from 'node:path';
+import { portOf } from '../processes/services.ts';
 import { producerEnvFile, webhookApiUrl } from './environment.ts';
-import { portOf } from './services.ts';
 
 export function welcome(env: NodeJS.ProcessEnv, home: string): string[] {
   const issuer = env.ISSUER || 'http://localhost:4400/';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { findPostgres } from './postgres.ts';
+import { findPostgres } from '../stores/postgres.ts';
 import { expandVersions, findProgram } from './programs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatepost-programs-'));

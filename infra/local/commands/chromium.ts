@@ -1,7 +1,7 @@
 /** The browser of the browser tests. */
-import { findProgram } from './programs.ts';
+import { findProgram } from '../processes/programs.ts';
+import type { Machine } from '../stores/stores.ts';
 import type { Say } from './say.ts';
-import type { Machine } from './stores.ts';
 
 /** The path of an installed Chromium or Chrome, installed from the distribution if there is none; undefined if that cannot be. */
 export async function findChromium(machine: Machine, say: Say): Promise<string | undefined> {

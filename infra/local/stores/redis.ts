@@ -2,9 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { startChild } from './child.ts';
-import { logFile } from './home.ts';
-import { freePort } from './ports.ts';
+import { startChild } from '../processes/child.ts';
+import { logFile } from '../processes/home.ts';
+import { freePort } from '../processes/ports.ts';
+import { findProgram } from '../processes/programs.ts';
 import {
   makePassword,
   type PrivateOptions,
@@ -13,7 +14,6 @@ import {
   remember,
   waitUntilReady,
 } from './private.ts';
-import { findProgram } from './programs.ts';
 
 export const redisPort = 6379;
 /** Before every key of ours, so that a Redis may be shared. */

@@ -6,11 +6,11 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Child } from './child.ts';
-import { bornAt, isSame, logEnd, makeFolder, readJson, writePrivate } from './home.ts';
-import type { Say } from './say.ts';
-import { Trouble } from './trouble.ts';
-import { waitFor } from './wait.ts';
+import type { Say } from '../commands/say.ts';
+import type { Child } from '../processes/child.ts';
+import { bornAt, isSame, logEnd, makeFolder, readJson, writePrivate } from '../processes/home.ts';
+import { Trouble } from '../processes/trouble.ts';
+import { waitFor } from '../processes/wait.ts';
 
 /** How private stores shall be run. */
 export type PrivateOptions = {

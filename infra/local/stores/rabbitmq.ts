@@ -3,9 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { connect } from 'amqplib';
-import { type Child, startChild } from './child.ts';
-import { logFile, writePrivate } from './home.ts';
-import { answers, freePort } from './ports.ts';
+import { type Child, startChild } from '../processes/child.ts';
+import { logFile, writePrivate } from '../processes/home.ts';
+import { answers, freePort } from '../processes/ports.ts';
+import { expandVersions, findProgram } from '../processes/programs.ts';
+import { waitFor } from '../processes/wait.ts';
 import {
   makePassword,
   type PrivateOptions,
@@ -14,8 +16,6 @@ import {
   remember,
   waitUntilReady,
 } from './private.ts';
-import { expandVersions, findProgram } from './programs.ts';
-import { waitFor } from './wait.ts';
 
 export const rabbitmqPort = 5672;
 const defaultManagementPort = 15672;

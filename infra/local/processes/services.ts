@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
+import type { Group } from '../stores/private.ts';
 import { type Child, startChild } from './child.ts';
 import { logEnd, logFile, logLength, rootFolder } from './home.ts';
 import { findHolder, isFree } from './ports.ts';
-import type { Group } from './private.ts';
 import { Trouble } from './trouble.ts';
 
 export type ServiceName = 'auth' | 'webhook-api' | 'dispatcher';

@@ -12,6 +12,6 @@ test('a private Redis is bounded and forgets nobody’s limit, as the one of doc
   await prepareRedis('redis-server', options as never);
   const config = await readFile(join(home, 'redis', 'redis.conf'), 'utf8');
   expect(config).toContain('maxmemory 256mb\nmaxmemory-policy noeviction\n');
-  const compose = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+  const compose = await readFile(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
   expect(compose).toContain('"--maxmemory", "256mb", "--maxmemory-policy", "noeviction"');
 });

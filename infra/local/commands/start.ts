@@ -6,20 +6,20 @@
  *   npm start -- --private    with private stores, even where something answers on the default ports
  */
 import { join } from 'node:path';
-import type { Child } from './child.ts';
+import type { Child } from '../processes/child.ts';
+import { logEnd, takeHome } from '../processes/home.ts';
+import { checkPorts, type ServiceName, startService } from '../processes/services.ts';
+import { describeExit, supervise } from '../processes/supervise.ts';
+import { Trouble } from '../processes/trouble.ts';
+import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
+import { openMachine } from '../stores/machine.ts';
+import { openGroup } from '../stores/private.ts';
+import { openToProducers } from '../stores/rabbitmq.ts';
+import { bringUp, findSources, type Store, urlsOf } from '../stores/stores.ts';
 import { type Context, runCommand } from './command.ts';
 import { readProducerUrl, webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
-import { dropForeignData, dropPrivateData } from './fresh.ts';
-import { logEnd, takeHome } from './home.ts';
-import { openMachine } from './machine.ts';
 import { migrate } from './migrate.ts';
-import { openGroup } from './private.ts';
-import { openToProducers } from './rabbitmq.ts';
-import { checkPorts, type ServiceName, startService } from './services.ts';
 import { runSmoke } from './smoke-story.ts';
-import { bringUp, findSources, type Store, urlsOf } from './stores.ts';
-import { describeExit, supervise } from './supervise.ts';
-import { Trouble } from './trouble.ts';
 import { welcome } from './welcome.ts';
 
 await runCommand(start);

@@ -10,7 +10,9 @@
  * RabbitMQ comes first in every list: it takes longest to start.
  */
 import { maskUrl } from '@gatepost/runtime/mask';
-import type { Child } from './child.ts';
+import type { Say } from '../commands/say.ts';
+import type { Child } from '../processes/child.ts';
+import { Trouble } from '../processes/trouble.ts';
 import { startContainer } from './containers.ts';
 import type { Installer } from './debian.ts';
 import type { ComposeService, Docker } from './docker.ts';
@@ -18,8 +20,6 @@ import * as postgres from './postgres.ts';
 import type { PrivateOptions, PrivateStore } from './private.ts';
 import * as rabbitmq from './rabbitmq.ts';
 import * as redis from './redis.ts';
-import type { Say } from './say.ts';
-import { Trouble } from './trouble.ts';
 
 export type StoreName = 'RabbitMQ' | 'PostgreSQL' | 'Redis';
 

@@ -4,9 +4,9 @@
  */
 import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { makeFolder, readJson, rootFolder } from '../processes/home.ts';
+import { runPassing } from '../processes/pass.ts';
 import type { Context } from './command.ts';
-import { makeFolder, readJson, rootFolder } from './home.ts';
-import { runPassing } from './pass.ts';
 import { type Count, countJest, failedFiles, type JestReport, withReruns } from './test-count.ts';
 
 // For a process that hangs, where no test's own time-out helps; a busy machine takes five times as long as an idle one.

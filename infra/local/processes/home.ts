@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endOf, Trouble } from './trouble.ts';
 
-export const rootFolder = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+export const rootFolder = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
 /** The absolute path; a relative `GATEPOST_HOME` is taken from where the command was typed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
-import { runToEnd } from './child.ts';
+import { runToEnd } from '../processes/child.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-debian-'));
 afterAll(() => rmSync(all, { recursive: true }));

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
+import { rootFolder } from '../processes/home.ts';
+import { Trouble } from '../processes/trouble.ts';
 import { startContainer } from './containers.ts';
 import { findDocker } from './docker.ts';
-import { rootFolder } from './home.ts';
-import { Trouble } from './trouble.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
 afterAll(() => rmSync(all, { recursive: true }));

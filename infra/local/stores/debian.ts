@@ -1,9 +1,9 @@
 /** Installing a distribution's package, on Debian and its relatives, as root or with a sudo that asks for no password. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { runToEnd } from './child.ts';
-import { findProgram } from './programs.ts';
-import { endOf, Trouble } from './trouble.ts';
+import { runToEnd } from '../processes/child.ts';
+import { findProgram } from '../processes/programs.ts';
+import { endOf, Trouble } from '../processes/trouble.ts';
 
 /** Installs packages, one at a time however many ask; `note` hears what is going on. */
 export type Installer = (packageName: string, note: (doing: string) => void) => Promise<void>;

@@ -1,8 +1,8 @@
 /** Both sides' migrations, each by its own program. */
 import { join } from 'node:path';
-import { runToEnd } from './child.ts';
-import { rootFolder } from './home.ts';
-import { endOf, Trouble } from './trouble.ts';
+import { runToEnd } from '../processes/child.ts';
+import { rootFolder } from '../processes/home.ts';
+import { endOf, Trouble } from '../processes/trouble.ts';
 
 const programs = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
 

@@ -8,14 +8,14 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { makeFolder, rootFolder } from '../processes/home.ts';
+import { runPassing } from '../processes/pass.ts';
+import { Trouble } from '../processes/trouble.ts';
+import { cleanEnv, type OwnStores, openOwnStores } from '../stores/own-stores.ts';
 import { findChromium } from './chromium.ts';
 import { type Context, runCommand } from './command.ts';
-import { makeFolder, rootFolder } from './home.ts';
-import { cleanEnv, type OwnStores, openOwnStores } from './own-stores.ts';
-import { runPassing } from './pass.ts';
 import { runJest } from './run-jest.ts';
 import { type Count, total } from './test-count.ts';
-import { Trouble } from './trouble.ts';
 
 await runCommand(test);
 
