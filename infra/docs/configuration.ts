@@ -15,7 +15,9 @@ export async function configurationPage(): Promise<string> {
       const config = (await import(new URL(`../../services/${service}/src/config.ts`, import.meta.url).href)) as {
         variables: z.ZodObject;
       };
-      return Object.entries(config.variables.shape).map(([name, field]) => ({ service, name, ...described(field) }));
+      return Object.entries(config.variables.shape)
+        .filter(([, field]) => !metaOf(field).isGone)
+        .map(([name, field]) => ({ service, name, ...described(field) }));
     }),
   );
   const rows = variables.flat();

@@ -3,6 +3,7 @@
  * all bad values together, before anything is opened. The same objects make `docs/configuration.md`.
  */
 import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { maskText, maskUrl, unreadable } from './mask.ts';
@@ -80,6 +81,8 @@ export type VariableMeta = {
   secret?: boolean;
   emptyIsValue?: boolean;
   shownDefault?: string;
+  /** No longer read, and refused where it is still set: not shown. */
+  isGone?: boolean;
 };
 
 export function metaOf(field: unknown): VariableMeta {
@@ -143,27 +146,42 @@ export const key32 = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Comma-separated CIDRs, as text; empty is none. */
-export const cidrList = z.string().transform((value, context) => {
-  const items = splitList(value);
-  const bad = items.filter((item) => !isCidr(item));
-  if (bad.length === 0) return items;
-  context.addIssue({ code: 'custom', message: `must be CIDRs, separated by commas; ${placesOf(bad, items)}` });
-  return z.NEVER;
-});
+/** Comma-separated items, each of which becomes one value, several or none; empty is none. */
+const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
+  z.string().transform((value, context) => {
+    const items = value
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
+    const bad = items.filter((item) => valuesOf(item).length === 0);
+    if (bad.length === 0) return items.flatMap(valuesOf);
+    context.addIssue({
+      code: 'custom',
+      message: `must be ${wanted}, separated by commas; ${placesOf(bad, items)}`,
+    });
+    return z.NEVER;
+  });
 
 // The library by itself also takes the old short forms (10.0/8), which nobody means.
 const isCidr = (text: string) => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text);
 
-/** Comma-separated whole numbers of seconds; empty is none. */
-export const secondsList = z.string().transform((value, context) => {
-  const items = splitList(value);
-  const bad = items.filter((item) => !/^\d+$/.test(item));
-  if (bad.length === 0) return items.map(Number);
-  const message = `must be whole numbers of seconds, separated by commas; ${placesOf(bad, items)}`;
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
-});
+/** CIDRs, as text. */
+export const cidrList = listOf('CIDRs', (item) => (isCidr(item) ? [item] : []));
+
+const namedNetworks = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);
+
+/** CIDRs, as text, which may also be written as an address or as one of Express's names of networks. */
+export const networkList = listOf(
+  'CIDRs, addresses, `loopback`, `linklocal` or `uniquelocal`',
+  (item) => namedNetworks.get(item) ?? [item, `${item}/${isIP(item) === 4 ? 32 : 128}`].filter(isCidr),
+);
+
+/** Whole numbers of seconds. */
+export const secondsList = listOf('whole numbers of seconds', (item) => (/^\d+$/.test(item) ? [Number(item)] : []));
 
 /** The path of a file that exists. */
 export const existingFile = text.refine((value) => existsSync(value), {
@@ -174,13 +192,6 @@ export const existingFile = text.refine((value) => existsSync(value), {
 function placesOf(bad: string[], items: string[]): string {
   const places = bad.map((item) => items.indexOf(item) + 1).join(', ');
   return bad.length === 1 ? `item ${places} is none` : `items ${places} are none`;
-}
-
-function splitList(value: string): string[] {
-  return value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }
 
 // What every one of our processes reads.
@@ -202,5 +213,13 @@ export const secretsKeyVariable = key32.meta({
   secret: true,
   shownDefault: 'generated under `.gatepost/` by `npm start`, required otherwise',
 });
+
+export const trustedProxiesVariable = networkList.default([]).meta({
+  description:
+    'reverse proxies whose `X-Forwarded-*` are believed, nobody else: CIDRs or addresses, separated by commas (`loopback`, `linklocal`, `uniquelocal` too)',
+});
+
+/** A variable that has another name now. It is refused, since whoever sets it relies on what it did. */
+export const renamedTo = (name: string) => z.undefined(`is called ${name} now`).optional().meta({ isGone: true });
 
 export { z };

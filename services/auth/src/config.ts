@@ -10,6 +10,7 @@ import {
   port,
   secretsKeyVariable,
   text,
+  trustedProxiesVariable,
   url,
   z,
 } from '@gatepost/runtime/env';
@@ -74,9 +75,7 @@ export const variables = z.object({
       'CIDRs exempt from the private-address guard of what the gate sends to others (back-channel logout), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
   }),
-  TRUSTED_PROXIES: cidrList.default([]).meta({
-    description: 'CIDRs of reverse proxies whose `X-Forwarded-For` names the client; nobody else is believed',
-  }),
+  TRUSTED_PROXIES: trustedProxiesVariable,
 });
 
 export type Env = z.infer<typeof variables>;

@@ -20,13 +20,13 @@ export function makeApp(options: {
   checkToken: CheckToken;
   limits: Limits;
   parts: Parts;
-  trustProxy: string | undefined;
+  trustedProxies: string[];
   /** Where clients reach the API; undefined: this machine, at its port. */
   ownUrl: string | undefined;
 }): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
-  app.set('trust proxy', options.trustProxy?.split(',').map((item) => item.trim()) ?? false);
+  app.set('trust proxy', options.trustedProxies);
   app.use(requestLog(options.log, options.registry));
   app.use(makeStandingHeaders(options.ownUrl));
   app.use(async (request, response, next) => {

@@ -1,5 +1,4 @@
 /** What the webhook API reads from its environment; nothing else here does. */
-import { isIP } from 'node:net';
 import {
   cidrList,
   commonVariables,
@@ -9,18 +8,13 @@ import {
   issuerUrl,
   port,
   positive,
+  renamedTo,
   secretsKeyVariable,
   text,
+  trustedProxiesVariable,
   url,
   z,
 } from '@gatepost/runtime/env';
-
-const isProxy = (item: string) =>
-  ['loopback', 'linklocal', 'uniquelocal'].includes(item) || isIP(item) !== 0 || cidrList.safeParse(item).success;
-
-const proxyList = text.refine((value) => value.split(',').every((item) => isProxy(item.trim())), {
-  message: 'must be addresses, CIDRs, `loopback`, `linklocal` or `uniquelocal`, separated by commas',
-});
 
 export const variables = z.object({
   ...commonVariables,
@@ -82,10 +76,8 @@ export const variables = z.object({
   RATE_LIMIT_CONCURRENT: integer(1)
     .default(100)
     .meta({ description: 'API requests of one subject through one client that may run at once in one process' }),
-  TRUST_PROXY: proxyList.optional().meta({
-    description:
-      'proxies whose `X-Forwarded-*` are believed: addresses or CIDRs, comma-separated (`loopback`, `uniquelocal` too)',
-  }),
+  TRUSTED_PROXIES: trustedProxiesVariable,
+  TRUST_PROXY: renamedTo('TRUSTED_PROXIES'),
 });
 
 export type Env = z.infer<typeof variables>;

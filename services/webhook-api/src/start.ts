@@ -79,7 +79,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
       concurrent: env.RATE_LIMIT_CONCURRENT,
     }),
     parts,
-    trustProxy: env.TRUST_PROXY,
+    trustedProxies: env.TRUSTED_PROXIES,
     ownUrl: env.WEBHOOK_API_URL,
   });
   const server = stack.use(await openServer(createServer(app), { host: env.HOST, port: env.WEBHOOK_API_PORT }));

@@ -14,7 +14,7 @@ let port: string;
 const hooks = '/repos/acme/widgets/hooks';
 
 beforeAll(async () => {
-  api = await openApi({ TRUST_PROXY: 'loopback' });
+  api = await openApi({ TRUSTED_PROXIES: 'loopback' });
   port = new URL(api.base).port;
   alice = await api.tokens.user('auth0|alice', 'repo admin:org');
   for (const name of ['one', 'two', 'three'])
@@ -115,7 +115,7 @@ describe('an address of its own', () => {
     ['https://hooks.example', 'https://hooks.example'],
     ['https://hooks.example:8443/post/', 'https://hooks.example:8443/post'],
   ])('%s begins every address, whatever host the proxy passes on', async (configured, base) => {
-    await using own = await openApi({ WEBHOOK_API_URL: configured, TRUST_PROXY: 'loopback' });
+    await using own = await openApi({ WEBHOOK_API_URL: configured, TRUSTED_PROXIES: 'loopback' });
     const token = await own.tokens.user('auth0|alice', 'repo');
     const ownPort = new URL(own.base).port;
     const made = await call(own, token, 'POST', `/api/v3${hooks}`, { config: { url: 'https://example.com/' } });

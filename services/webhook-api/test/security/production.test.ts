@@ -54,8 +54,14 @@ test.each([
   ['true', false],
   ['loopback, nobody', false],
   ['1', false],
-])('TRUST_PROXY=%s can be read: %s', (value, expected) => {
-  const read = () => readEnv(variables, { ...secure.env, TRUST_PROXY: value });
+])('TRUSTED_PROXIES=%s can be read: %s', (value, expected) => {
+  const read = () => readEnv(variables, { ...secure.env, TRUSTED_PROXIES: value });
   if (expected) expect(read).not.toThrow();
-  else expect(read).toThrow('TRUST_PROXY');
+  else expect(read).toThrow('TRUSTED_PROXIES');
+});
+
+test('TRUST_PROXY, as it was called, is refused and not passed over', () => {
+  expect(() => readEnv(variables, { ...secure.env, TRUST_PROXY: '10.0.0.0/8' })).toThrow(
+    expect.objectContaining({ problems: [expect.stringMatching(/^TRUST_PROXY: is called TRUSTED_PROXIES now/)] }),
+  );
 });
