@@ -20,7 +20,7 @@ import { ForeignForm } from './interaction/interaction.ts';
 import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
 import { aliasStructuredTokens } from './library/tokens/spelling.ts';
-import { makeProblemHandler } from './management/api.ts';
+import { makeProblemHandler } from './management/management.ts';
 import { isStoreAway, TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; place: MakePlace; routers: Router[]; log: Log };

@@ -4,25 +4,14 @@ import { grantTypes } from '@gatepost/contracts/seed';
 import { z } from '@gatepost/runtime/env';
 import { clientMetadata } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
-import type { ClientStore, RegisteredClient } from '../clients/store.ts';
+import type { RegisteredClient } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
-import type { GateEvents } from '../events.ts';
 import { isInTheClear } from '../http/loopback.ts';
+import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import type { Parts } from './parts.ts';
 import { badBody, insufficientScope, missing } from './problem.ts';
-import { created, gone, ok, type Route, route } from './route.ts';
 import { allowedUri, httpUri, origin, seconds, shortText } from './shapes.ts';
-
-/** Whom to tell of changed clients. */
-export type ClientEvents = Pick<GateEvents, 'clientCreated' | 'clientUpdated'>;
-
-export type ClientParts = {
-  db: Database;
-  clients: ClientStore;
-  /** Throws an error with `error_description` when oidc-provider could not work with the client. */
-  checkMetadata: (metadata: ReturnType<typeof clientMetadata>) => void;
-  events: ClientEvents;
-};
 
 const authMethod = z.enum(['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt']);
 const appType = z.enum(['regular_web', 'spa', 'native', 'non_interactive']);
@@ -64,135 +53,118 @@ const createBody = z.strictObject(writable).partial().required({ name: true });
 const updateBody = z.strictObject(writable).partial();
 type ClientBody = z.infer<typeof updateBody>;
 
-export function makeClientRoutes(parts: ClientParts): Route[] {
-  const { db, clients, checkMetadata, events } = parts;
-  const load = async (clientId = '') => {
-    const client = await clients.find(clientId);
-    if (!client) throw missing('client', 'The client does not exist');
-    return client;
-  };
+export const listClients = operation({
+  query: z.strictObject({
+    ...pageQuery,
+    ...checkpointQuery,
+    ...fieldsQuery,
+    app_type: z.string().optional(),
+    is_first_party: z.enum(['true', 'false']).optional(),
+    is_global: z.enum(['true', 'false']).optional(),
+  }),
+  run: ({ parts, query, scopes }) => list('clients', query, source(parts.db, query), presenter(scopes)),
+});
 
-  return [
-    route({
-      method: 'get',
-      path: '/clients',
-      scopes: ['read:clients', 'read:client_keys'],
-      query: z.strictObject({
-        ...pageQuery,
-        ...checkpointQuery,
-        ...fieldsQuery,
-        app_type: z.string().optional(),
-        is_first_party: z.enum(['true', 'false']).optional(),
-        is_global: z.enum(['true', 'false']).optional(),
-      }),
-      handle: ({ query, scopes }) => list('clients', query, source(db, query), presenter(scopes)),
-    }),
-    route({
-      method: 'post',
-      path: '/clients',
-      scopes: ['create:clients'],
-      body: createBody,
-      async handle({ body }) {
-        const appType = body.app_type ?? 'regular_web';
-        const method = body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body);
-        const { secretHashes, secret } = secretFor(method, body.client_secret, []);
-        const data = {
-          ...columns(body),
-          clientId: makeClientId(),
-          name: body.name,
-          appType,
-          isFirstParty: body.is_first_party ?? true,
-          grantTypes: body.grant_types ?? defaultGrants(appType, body.callbacks),
-          tokenEndpointAuthMethod: method,
-          secretHashes,
-          clientMetadata: merge({}, body.client_metadata),
-        };
-        checkFrontChannel(data.grantTypes, body.callbacks);
-        check(data);
-        const client = await clients.create(data as Prisma.ClientCreateInput);
-        events.clientCreated(client.clientId);
-        return created({ ...presentClient(client), ...(secret !== undefined && { client_secret: secret }) });
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/clients/:id',
-      scopes: ['read:clients', 'read:client_keys'],
-      query: z.strictObject(fieldsQuery),
-      handle: async ({ params, query, scopes }) => ok(chooseFields(presenter(scopes)(await load(params.id)), query)),
-    }),
-    route({
-      method: 'patch',
-      path: '/clients/:id',
-      scopes: ['update:clients', 'update:client_keys'],
-      body: updateBody,
-      async handle({ params, body, scopes }) {
-        const client = await load(params.id);
-        checkMayChange(client, body, scopes);
-        const method = body.token_endpoint_auth_method ?? client.tokenEndpointAuthMethod;
-        const { secretHashes, secret } = scopes.has('update:client_keys')
-          ? secretFor(method, body.client_secret, client.secretHashes)
-          : { secretHashes: client.secretHashes };
-        const data = {
-          ...columns(body, client.oidcMetadata as object),
-          // Written only when it changes: a secret that is revoked meanwhile must not come back.
-          ...(secretHashes !== client.secretHashes && { secretHashes }),
-          ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
-        };
-        if (body.grant_types || body.callbacks)
-          checkFrontChannel(body.grant_types ?? client.grantTypes, body.callbacks ?? client.callbacks);
-        check({ ...client, ...data });
-        const updated = await clients.update(client.clientId, data as Prisma.ClientUpdateInput);
-        events.clientUpdated(client.clientId);
-        return ok({ ...presenter(scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
-      },
-    }),
-    route({
-      method: 'delete',
-      path: '/clients/:id',
-      scopes: ['delete:clients'],
-      async handle({ params }) {
-        const client = await clients.find(params.id ?? '');
-        if (!client) return gone;
-        await clients.remove(client.clientId);
-        // Should the id ever be given again, what the old client had must not come back with it.
-        await db.$executeRaw`DELETE FROM artefacts WHERE client_id = ${client.clientId}`;
-        return gone;
-      },
-    }),
-    route({
-      // The secret before stays live beside the new one, so that a running application can be given it; the one before that dies.
-      method: 'post',
-      path: '/clients/:id/rotate-secret',
-      scopes: ['update:client_keys'],
-      body: z.strictObject({ revoke_previous: z.boolean().default(false) }),
-      async handle({ params, body }) {
-        const client = await load(params.id);
-        if (client.secretHashes.length === 0) throw badBody('the client has no secret');
-        const secret = makeSecret();
-        const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
-        const updated = await clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
-        events.clientUpdated(client.clientId);
-        return ok({ ...presentClient(updated), client_secret: secret });
-      },
-    }),
-  ];
+export const createClient = operation({
+  body: createBody,
+  async run({ parts, body }) {
+    const appType = body.app_type ?? 'regular_web';
+    const method = body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body);
+    const { secretHashes, secret } = secretFor(method, body.client_secret, []);
+    const data = {
+      ...columns(body),
+      clientId: makeClientId(),
+      name: body.name,
+      appType,
+      isFirstParty: body.is_first_party ?? true,
+      grantTypes: body.grant_types ?? defaultGrants(appType, body.callbacks),
+      tokenEndpointAuthMethod: method,
+      secretHashes,
+      clientMetadata: merge({}, body.client_metadata),
+    };
+    checkFrontChannel(data.grantTypes, body.callbacks);
+    check(parts, data);
+    const client = await parts.clients.create(data as Prisma.ClientCreateInput);
+    parts.events.clientCreated(client.clientId);
+    return created({ ...presentClient(client), ...(secret !== undefined && { client_secret: secret }) });
+  },
+});
 
-  /** What oidc-provider would refuse at the client's first request is refused here. */
-  function check(data: object): void {
-    const columns = Object.entries({ ...blank, ...data }).map(([name, value]) => [
-      name,
-      value === Prisma.DbNull ? null : value,
-    ]);
-    const whole = Object.fromEntries(columns) as RegisteredClient;
-    if (whole.tokenEndpointAuthMethod === 'private_key_jwt' && !whole.jwks) throw badBody('private_key_jwt needs jwks');
-    try {
-      checkMetadata(clientMetadata(whole));
-    } catch (error) {
-      const { error_description: description } = error as { error_description?: unknown };
-      if (typeof description !== 'string') throw error;
-      throw badBody(description);
-    }
+export const getClient = operation({
+  query: z.strictObject(fieldsQuery),
+  run: async ({ parts, params, query, scopes }) =>
+    ok(chooseFields(presenter(scopes)(await load(parts, params.id)), query)),
+});
+
+export const updateClient = operation({
+  body: updateBody,
+  async run({ parts, params, body, scopes }) {
+    const client = await load(parts, params.id);
+    checkMayChange(client, body, scopes);
+    const method = body.token_endpoint_auth_method ?? client.tokenEndpointAuthMethod;
+    const { secretHashes, secret } = scopes.has('update:client_keys')
+      ? secretFor(method, body.client_secret, client.secretHashes)
+      : { secretHashes: client.secretHashes };
+    const data = {
+      ...columns(body, client.oidcMetadata as object),
+      // Written only when it changes: a secret that is revoked meanwhile must not come back.
+      ...(secretHashes !== client.secretHashes && { secretHashes }),
+      ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
+    };
+    if (body.grant_types || body.callbacks)
+      checkFrontChannel(body.grant_types ?? client.grantTypes, body.callbacks ?? client.callbacks);
+    check(parts, { ...client, ...data });
+    const updated = await parts.clients.update(client.clientId, data as Prisma.ClientUpdateInput);
+    parts.events.clientUpdated(client.clientId);
+    return ok({ ...presenter(scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
+  },
+});
+
+export const deleteClient = operation({
+  async run({ parts, params }) {
+    const client = await parts.clients.find(params.id ?? '');
+    if (!client) return gone;
+    await parts.clients.remove(client.clientId);
+    // Should the id ever be given again, what the old client had must not come back with it.
+    await parts.db.$executeRaw`DELETE FROM artefacts WHERE client_id = ${client.clientId}`;
+    return gone;
+  },
+});
+
+/** The secret before stays live beside the new one, so that a running application can be given it; the one before that dies. */
+export const rotateSecret = operation({
+  body: z.strictObject({ revoke_previous: z.boolean().default(false) }),
+  async run({ parts, params, body }) {
+    const client = await load(parts, params.id);
+    if (client.secretHashes.length === 0) throw badBody('the client has no secret');
+    const secret = makeSecret();
+    const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
+    const updated = await parts.clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
+    parts.events.clientUpdated(client.clientId);
+    return ok({ ...presentClient(updated), client_secret: secret });
+  },
+});
+
+async function load({ clients }: Parts, clientId = ''): Promise<RegisteredClient> {
+  const client = await clients.find(clientId);
+  if (!client) throw missing('client', 'The client does not exist');
+  return client;
+}
+
+/** What oidc-provider would refuse at the client's first request is refused here. */
+function check({ checkMetadata }: Parts, data: object): void {
+  const columns = Object.entries({ ...blank, ...data }).map(([name, value]) => [
+    name,
+    value === Prisma.DbNull ? null : value,
+  ]);
+  const whole = Object.fromEntries(columns) as RegisteredClient;
+  if (whole.tokenEndpointAuthMethod === 'private_key_jwt' && !whole.jwks) throw badBody('private_key_jwt needs jwks');
+  try {
+    checkMetadata(clientMetadata(whole));
+  } catch (error) {
+    const { error_description: description } = error as { error_description?: unknown };
+    if (typeof description !== 'string') throw error;
+    throw badBody(description);
   }
 }
 

@@ -1,50 +1,41 @@
 /** `device-credentials`: the refresh tokens that a person's devices hold. Taking one away ends the grant it lives by. */
 import { z } from '@gatepost/runtime/env';
 import { type Database, Prisma } from '../database.ts';
+import { gone, operation } from './operation.ts';
 import { fieldsQuery, list, pageQuery, type Source } from './paging.ts';
-import { gone, type Route, route } from './route.ts';
 
 type Row = { id: string; account_id: string; client_id: string };
 
-export function makeDeviceCredentialRoutes(db: Database): Route[] {
-  return [
-    route({
-      method: 'get',
-      path: '/device-credentials',
-      scopes: ['read:device_credentials'],
-      query: z.strictObject({
-        ...pageQuery,
-        ...fieldsQuery,
-        user_id: z.string().optional(),
-        client_id: z.string().optional(),
-        type: z.enum(['refresh_token', 'rotating_refresh_token', 'public_key']).optional(),
-      }),
-      async handle({ query }) {
-        const conditions = [
-          Prisma.sql`model = 'RefreshToken' AND consumed_at IS NULL AND expires_at > now() AND account_id IS NOT NULL`,
-          ...(query.user_id === undefined ? [] : [Prisma.sql`account_id = ${query.user_id}`]),
-          ...(query.client_id === undefined ? [] : [Prisma.sql`client_id = ${query.client_id}`]),
-          // Keys of devices are a thing of Auth0's that we have none of.
-          ...(query.type === 'public_key' ? [Prisma.sql`false`] : []),
-        ];
-        return list('device_credentials', query, source(db, Prisma.join(conditions, ' AND ')), present);
-      },
-    }),
-    route({
-      method: 'delete',
-      path: '/device-credentials/:id',
-      scopes: ['delete:device_credentials'],
-      async handle({ params }) {
-        const id = (params.id ?? '').replace(/^dcr_/, '');
-        await db.$executeRaw`
-          WITH token AS (SELECT grant_id FROM artefacts WHERE model = 'RefreshToken' AND id = ${id})
-          DELETE FROM artefacts WHERE (model = 'RefreshToken' AND id = ${id})
-            OR grant_id IN (SELECT grant_id FROM token) OR (model = 'Grant' AND id IN (SELECT grant_id FROM token))`;
-        return gone;
-      },
-    }),
-  ];
-}
+export const listDeviceCredentials = operation({
+  query: z.strictObject({
+    ...pageQuery,
+    ...fieldsQuery,
+    user_id: z.string().optional(),
+    client_id: z.string().optional(),
+    type: z.enum(['refresh_token', 'rotating_refresh_token', 'public_key']).optional(),
+  }),
+  async run({ parts, query }) {
+    const conditions = [
+      Prisma.sql`model = 'RefreshToken' AND consumed_at IS NULL AND expires_at > now() AND account_id IS NOT NULL`,
+      ...(query.user_id === undefined ? [] : [Prisma.sql`account_id = ${query.user_id}`]),
+      ...(query.client_id === undefined ? [] : [Prisma.sql`client_id = ${query.client_id}`]),
+      // Keys of devices are a thing of Auth0's that we have none of.
+      ...(query.type === 'public_key' ? [Prisma.sql`false`] : []),
+    ];
+    return list('device_credentials', query, source(parts.db, Prisma.join(conditions, ' AND ')), present);
+  },
+});
+
+export const deleteDeviceCredential = operation({
+  async run({ parts, params }) {
+    const id = (params.id ?? '').replace(/^dcr_/, '');
+    await parts.db.$executeRaw`
+      WITH token AS (SELECT grant_id FROM artefacts WHERE model = 'RefreshToken' AND id = ${id})
+      DELETE FROM artefacts WHERE (model = 'RefreshToken' AND id = ${id})
+        OR grant_id IN (SELECT grant_id FROM token) OR (model = 'Grant' AND id IN (SELECT grant_id FROM token))`;
+    return gone;
+  },
+});
 
 function source(db: Database, where: Prisma.Sql): Source<Row> {
   return {

@@ -1,64 +1,52 @@
 /** `grants`: what people allowed which application. Taking a consent back ends, at once, what the application has by it. */
 import { z } from '@gatepost/runtime/env';
-import type { EndAccess } from '../accounts/end-access.ts';
 import type { Database } from '../database.ts';
 import type { ConsentModel } from '../generated/models.ts';
 import { audienceOf, resourceOf } from '../resources/audience.ts';
+import { gone, operation } from './operation.ts';
 import { list, pageQuery, type Source } from './paging.ts';
 import { badQuery } from './problem.ts';
-import { gone, type Route, route } from './route.ts';
 
-export function makeGrantRoutes({ db, endAccess }: { db: Database; endAccess: EndAccess }): Route[] {
-  return [
-    route({
-      method: 'get',
-      path: '/grants',
-      scopes: ['read:grants'],
-      query: z.strictObject({
-        ...pageQuery,
-        user_id: z.string().optional(),
-        client_id: z.string().optional(),
-        audience: z.string().optional(),
+export const listGrants = operation({
+  query: z.strictObject({
+    ...pageQuery,
+    user_id: z.string().optional(),
+    client_id: z.string().optional(),
+    audience: z.string().optional(),
+  }),
+  run: ({ parts, query }) =>
+    list(
+      'grants',
+      query,
+      source(parts.db, {
+        ...(query.user_id !== undefined && { userId: query.user_id }),
+        ...(query.client_id !== undefined && { clientId: query.client_id }),
+        ...(query.audience !== undefined && { resource: query.audience === '' ? '' : resourceOf(query.audience) }),
       }),
-      handle: ({ query }) =>
-        list(
-          'grants',
-          query,
-          source(db, {
-            ...(query.user_id !== undefined && { userId: query.user_id }),
-            ...(query.client_id !== undefined && { clientId: query.client_id }),
-            ...(query.audience !== undefined && { resource: query.audience === '' ? '' : resourceOf(query.audience) }),
-          }),
-          present,
-        ),
-    }),
-    route({
-      method: 'delete',
-      path: '/grants/:id',
-      scopes: ['delete:grants'],
-      async handle({ params }) {
-        const key = readId(params.id ?? '');
-        if (key !== undefined) {
-          await db.consent.deleteMany({ where: key });
-          await endAccess(key.userId, key.clientId);
-        }
-        return gone;
-      },
-    }),
-    route({
-      method: 'delete',
-      path: '/grants',
-      scopes: ['delete:grants'],
-      query: z.strictObject({ user_id: z.string().optional() }),
-      async handle({ query }) {
-        if (!query.user_id) throw badQuery("Missing required property: 'user_id'");
-        await db.consent.deleteMany({ where: { userId: query.user_id } });
-        await endAccess(query.user_id);
-        return gone;
-      },
-    }),
-  ];
-}
+      present,
+    ),
+});
+
+export const deleteGrant = operation({
+  async run({ parts, params }) {
+    const key = readId(params.id ?? '');
+    if (key !== undefined) {
+      await parts.db.consent.deleteMany({ where: key });
+      await parts.endAccess(key.userId, key.clientId);
+    }
+    return gone;
+  },
+});
+
+export const deleteGrantsOfUser = operation({
+  query: z.strictObject({ user_id: z.string().optional() }),
+  async run({ parts, query }) {
+    if (!query.user_id) throw badQuery("Missing required property: 'user_id'");
+    await parts.db.consent.deleteMany({ where: { userId: query.user_id } });
+    await parts.endAccess(query.user_id);
+    return gone;
+  },
+});
 
 type Key = { userId: string; clientId: string; resource: string };
 

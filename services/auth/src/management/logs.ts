@@ -2,12 +2,12 @@
 import { z } from '@gatepost/runtime/env';
 import type { Database, Prisma } from '../database.ts';
 import type { LogEntryModel } from '../generated/models.ts';
+import { type Answer, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery } from './paging.ts';
+import type { Parts } from './parts.ts';
 import { badQuery, ManagementProblem } from './problem.ts';
-import { ok, type Route, route } from './route.ts';
 import { parseSearch, type SearchFields } from './search.ts';
 
-const logScopes = ['read:logs', 'read:logs_users'];
 const query = z.strictObject({
   ...pageQuery,
   ...fieldsQuery,
@@ -21,54 +21,53 @@ const query = z.strictObject({
     .optional(),
 });
 
-export function makeLogRoutes(db: Database): Route[] {
-  const page = (asked: z.infer<typeof query>, of: Prisma.LogEntryWhereInput) => {
-    const { q, search, sort, from, take, ...paging } = asked;
-    const text = q ?? search;
-    const where: Prisma.LogEntryWhereInput = { AND: [of, text ? parseSearch(text, searchFields) : {}] };
-    if (from !== undefined || take !== undefined) return since(where, from, take ?? 50, paging);
-    const direction = sort?.endsWith(':1') ? ('asc' as const) : ('desc' as const);
-    const source = {
-      total: () => db.logEntry.count({ where }),
-      items: (window: { skip: number; take: number }) =>
-        db.logEntry.findMany({ where, orderBy: { id: direction }, skip: window.skip, take: window.take }),
-      key: ({ id }: LogEntryModel) => String(id),
-    };
-    return list('logs', paging, source, present);
-  };
-  /** Auth0's checkpoint: the entries after the one named `from`, a bare array. */
-  const since = async (where: Prisma.LogEntryWhereInput, from: string | undefined, take: number, fields: object) => {
-    const after = from === undefined ? 0n : readId(from);
-    if (after === undefined) throw badQuery('`from` is no log id');
-    const rows = await db.logEntry.findMany({
-      where: { AND: [where, { id: { gt: after } }] },
-      orderBy: { id: 'asc' },
-      take,
-    });
-    return ok(rows.map((row) => chooseFields(present(row), fields)));
-  };
+export const listLogs = operation({ query, run: ({ parts, query: asked }) => page(parts, asked, {}) });
 
-  return [
-    route({ method: 'get', path: '/logs', scopes: logScopes, query, handle: ({ query: asked }) => page(asked, {}) }),
-    route({
-      method: 'get',
-      path: '/logs/:id',
-      scopes: logScopes,
-      async handle({ params }) {
-        const id = readId(params.id ?? '');
-        const row = id === undefined ? null : await db.logEntry.findUnique({ where: { id } });
-        if (!row) throw new ManagementProblem(404, 'inexistent_log', 'Log not found');
-        return ok(present(row));
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/users/:id/logs',
-      scopes: logScopes,
-      query,
-      handle: ({ params, query: asked }) => page(asked, { userId: params.id ?? '' }),
-    }),
-  ];
+export const listLogsOfUser = operation({
+  query,
+  run: ({ parts, params, query: asked }) => page(parts, asked, { userId: params.id ?? '' }),
+});
+
+export const getLog = operation({
+  async run({ parts, params }) {
+    const id = readId(params.id ?? '');
+    const row = id === undefined ? null : await parts.db.logEntry.findUnique({ where: { id } });
+    if (!row) throw new ManagementProblem(404, 'inexistent_log', 'Log not found');
+    return ok(present(row));
+  },
+});
+
+async function page({ db }: Parts, asked: z.infer<typeof query>, of: Prisma.LogEntryWhereInput): Promise<Answer> {
+  const { q, search, sort, from, take, ...paging } = asked;
+  const text = q ?? search;
+  const where: Prisma.LogEntryWhereInput = { AND: [of, text ? parseSearch(text, searchFields) : {}] };
+  if (from !== undefined || take !== undefined) return since(db, where, from, take ?? 50, paging);
+  const direction = sort?.endsWith(':1') ? ('asc' as const) : ('desc' as const);
+  const source = {
+    total: () => db.logEntry.count({ where }),
+    items: (window: { skip: number; take: number }) =>
+      db.logEntry.findMany({ where, orderBy: { id: direction }, skip: window.skip, take: window.take }),
+    key: ({ id }: LogEntryModel) => String(id),
+  };
+  return list('logs', paging, source, present);
+}
+
+/** Auth0's checkpoint: the entries after the one named `from`, a bare array. */
+async function since(
+  db: Database,
+  where: Prisma.LogEntryWhereInput,
+  from: string | undefined,
+  take: number,
+  fields: object,
+): Promise<Answer> {
+  const after = from === undefined ? 0n : readId(from);
+  if (after === undefined) throw badQuery('`from` is no log id');
+  const rows = await db.logEntry.findMany({
+    where: { AND: [where, { id: { gt: after } }] },
+    orderBy: { id: 'asc' },
+    take,
+  });
+  return ok(rows.map((row) => chooseFields(present(row), fields)));
 }
 
 const searchFields: SearchFields = {

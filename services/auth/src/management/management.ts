@@ -1,88 +1,68 @@
-/** The parts list of the management API: what each resource works with. */
-import type { Log } from '@gatepost/runtime/log';
-import type { Seal } from '@gatepost/runtime/seal';
-import type { Router } from 'express';
-import type { Client, ClientMetadata, Provider } from 'oidc-provider';
-import { makeEndAccess } from '../accounts/end-access.ts';
-import type { AccountStore } from '../accounts/store.ts';
-import type { Audit } from '../audit.ts';
-import type { Changes } from '../changes.ts';
-import type { ClientStore } from '../clients/store.ts';
-import type { Database, Pool } from '../database.ts';
-import type { RevokedTokens } from '../library/tokens/structured.ts';
-import type { ResourceStore } from '../resources/store.ts';
-import type { ConnectionStore } from '../settings/connections.ts';
-import type { SettingsStore } from '../settings/store.ts';
-import type { TemplateStore } from '../settings/templates.ts';
-import { makeManagementApi } from './api.ts';
-import { makeAuthenticate } from './authenticate.ts';
-import { makeBrandingRoutes } from './branding.ts';
-import { makeClientGrantRoutes } from './client-grants.ts';
-import { type ClientEvents, makeClientRoutes } from './clients.ts';
-import { makeConnectionRoutes } from './connections.ts';
-import { makeDeviceCredentialRoutes } from './device-credentials.ts';
-import { makeGrantRoutes } from './grants.ts';
-import { makeLogRoutes } from './logs.ts';
-import { makeRegistrationTokenRoutes } from './registration-tokens.ts';
-import { makeResourceServerRoutes } from './resource-servers.ts';
-import type { Route } from './route.ts';
-import { makeSigningKeyRoutes } from './signing-keys.ts';
-import { makeTenantSettingsRoutes } from './tenant-settings.ts';
-import { makeUserRoutes } from './users.ts';
+/**
+ * The management API, `api/v2`: Auth0's shapes, scopes, paging and errors. This is its entry: it authenticates and reads the
+ * body. The routes stand in routes.ts, serve.ts takes a request through one, and each resource has a file of its own.
+ */
 
-export type ManagementParts = {
-  issuer: string;
-  provider: Provider;
-  db: Database;
-  pool: Pool;
-  seal: Seal;
-  changes: Changes;
-  clients: ClientStore;
-  revokedTokens: Pick<RevokedTokens, 'has'>;
-  resources: ResourceStore;
-  settings: SettingsStore;
-  accounts: AccountStore;
-  connections: ConnectionStore;
-  templates: TemplateStore;
-  log: Log;
-  events: ClientEvents;
-  audit: Pick<Audit, 'add'>;
-};
+import { describeError, type Log } from '@gatepost/runtime/log';
+import express, { type ErrorRequestHandler, type Request, type Router } from 'express';
+import { ApiError } from '../http/api-error.ts';
+import { allowOrigin, makePreflight } from '../http/cors.ts';
+import { setRoute } from '../http/route.ts';
+import { isStoreAway } from '../stores-away.ts';
+import { type Caller, makeAuthenticate } from './authenticate.ts';
+import { type ManagementParts, makeParts } from './parts.ts';
+import { ManagementProblem } from './problem.ts';
+import { routes } from './routes.ts';
+import { serve } from './serve.ts';
 
 /** An Express router for `/api/v2`, to be used ahead of the provider. */
-export function makeManagement(parts: ManagementParts): Router {
-  return makeManagementApi({
-    routes: makeRoutes(parts),
-    authenticate: makeAuthenticate(parts),
-    noteOperation: ({ clientId, ip, ...details }) => parts.audit.add({ type: 'sapi', clientId, ip, details }),
-    log: parts.log,
+export function makeManagement(given: ManagementParts): Router {
+  const parts = makeParts(given);
+  const authenticate = makeAuthenticate(parts);
+  const callers = new WeakMap<Request, Caller>();
+  const router = express.Router();
+  router.use(makePreflight('GET,POST,PUT,PATCH,DELETE', 'authorization,content-type,auth0-client'));
+  router.use(async (request, response, next) => {
+    setRoute(response, 'api/v2');
+    response.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    // Before the body is read: whoever may not write costs no parsing.
+    const caller = await authenticate(request.get('authorization'));
+    callers.set(request, caller);
+    allowOrigin(request, response, caller);
+    next();
   });
+  router.use(express.json({ limit: '512kb', strict: false }), express.text({ limit: '512kb', type: 'text/html' }));
+  const callerOf = (request: Request) => callers.get(request) as Caller;
+  for (const route of routes) router[route.method](route.path, serve(route, parts, callerOf));
+  router.use((request) => {
+    throw new ManagementProblem(404, undefined, `Not Found: ${request.method}`);
+  });
+  // Outside the router, which leaves a path that cannot be decoded to whoever uses it.
+  return express.Router().use('/api/v2', router, makeProblemHandler(parts.log));
 }
 
-/** Every operation; docs/reference/management-api.md says what each can be turned into. */
-export function makeRoutes(parts: ManagementParts): Route[] {
-  const { provider } = parts;
-  // Its constructor checks the metadata and throws InvalidClientMetadata; the types leave its argument out.
-  const CheckedClient = provider.Client as unknown as new (metadata: ClientMetadata) => Client;
-  const InitialAccessToken = provider.InitialAccessToken as unknown as new (given: {
-    expiresIn: number;
-  }) => { save(): Promise<string> };
-  const endAccess = makeEndAccess(parts.pool);
-  return [
-    ...makeClientRoutes({
-      ...parts,
-      checkMetadata: (metadata) => void new CheckedClient(metadata),
-    }),
-    ...makeClientGrantRoutes(parts),
-    ...makeResourceServerRoutes(parts),
-    ...makeUserRoutes({ ...parts, endAccess }),
-    ...makeConnectionRoutes(parts),
-    ...makeDeviceCredentialRoutes(parts.db),
-    ...makeGrantRoutes({ ...parts, endAccess }),
-    ...makeLogRoutes(parts.db),
-    ...makeBrandingRoutes(parts.templates),
-    ...makeTenantSettingsRoutes(parts),
-    ...makeSigningKeyRoutes(parts),
-    ...makeRegistrationTokenRoutes((expiresIn) => new InitialAccessToken({ expiresIn }).save()),
-  ];
+/** Answers what fails below `api/v2`, also before the request got here. */
+export function makeProblemHandler(log: Log): ErrorRequestHandler {
+  return (error, _request, response, next) => {
+    if (response.headersSent) return next(error);
+    const problem = toProblem(error);
+    if (problem.statusCode === 500) log.error({ error: describeError(error) }, 'the management API failed to answer');
+    if (problem.statusCode === 401) response.set('www-authenticate', 'Bearer error="invalid_token"');
+    response.status(problem.statusCode).json(problem);
+  };
+}
+
+function toProblem(error: unknown): ManagementProblem {
+  if (error instanceof ManagementProblem) return error;
+  if (isStoreAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
+  // What Express and its body parsers refuse: malformed JSON, a broken escape in the path, too large a body.
+  if (error instanceof ApiError) return new ManagementProblem(error.status, 'invalid_uri', error.message);
+  const { status } = error as { status?: unknown };
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return new ManagementProblem(
+      status,
+      'invalid_body',
+      status === 413 ? 'The body is too large' : 'Malformed request',
+    );
+  return new ManagementProblem(500, undefined, 'An internal error occurred');
 }

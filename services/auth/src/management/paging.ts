@@ -3,8 +3,8 @@
  * `take`; and `fields` with `include_fields`, which choose what of each item is shown.
  */
 import { z } from '@gatepost/runtime/env';
+import { type Answer, ok } from './operation.ts';
 import { badQuery } from './problem.ts';
-import { type Answer, ok } from './route.ts';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const count = (max: number) => z.coerce.number().int().min(0).max(max);

@@ -29,5 +29,5 @@ export const badQuery = (message: string) =>
 /** @param kind as in Auth0's codes: `inexistent_client` */
 export const missing = (kind: string, message: string) => new ManagementProblem(404, `inexistent_${kind}`, message);
 export const conflict = (errorCode: string, message: string) => new ManagementProblem(409, errorCode, message);
-export const insufficientScope = (expected: string[]) =>
+export const insufficientScope = (expected: readonly string[]) =>
   new ManagementProblem(403, 'insufficient_scope', `Insufficient scope, expected any of: ${expected.join(', ')}`);

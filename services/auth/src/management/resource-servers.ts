@@ -1,12 +1,12 @@
 /** `resource-servers`: APIs. The management API stands among them, and cannot be changed. */
 import { z } from '@gatepost/runtime/env';
-import type { ClientStore } from '../clients/store.ts';
 import { audienceOf } from '../resources/audience.ts';
-import type { Api, ResourceStore, Scope } from '../resources/store.ts';
+import type { Api, Scope } from '../resources/store.ts';
 import { tokenDialects } from '../resources/token-dialect.ts';
+import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
+import type { Parts } from './parts.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
-import { created, gone, ok, type Route, route } from './route.ts';
 import { scope, shortText } from './shapes.ts';
 
 const writable = {
@@ -27,89 +27,74 @@ const createBody = updateBody.extend({
     .refine((value) => audienceOf(value) === value, 'The name of another API, as it is spelled inside'),
 });
 
-export function makeResourceServerRoutes(parts: { resources: ResourceStore; clients: ClientStore }): Route[] {
-  const { resources, clients } = parts;
-  /** By its id or its identifier. */
-  const load = async (id = '') => {
-    const api = (await resources.find(id)) ?? (await resources.list()).find((each) => each.id === id);
-    if (!api) throw missing('resource_server', 'The resource server does not exist');
-    return api;
-  };
-  const loadOwn = async (id: string | undefined) => {
-    const api = await load(id);
-    if (api.isSystem) throw new ManagementProblem(403, 'operation_not_supported', 'A system API cannot be changed');
-    return api;
-  };
+export const listResourceServers = operation({
+  query: z.strictObject({
+    ...pageQuery,
+    ...checkpointQuery,
+    identifiers: z.union([z.string(), z.array(z.string())]).optional(),
+    include_fields: z.string().optional(),
+  }),
+  async run({ parts, query }) {
+    const { include_fields: _, identifiers, ...paging } = query;
+    const wanted = identifiers === undefined ? undefined : new Set([identifiers].flat());
+    const apis = (await parts.resources.list()).filter((api) => wanted?.has(api.identifier) ?? true);
+    return list(
+      'resource_servers',
+      paging,
+      ofArray(apis, ({ id }) => id),
+      present,
+    );
+  },
+});
 
-  return [
-    route({
-      method: 'get',
-      path: '/resource-servers',
-      scopes: ['read:resource_servers'],
-      query: z.strictObject({
-        ...pageQuery,
-        ...checkpointQuery,
-        identifiers: z.union([z.string(), z.array(z.string())]).optional(),
-        include_fields: z.string().optional(),
-      }),
-      async handle({ query }) {
-        const { include_fields: _, identifiers, ...paging } = query;
-        const wanted = identifiers === undefined ? undefined : new Set([identifiers].flat());
-        const apis = (await resources.list()).filter((api) => wanted?.has(api.identifier) ?? true);
-        return list(
-          'resource_servers',
-          paging,
-          ofArray(apis, ({ id }) => id),
-          present,
-        );
-      },
-    }),
-    route({
-      method: 'post',
-      path: '/resource-servers',
-      scopes: ['create:resource_servers'],
-      body: createBody,
-      async handle({ body }) {
-        const { identifier } = body;
-        if (await resources.find(identifier)) throw exists(identifier);
-        const api = await resources.create({
-          ...columns(body),
-          identifier,
-          name: body.name ?? identifier,
-          scopes: scopesOf(body.scopes ?? []),
-        });
-        return created(present(api));
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/resource-servers/:id',
-      scopes: ['read:resource_servers'],
-      handle: async ({ params }) => ok(present(await load(params.id))),
-    }),
-    route({
-      method: 'patch',
-      path: '/resource-servers/:id',
-      scopes: ['update:resource_servers'],
-      body: updateBody,
-      async handle({ params, body }) {
-        const { identifier } = await loadOwn(params.id);
-        const scopes = body.scopes && { scopes: scopesOf(body.scopes) };
-        return ok(present(await resources.update(identifier, { ...columns(body), ...scopes })));
-      },
-    }),
-    route({
-      method: 'delete',
-      path: '/resource-servers/:id',
-      scopes: ['delete:resource_servers'],
-      async handle({ params }) {
-        const { identifier } = await loadOwn(params.id);
-        await clients.removeGrants({ audience: identifier });
-        await resources.remove(identifier);
-        return gone;
-      },
-    }),
-  ];
+export const createResourceServer = operation({
+  body: createBody,
+  async run({ parts, body }) {
+    const { identifier } = body;
+    if (await parts.resources.find(identifier)) throw exists(identifier);
+    const api = await parts.resources.create({
+      ...columns(body),
+      identifier,
+      name: body.name ?? identifier,
+      scopes: scopesOf(body.scopes ?? []),
+    });
+    return created(present(api));
+  },
+});
+
+export const getResourceServer = operation({
+  run: async ({ parts, params }) => ok(present(await load(parts, params.id))),
+});
+
+export const updateResourceServer = operation({
+  body: updateBody,
+  async run({ parts, params, body }) {
+    const { identifier } = await loadOwn(parts, params.id);
+    const scopes = body.scopes && { scopes: scopesOf(body.scopes) };
+    return ok(present(await parts.resources.update(identifier, { ...columns(body), ...scopes })));
+  },
+});
+
+export const deleteResourceServer = operation({
+  async run({ parts, params }) {
+    const { identifier } = await loadOwn(parts, params.id);
+    await parts.clients.removeGrants({ audience: identifier });
+    await parts.resources.remove(identifier);
+    return gone;
+  },
+});
+
+/** By its id or its identifier. */
+async function load({ resources }: Parts, id = ''): Promise<Api> {
+  const api = (await resources.find(id)) ?? (await resources.list()).find((each) => each.id === id);
+  if (!api) throw missing('resource_server', 'The resource server does not exist');
+  return api;
+}
+
+async function loadOwn(parts: Parts, id: string | undefined): Promise<Api> {
+  const api = await load(parts, id);
+  if (api.isSystem) throw new ManagementProblem(403, 'operation_not_supported', 'A system API cannot be changed');
+  return api;
 }
 
 function columns(body: z.infer<typeof updateBody>): Partial<Columns> {

@@ -1,71 +1,58 @@
 /** `keys/signing`: the keys that sign tokens, of each algorithm one that signs, and at times its successor and predecessors. */
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
-import type { Seal } from '@gatepost/runtime/seal';
 import { calculateJwkThumbprint, type JWK } from 'jose';
-import type { Database, Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../keys/rotate.ts';
 import { stateOf } from '../keys/signing-keys.ts';
+import { created, ok, operation } from './operation.ts';
+import type { Parts } from './parts.ts';
 import { ManagementProblem, missing } from './problem.ts';
-import { created, ok, type Route, route } from './route.ts';
 
-export function makeSigningKeyRoutes({ db, pool, seal }: { db: Database; pool: Pool; seal: Seal }): Route[] {
-  const loadAll = () => db.signingKey.findMany({ orderBy: { createdAt: 'asc' } });
-  const load = async (kid = '') => {
-    const all = await loadAll();
-    const key = all.find((each) => each.kid === kid);
-    if (!key) throw missing('signing_key', 'The signing key does not exist');
-    return { key, all };
-  };
+export const listSigningKeys = operation({
+  async run({ parts }) {
+    const all = await loadAll(parts);
+    return ok(await Promise.all(all.map((key) => present(key, all))));
+  },
+});
 
-  return [
-    route({
-      method: 'get',
-      path: '/keys/signing',
-      scopes: ['read:signing_keys'],
-      async handle() {
-        const all = await loadAll();
-        return ok(await Promise.all(all.map((key) => present(key, all))));
-      },
-    }),
-    route({
-      method: 'post',
-      path: '/keys/signing/rotate',
-      scopes: ['update:signing_keys'],
-      async handle() {
-        const rotated = await rotateSigningKeys(pool, seal);
-        // Auth0 has keys of one algorithm and answers the new one; ours of that algorithm comes first.
-        const kid = rotated.find(({ alg }) => alg === 'RS256')?.kid;
-        const { key, all } = await load(kid);
-        return created({
-          ...(await present(key, all)),
-          rotated: rotated.map((each) => ({ kid: each.kid, alg: each.alg })),
-        });
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/keys/signing/:kid',
-      scopes: ['read:signing_keys'],
-      async handle({ params }) {
-        const { key, all } = await load(params.kid);
-        return ok(await present(key, all));
-      },
-    }),
-    route({
-      method: 'put',
-      path: '/keys/signing/:kid/revoke',
-      scopes: ['update:signing_keys'],
-      async handle({ params }) {
-        const { key, all } = await load(params.kid);
-        if (key.revokedAt === null && stateOf(key, live(all), new Date()) === 'current')
-          throw new ManagementProblem(400, 'key_in_use', 'The current signing key cannot be revoked: rotate first');
-        if (key.revokedAt === null) await revokeSigningKey(pool, key.kid);
-        const after = await load(key.kid);
-        return ok(await present(after.key, after.all));
-      },
-    }),
-  ];
+export const rotateKeys = operation({
+  async run({ parts }) {
+    const rotated = await rotateSigningKeys(parts.pool, parts.seal);
+    // Auth0 has keys of one algorithm and answers the new one; ours of that algorithm comes first.
+    const kid = rotated.find(({ alg }) => alg === 'RS256')?.kid;
+    const { key, all } = await load(parts, kid);
+    return created({
+      ...(await present(key, all)),
+      rotated: rotated.map((each) => ({ kid: each.kid, alg: each.alg })),
+    });
+  },
+});
+
+export const getSigningKey = operation({
+  async run({ parts, params }) {
+    const { key, all } = await load(parts, params.kid);
+    return ok(await present(key, all));
+  },
+});
+
+export const revokeKey = operation({
+  async run({ parts, params }) {
+    const { key, all } = await load(parts, params.kid);
+    if (key.revokedAt === null && stateOf(key, live(all), new Date()) === 'current')
+      throw new ManagementProblem(400, 'key_in_use', 'The current signing key cannot be revoked: rotate first');
+    if (key.revokedAt === null) await revokeSigningKey(parts.pool, key.kid);
+    const after = await load(parts, key.kid);
+    return ok(await present(after.key, after.all));
+  },
+});
+
+const loadAll = ({ db }: Parts) => db.signingKey.findMany({ orderBy: { createdAt: 'asc' } });
+
+async function load(parts: Parts, kid = ''): Promise<{ key: SigningKeyModel; all: SigningKeyModel[] }> {
+  const all = await loadAll(parts);
+  const key = all.find((each) => each.kid === kid);
+  if (!key) throw missing('signing_key', 'The signing key does not exist');
+  return { key, all };
 }
 
 function live(all: SigningKeyModel[]): SigningKeyModel[] {

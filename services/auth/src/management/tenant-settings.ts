@@ -3,11 +3,9 @@ import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import type { SettingsModel } from '../generated/models.ts';
 import { locales } from '../pages/language.ts';
-import type { ResourceStore } from '../resources/store.ts';
-import type { SettingsStore } from '../settings/store.ts';
+import { ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery } from './paging.ts';
 import { badBody } from './problem.ts';
-import { ok, type Route, route } from './route.ts';
 import { httpUri } from './shapes.ts';
 
 /** Left out: unchanged. Null or empty: none. */
@@ -27,41 +25,31 @@ const updateBody = z
   })
   .partial();
 
-export function makeTenantSettingsRoutes(parts: { settings: SettingsStore; resources: ResourceStore }): Route[] {
-  const { settings, resources } = parts;
-  return [
-    route({
-      method: 'get',
-      path: '/tenants/settings',
-      scopes: ['read:tenant_settings'],
-      query: z.strictObject(fieldsQuery),
-      handle: async ({ query }) => ok(chooseFields(present(await settings.load()), query)),
-    }),
-    route({
-      method: 'patch',
-      path: '/tenants/settings',
-      scopes: ['update:tenant_settings'],
-      body: updateBody,
-      async handle({ body }) {
-        const audience = body.default_audience as string | null | undefined;
-        if (typeof audience === 'string' && !(await resources.find(audience)))
-          throw badBody(`default_audience: no API has the identifier ${audience}`);
-        const change = {
-          friendlyName: body.friendly_name as string | null | undefined,
-          pictureUrl: body.picture_url as string | null | undefined,
-          supportEmail: body.support_email as string | null | undefined,
-          supportUrl: body.support_url as string | null | undefined,
-          defaultAudience: audience,
-          identifierFirst: body.identifier_first,
-          allowSignup: body.allow_signup,
-          oidcConformantClaims: body.oidc_conformant_claims,
-        };
-        const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-        return ok(present(await settings.update(given)));
-      },
-    }),
-  ];
-}
+export const getSettings = operation({
+  query: z.strictObject(fieldsQuery),
+  run: async ({ parts, query }) => ok(chooseFields(present(await parts.settings.load()), query)),
+});
+
+export const updateSettings = operation({
+  body: updateBody,
+  async run({ parts, body }) {
+    const audience = body.default_audience as string | null | undefined;
+    if (typeof audience === 'string' && !(await parts.resources.find(audience)))
+      throw badBody(`default_audience: no API has the identifier ${audience}`);
+    const change = {
+      friendlyName: body.friendly_name as string | null | undefined,
+      pictureUrl: body.picture_url as string | null | undefined,
+      supportEmail: body.support_email as string | null | undefined,
+      supportUrl: body.support_url as string | null | undefined,
+      defaultAudience: audience,
+      identifierFirst: body.identifier_first,
+      allowSignup: body.allow_signup,
+      oidcConformantClaims: body.oidc_conformant_claims,
+    };
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    return ok(present(await parts.settings.update(given)));
+  },
+});
 
 function present(settings: SettingsModel): object {
   return {

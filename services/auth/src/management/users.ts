@@ -1,21 +1,18 @@
 /** `users` and `users-by-email`: people. */
 import { z } from '@gatepost/runtime/env';
-import { type EndAccess, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { parseUsername } from '../accounts/identifier.ts';
 import { hashPassword, passwordMaxBytes, TooBusy } from '../accounts/password.ts';
 import { passwordProblem } from '../accounts/signup.ts';
-import type { AccountStore } from '../accounts/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
-import type { ConnectionStore } from '../settings/connections.ts';
 import { merge } from './clients.ts';
+import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import type { Parts } from './parts.ts';
 import { badBody, badQuery, conflict, ManagementProblem, missing } from './problem.ts';
-import { created, gone, ok, type Route, route } from './route.ts';
 import { parseSearch, type SearchFields } from './search.ts';
 import { httpUri, shortText } from './shapes.ts';
-
-export type UserParts = { db: Database; accounts: AccountStore; connections: ConnectionStore; endAccess: EndAccess };
 
 const metadata = z.record(z.string().max(255), z.unknown());
 const profile = {
@@ -55,142 +52,125 @@ const updateBody = z
   })
   .partial();
 
-export function makeUserRoutes({ db, accounts, connections, endAccess }: UserParts): Route[] {
-  const load = async (id = '') => {
-    const account = await accounts.find(id);
-    if (!account) throw missing('user', 'The user does not exist.');
-    return account;
-  };
-  const presenter = async () => {
-    const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
-    return (account: AccountModel) => presentUser(account, known.get(account.connection));
-  };
+export const listUsers = operation({
+  query: z.strictObject({
+    ...pageQuery,
+    ...fieldsQuery,
+    q: z.string().max(2_000).optional(),
+    sort: z.string().optional(),
+    connection: z.string().optional(),
+    search_engine: z.enum(['v1', 'v2', 'v3']).optional(),
+    primary_order: z.string().optional(),
+  }),
+  async run({ parts, query }) {
+    const where: Prisma.AccountWhereInput = {
+      AND: [
+        query.q ? parseSearch(query.q, searchFields) : {},
+        query.connection === undefined ? {} : { connection: query.connection },
+      ],
+    };
+    return list('users', query, source(parts.db, where, orderOf(query.sort)), await presenter(parts));
+  },
+});
 
-  return [
-    route({
-      method: 'get',
-      path: '/users',
-      scopes: ['read:users'],
-      query: z.strictObject({
-        ...pageQuery,
-        ...fieldsQuery,
-        q: z.string().max(2_000).optional(),
-        sort: z.string().optional(),
-        connection: z.string().optional(),
-        search_engine: z.enum(['v1', 'v2', 'v3']).optional(),
-        primary_order: z.string().optional(),
-      }),
-      async handle({ query }) {
-        const where: Prisma.AccountWhereInput = {
-          AND: [
-            query.q ? parseSearch(query.q, searchFields) : {},
-            query.connection === undefined ? {} : { connection: query.connection },
-          ],
-        };
-        return list('users', query, source(db, where, orderOf(query.sort)), await presenter());
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/users-by-email',
-      scopes: ['read:users'],
-      query: z.strictObject({ ...fieldsQuery, email: z.string().max(320) }),
-      async handle({ query }) {
-        const found = await db.account.findMany({
-          where: { email: { equals: query.email, mode: 'insensitive' } },
-          orderBy: { createdAt: 'asc' },
-          take: 100,
-        });
-        const present = await presenter();
-        return ok(found.map((account) => chooseFields(present(account), query)));
-      },
-    }),
-    route({
-      method: 'post',
-      path: '/users',
-      scopes: ['create:users'],
-      body: createBody,
-      async handle({ body }) {
-        const connection = await connections.find(body.connection);
-        if (!connection) throw missing('connection', 'The connection does not exist.');
-        checkIdentity(connection, body);
-        const account = await accounts.create({
-          ...columns(body),
-          ...usernameOf(body.username, connection),
-          connection: connection.name,
-          ...(body.user_id !== undefined && { userId: `${prefixOf(connection)}|${body.user_id}` }),
-          ...(body.password !== undefined && { passwordHash: await hashOf(body.password, body.email) }),
-          userMetadata: merge({}, body.user_metadata) as Prisma.InputJsonObject,
-          appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
-        });
-        if (!account) throw conflict('auth0_idp_error', 'The user already exists.');
-        return created(presentUser(account, connection));
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/users/:id',
-      scopes: ['read:users'],
-      query: z.strictObject(fieldsQuery),
-      handle: async ({ params, query }) => ok(chooseFields((await presenter())(await load(params.id)), query)),
-    }),
-    route({
-      method: 'patch',
-      path: '/users/:id',
-      scopes: ['update:users'],
-      body: updateBody,
-      async handle({ params, body }) {
-        const account = await load(params.id);
-        if (body.connection !== undefined && body.connection !== account.connection)
-          throw badBody('a user cannot be moved to another connection');
-        // Whoever is blocked, or has a new password, is signed out everywhere.
-        const ends = body.blocked === true || body.password !== undefined;
-        const mark = sessionsEnd();
-        const connection = await connections.find(account.connection);
-        const change = {
-          ...(await updateOf(account, body)),
-          // One from before the rules may stay as it is.
-          ...(body.username !== account.username && usernameOf(body.username, connection)),
-          ...(ends && { sessionsNotBefore: mark }),
-        };
-        const updated = await accounts.update(account.userId, change).catch((error: unknown) => {
-          if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
-          if (error.code === 'P2025') throw missing('user', 'The user does not exist.'); // deleted meanwhile
-          if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');
-          throw error;
-        });
-        if (ends) {
-          await endAccess(account.userId);
-          await sessionsEnded(mark);
-        }
-        return ok((await presenter())(updated));
-      },
-    }),
-    route({
-      method: 'delete',
-      path: '/users/:id',
-      scopes: ['delete:users'],
-      async handle({ params }) {
-        const { id = '' } = params;
-        await db.account.deleteMany({ where: { userId: id } });
-        await endAccess(id);
-        return gone;
-      },
-    }),
-    route({
-      method: 'post',
-      path: '/users/:id/revoke-access',
-      scopes: ['delete:users', 'update:users'],
-      async handle({ params }) {
-        const { userId } = await load(params.id);
-        const mark = sessionsEnd();
-        await accounts.update(userId, { sessionsNotBefore: mark });
-        await endAccess(userId);
-        await sessionsEnded(mark);
-        return { status: 202 };
-      },
-    }),
-  ];
+export const listUsersByEmail = operation({
+  query: z.strictObject({ ...fieldsQuery, email: z.string().max(320) }),
+  async run({ parts, query }) {
+    const found = await parts.db.account.findMany({
+      where: { email: { equals: query.email, mode: 'insensitive' } },
+      orderBy: { createdAt: 'asc' },
+      take: 100,
+    });
+    const present = await presenter(parts);
+    return ok(found.map((account) => chooseFields(present(account), query)));
+  },
+});
+
+export const createUser = operation({
+  body: createBody,
+  async run({ parts, body }) {
+    const connection = await parts.connections.find(body.connection);
+    if (!connection) throw missing('connection', 'The connection does not exist.');
+    checkIdentity(connection, body);
+    const account = await parts.accounts.create({
+      ...columns(body),
+      ...usernameOf(body.username, connection),
+      connection: connection.name,
+      ...(body.user_id !== undefined && { userId: `${prefixOf(connection)}|${body.user_id}` }),
+      ...(body.password !== undefined && { passwordHash: await hashOf(body.password, body.email) }),
+      userMetadata: merge({}, body.user_metadata) as Prisma.InputJsonObject,
+      appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
+    });
+    if (!account) throw conflict('auth0_idp_error', 'The user already exists.');
+    return created(presentUser(account, connection));
+  },
+});
+
+export const getUser = operation({
+  query: z.strictObject(fieldsQuery),
+  run: async ({ parts, params, query }) =>
+    ok(chooseFields((await presenter(parts))(await load(parts, params.id)), query)),
+});
+
+export const updateUser = operation({
+  body: updateBody,
+  async run({ parts, params, body }) {
+    const account = await load(parts, params.id);
+    if (body.connection !== undefined && body.connection !== account.connection)
+      throw badBody('a user cannot be moved to another connection');
+    // Whoever is blocked, or has a new password, is signed out everywhere.
+    const ends = body.blocked === true || body.password !== undefined;
+    const mark = sessionsEnd();
+    const connection = await parts.connections.find(account.connection);
+    const change = {
+      ...(await updateOf(account, body)),
+      // One from before the rules may stay as it is.
+      ...(body.username !== account.username && usernameOf(body.username, connection)),
+      ...(ends && { sessionsNotBefore: mark }),
+    };
+    const updated = await parts.accounts.update(account.userId, change).catch((error: unknown) => {
+      if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
+      if (error.code === 'P2025') throw missing('user', 'The user does not exist.'); // deleted meanwhile
+      if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');
+      throw error;
+    });
+    if (ends) {
+      await parts.endAccess(account.userId);
+      await sessionsEnded(mark);
+    }
+    return ok((await presenter(parts))(updated));
+  },
+});
+
+export const deleteUser = operation({
+  async run({ parts, params }) {
+    const { id = '' } = params;
+    await parts.db.account.deleteMany({ where: { userId: id } });
+    await parts.endAccess(id);
+    return gone;
+  },
+});
+
+export const revokeAccess = operation({
+  async run({ parts, params }) {
+    const { userId } = await load(parts, params.id);
+    const mark = sessionsEnd();
+    await parts.accounts.update(userId, { sessionsNotBefore: mark });
+    await parts.endAccess(userId);
+    await sessionsEnded(mark);
+    return { status: 202 };
+  },
+});
+
+async function load({ accounts }: Parts, id = ''): Promise<AccountModel> {
+  const account = await accounts.find(id);
+  if (!account) throw missing('user', 'The user does not exist.');
+  return account;
+}
+
+async function presenter({ connections }: Parts): Promise<(account: AccountModel) => object> {
+  const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
+  return (account) => presentUser(account, known.get(account.connection));
 }
 
 const searchFields: SearchFields = {

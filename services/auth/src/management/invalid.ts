@@ -1,0 +1,41 @@
+/** What comes in, against its schema, with the first problem in words near Auth0's. */
+import type { z } from '@gatepost/runtime/env';
+import type { ManagementProblem } from './problem.ts';
+
+/** @throws what `problem` makes of the first thing that is wrong */
+export function parseShape(
+  schema: z.ZodType,
+  value: unknown,
+  problem: (message: string) => ManagementProblem,
+): unknown {
+  const flaw = findFlaw(value);
+  if (flaw !== undefined) throw problem(flaw);
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw problem(issue ? describeIssue(issue) : 'malformed');
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join('.');
+  if (issue.code === 'unrecognized_keys') return `Additional properties not allowed: ${issue.keys.join(',')}`;
+  if (issue.code === 'invalid_type' && issue.input === undefined) return `Missing required property: ${path}`;
+  return path === '' ? issue.message : `${issue.message} on property ${path}`;
+}
+
+const maxDepth = 32;
+
+/** What no schema names and PostgreSQL cannot keep: NUL, half a surrogate pair; and nesting that costs more than it can mean. */
+function findFlaw(value: unknown, depth = 0): string | undefined {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) return 'a string must not contain NUL';
+    return value.isWellFormed() ? undefined : 'a string must be well-formed Unicode';
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth >= maxDepth) return `nested more than ${maxDepth} levels deep`;
+  for (const [key, inner] of Object.entries(value)) {
+    const flaw = findFlaw(key) ?? findFlaw(inner, depth + 1);
+    if (flaw !== undefined) return flaw;
+  }
+  return undefined;
+}

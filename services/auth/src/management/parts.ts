@@ -1,0 +1,61 @@
+/** What the operations of the management API work with. */
+import type { Log } from '@gatepost/runtime/log';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Client, ClientMetadata, Provider } from 'oidc-provider';
+import { type EndAccess, makeEndAccess } from '../accounts/end-access.ts';
+import type { AccountStore } from '../accounts/store.ts';
+import type { Audit } from '../audit.ts';
+import type { Changes } from '../changes.ts';
+import type { clientMetadata } from '../clients/metadata.ts';
+import type { ClientStore } from '../clients/store.ts';
+import type { Database, Pool } from '../database.ts';
+import type { GateEvents } from '../events.ts';
+import type { RevokedTokens } from '../library/tokens/structured.ts';
+import type { ResourceStore } from '../resources/store.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { TemplateStore } from '../settings/templates.ts';
+
+/** What the gate gives. */
+export type ManagementParts = {
+  issuer: string;
+  provider: Provider;
+  db: Database;
+  pool: Pool;
+  seal: Seal;
+  changes: Changes;
+  clients: ClientStore;
+  revokedTokens: Pick<RevokedTokens, 'has'>;
+  resources: ResourceStore;
+  settings: SettingsStore;
+  accounts: AccountStore;
+  connections: ConnectionStore;
+  templates: TemplateStore;
+  log: Log;
+  /** Whom to tell of changed clients. */
+  events: Pick<GateEvents, 'clientCreated' | 'clientUpdated'>;
+  audit: Pick<Audit, 'add'>;
+};
+
+export type Parts = ManagementParts & {
+  /** Throws an error with `error_description` when oidc-provider could not work with the client. */
+  checkMetadata(metadata: ReturnType<typeof clientMetadata>): void;
+  /** Makes and saves an initial access token. */
+  issueRegistrationToken(ttlSeconds: number): Promise<string>;
+  endAccess: EndAccess;
+};
+
+export function makeParts(given: ManagementParts): Parts {
+  const { provider } = given;
+  // Its constructor checks the metadata and throws InvalidClientMetadata; the types leave its argument out.
+  const CheckedClient = provider.Client as unknown as new (metadata: ClientMetadata) => Client;
+  const InitialAccessToken = provider.InitialAccessToken as unknown as new (given: {
+    expiresIn: number;
+  }) => { save(): Promise<string> };
+  return {
+    ...given,
+    checkMetadata: (metadata) => void new CheckedClient(metadata),
+    issueRegistrationToken: (expiresIn) => new InitialAccessToken({ expiresIn }).save(),
+    endAccess: makeEndAccess(given.pool),
+  };
+}

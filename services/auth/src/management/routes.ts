@@ -1,0 +1,102 @@
+/** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
+import { deleteTemplate, getTemplate, putTemplate } from './branding.ts';
+import {
+  createClientGrant,
+  deleteClientGrant,
+  getClientGrant,
+  listClientGrants,
+  updateClientGrant,
+} from './client-grants.ts';
+import { createClient, deleteClient, getClient, listClients, rotateSecret, updateClient } from './clients.ts';
+import { createConnection, deleteConnection, getConnection, listConnections, updateConnection } from './connections.ts';
+import { deleteDeviceCredential, listDeviceCredentials } from './device-credentials.ts';
+import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
+import { getLog, listLogs, listLogsOfUser } from './logs.ts';
+import type { Operation } from './operation.ts';
+import { createRegistrationToken } from './registration-tokens.ts';
+import {
+  createResourceServer,
+  deleteResourceServer,
+  getResourceServer,
+  listResourceServers,
+  updateResourceServer,
+} from './resource-servers.ts';
+import { getSigningKey, listSigningKeys, revokeKey, rotateKeys } from './signing-keys.ts';
+import { getSettings, updateSettings } from './tenant-settings.ts';
+import { createUser, deleteUser, getUser, listUsers, listUsersByEmail, revokeAccess, updateUser } from './users.ts';
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export type Route = { method: Method; path: string; scopes: readonly string[]; operation: Operation };
+
+const at = (method: Method, path: string, scopes: readonly string[], operation: Operation): Route => ({
+  method,
+  path,
+  scopes,
+  operation,
+});
+
+const template = '/branding/templates/universal-login';
+const readClients = ['read:clients', 'read:client_keys'];
+const readLogs = ['read:logs', 'read:logs_users'];
+
+// biome-ignore format: a table
+export const routes: Route[] = [
+  at('get',    '/clients',                           readClients,                                listClients),
+  at('post',   '/clients',                           ['create:clients'],                         createClient),
+  at('get',    '/clients/:id',                       readClients,                                getClient),
+  at('patch',  '/clients/:id',                       ['update:clients', 'update:client_keys'],   updateClient),
+  at('delete', '/clients/:id',                       ['delete:clients'],                         deleteClient),
+  at('post',   '/clients/:id/rotate-secret',         ['update:client_keys'],                     rotateSecret),
+
+  at('get',    '/client-grants',                     ['read:client_grants'],                     listClientGrants),
+  at('post',   '/client-grants',                     ['create:client_grants'],                   createClientGrant),
+  at('get',    '/client-grants/:id',                 ['read:client_grants'],                     getClientGrant),
+  at('patch',  '/client-grants/:id',                 ['update:client_grants'],                   updateClientGrant),
+  at('delete', '/client-grants/:id',                 ['delete:client_grants'],                   deleteClientGrant),
+
+  at('get',    '/resource-servers',                  ['read:resource_servers'],                  listResourceServers),
+  at('post',   '/resource-servers',                  ['create:resource_servers'],                createResourceServer),
+  at('get',    '/resource-servers/:id',              ['read:resource_servers'],                  getResourceServer),
+  at('patch',  '/resource-servers/:id',              ['update:resource_servers'],                updateResourceServer),
+  at('delete', '/resource-servers/:id',              ['delete:resource_servers'],                deleteResourceServer),
+
+  at('get',    '/users',                             ['read:users'],                             listUsers),
+  at('post',   '/users',                             ['create:users'],                           createUser),
+  at('get',    '/users/:id',                         ['read:users'],                             getUser),
+  at('patch',  '/users/:id',                         ['update:users'],                           updateUser),
+  at('delete', '/users/:id',                         ['delete:users'],                           deleteUser),
+  at('get',    '/users/:id/logs',                    readLogs,                                   listLogsOfUser),
+  at('post',   '/users/:id/revoke-access',           ['delete:users', 'update:users'],           revokeAccess),
+  at('get',    '/users-by-email',                    ['read:users'],                             listUsersByEmail),
+
+  at('get',    '/connections',                       ['read:connections'],                       listConnections),
+  at('post',   '/connections',                       ['create:connections'],                     createConnection),
+  at('get',    '/connections/:id',                   ['read:connections'],                       getConnection),
+  at('patch',  '/connections/:id',                   ['update:connections'],                     updateConnection),
+  at('delete', '/connections/:id',                   ['delete:connections'],                     deleteConnection),
+
+  at('get',    '/device-credentials',                ['read:device_credentials'],                listDeviceCredentials),
+  at('delete', '/device-credentials/:id',            ['delete:device_credentials'],              deleteDeviceCredential),
+
+  at('get',    '/grants',                            ['read:grants'],                            listGrants),
+  at('delete', '/grants',                            ['delete:grants'],                          deleteGrantsOfUser),
+  at('delete', '/grants/:id',                        ['delete:grants'],                          deleteGrant),
+
+  at('get',    '/logs',                              readLogs,                                   listLogs),
+  at('get',    '/logs/:id',                          readLogs,                                   getLog),
+
+  at('get',    template,                             ['read:branding'],                          getTemplate),
+  at('put',    template,                             ['update:branding'],                        putTemplate),
+  at('delete', template,                             ['delete:branding'],                        deleteTemplate),
+
+  at('get',    '/tenants/settings',                  ['read:tenant_settings'],                   getSettings),
+  at('patch',  '/tenants/settings',                  ['update:tenant_settings'],                 updateSettings),
+
+  at('get',    '/keys/signing',                      ['read:signing_keys'],                      listSigningKeys),
+  at('post',   '/keys/signing/rotate',               ['update:signing_keys'],                    rotateKeys),
+  at('get',    '/keys/signing/:kid',                 ['read:signing_keys'],                      getSigningKey),
+  at('put',    '/keys/signing/:kid/revoke',          ['update:signing_keys'],                    revokeKey),
+
+  at('post',   '/registration-tokens',               ['create:registration_tokens'],             createRegistrationToken),
+];

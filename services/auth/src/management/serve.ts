@@ -1,0 +1,44 @@
+/** One request to one route, from its token's scopes to its answer: the spine of the management API. */
+import type { Request, RequestHandler } from 'express';
+import { setRoute } from '../http/route.ts';
+import type { Caller } from './authenticate.ts';
+import { parseShape } from './invalid.ts';
+import type { Parts } from './parts.ts';
+import { badBody, badQuery, insufficientScope } from './problem.ts';
+import type { Route } from './routes.ts';
+
+/** @param callerOf whose request it is: it has been authenticated */
+export function serve(route: Route, parts: Parts, callerOf: (request: Request) => Caller): RequestHandler {
+  const { method, path, scopes, operation } = route;
+  return async (request, response) => {
+    setRoute(response, `api/v2${path}`);
+    const caller = callerOf(request);
+    if (!scopes.some((scope) => caller.scopes.has(scope))) throw insufficientScope(scopes);
+
+    const { status, body } = await operation.run({
+      parts,
+      params: request.params as Record<string, string>, // no route has a wildcard
+      query: operation.query && parseShape(operation.query, request.query, badQuery),
+      body: operation.body && parseShape(operation.body, request.body ?? {}, badBody),
+      scopes: caller.scopes,
+    });
+    if (method !== 'get') note(caller, request, status, body);
+    response.status(status);
+    if (body === undefined) response.end();
+    else response.json(body);
+  };
+
+  /** Each write that succeeds is in the log. */
+  function note({ clientId }: Caller, request: Request, status: number, body: unknown): void {
+    const operation = `${method.toUpperCase()} api/v2${path}`;
+    const details = { operation, status, ...targetOf(request, body) };
+    parts.audit.add({ type: 'sapi', clientId, ip: request.ip, details });
+  }
+}
+
+/** What the path names, or what was created. */
+function targetOf(request: Request, body: unknown): { target?: string } {
+  const made = (body ?? {}) as Record<'id' | 'client_id' | 'user_id', unknown>;
+  const target = request.params.id ?? request.params.kid ?? made.id ?? made.user_id ?? made.client_id;
+  return typeof target === 'string' ? { target } : {};
+}
