@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
+import { organizationSchema, presentOrganization } from '../objects/organization.ts';
 import { identifierSchema, loginSchema } from './name.ts';
-import { organizationSchema, presentOrganization } from './present.ts';
 
 const body = z.object({
   login: loginSchema,

@@ -1,6 +1,6 @@
 /** `GET /orgs/{org}`. */
 import { placeOperation } from '../http/operation.ts';
-import { organizationSchema, presentOrganization } from './present.ts';
+import { organizationSchema, presentOrganization } from '../objects/organization.ts';
 
 export const getOrganization = placeOperation({
   id: 'get',

@@ -1,7 +1,7 @@
 /** `GET /repos/{owner}/{repo}`. */
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
-import { presentRepository, repositorySchema } from './present.ts';
+import { presentRepository, repositorySchema } from '../objects/repository.ts';
 
 export const getRepository = placeOperation({
   id: 'get',

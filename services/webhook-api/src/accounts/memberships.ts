@@ -10,8 +10,9 @@ import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { organizationSchema, presentOrganization } from '../objects/organization.ts';
+import { presentUser, userOfSubject, userSchema } from '../objects/user.ts';
 import { identifierIn } from './name.ts';
-import { organizationSchema, presentOrganization } from './present.ts';
 
 const role = z.enum(['admin', 'member']);
 
@@ -22,7 +23,7 @@ const membershipSchema = z
     role,
     organization_url: z.url(),
     organization: organizationSchema,
-    user: z.object({ login: z.string() }),
+    user: userSchema,
   })
   .meta({ id: 'Membership' });
 
@@ -119,6 +120,6 @@ function present(
     role,
     organization_url: organization.url,
     organization,
-    user: { login: subject },
+    user: presentUser(userOfSubject(subject), base),
   };
 }

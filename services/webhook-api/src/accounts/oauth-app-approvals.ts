@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
+import { seconds } from '../objects/time.ts';
 import { identifierIn } from './name.ts';
-import { seconds } from './present.ts';
 
 const approvalSchema = z
   .object({ client_id: z.string(), approved_at: z.iso.datetime() })

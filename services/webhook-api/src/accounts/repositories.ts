@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
+import { presentRepository, repositorySchema } from '../objects/repository.ts';
 import { repositoryNameSchema } from './name.ts';
-import { presentRepository, repositorySchema } from './present.ts';
 
 export const listRepositories = placeOperation({
   id: 'list-for-org',

@@ -4,7 +4,9 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { eventKey } from '@gatepost/contracts/event';
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
-import { presentOrganization, presentRepository } from '../accounts/present.ts';
+import { presentOrganization } from '../objects/organization.ts';
+import { presentRepository } from '../objects/repository.ts';
+import { presentUser, userOfSubject } from '../objects/user.ts';
 import { parkDelivery } from '../publish.ts';
 import type { Queryable } from './rows.ts';
 
@@ -57,7 +59,6 @@ export async function storePing(
 }
 
 function pingPayload(place: Place, token: Token, hook: Record<string, unknown>, base: string): Record<string, unknown> {
-  const sender = { login: token.subject, type: token.subject === token.clientId ? 'Bot' : 'User', site_admin: false };
   const { account, repository } = place;
   return {
     zen: zen[randomInt(zen.length)],
@@ -66,7 +67,7 @@ function pingPayload(place: Place, token: Token, hook: Record<string, unknown>, 
     ...(repository
       ? { repository: presentRepository(account, repository, base) }
       : { organization: presentOrganization(account, base) }),
-    sender,
+    sender: presentUser(userOfSubject(token.subject), base),
   };
 }
 
