@@ -1,3 +1,4 @@
+import { inTransaction } from '@gatepost/runtime/transaction';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { expect, test } from '@jest/globals';
 import { openPool } from '../src/pool.ts';
@@ -19,5 +20,29 @@ test('a connection in somebody’s hands that breaks between two statements reje
   expect(failure).toBeInstanceOf(Error);
   client.release(failure);
   expect((await pool.query<{ one: number }>('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  await pool.end();
+});
+
+test('a transaction is committed as a whole or not at all, and its connection serves the next', async () => {
+  await using database = await freshDatabase();
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 1, onError: () => {} });
+  await pool.query('CREATE SCHEMA IF NOT EXISTS webhooks; CREATE TABLE notes (note text)');
+  const note = (text: string) => inTransaction(pool, (client) => client.query('INSERT INTO notes VALUES ($1)', [text]));
+  await note('kept');
+  await expect(
+    inTransaction(pool, async (client) => {
+      await client.query("INSERT INTO notes VALUES ('taken back')");
+      throw new Error('on second thoughts');
+    }),
+  ).rejects.toThrow('on second thoughts');
+  await expect(
+    inTransaction(pool, async (client) => {
+      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await client.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid]);
+    }),
+  ).rejects.toThrow();
+  await note('kept, too');
+  const { rows } = await pool.query<{ note: string }>('SELECT note FROM notes ORDER BY note');
+  expect(rows.map((row) => row.note)).toEqual(['kept', 'kept, too']);
   await pool.end();
 });

@@ -1,5 +1,6 @@
 /** Exchanges signing keys without anybody noticing: a new key is published before it signs, an old one until its last token is dead. */
 import type { Seal } from '@gatepost/runtime/seal';
+import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '../database.ts';
 import { makeSigningKey, type SigningAlg, signingAlgs } from './signing-keys.ts';
 
@@ -14,14 +15,12 @@ export type Rotated = { kid: string; alg: SigningAlg; signsFrom: Date };
  * For each algorithm, makes the key that will sign next; one that waits already signs from now on instead, since it is published.
  * The keys before it retire when the last token they can have signed is dead. Of several processes, one at a time.
  */
-export async function rotateSigningKeys(
+export function rotateSigningKeys(
   pool: Pool,
   seal: Seal,
   algs: readonly SigningAlg[] = signingAlgs,
 ): Promise<Rotated[]> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
+  return inTransaction(pool, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
     const rotated: Rotated[] = [];
     for (const alg of algs) {
@@ -48,14 +47,8 @@ export async function rotateSigningKeys(
       );
       rotated.push({ kid: next.kid, alg, signsFrom: next.signs_from });
     }
-    await client.query('COMMIT');
     return rotated;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {}); // the connection may be what failed
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
 /** Takes a key out of the JWKS at once: every token that it signed is refused from then on. The caller keeps the current one. */

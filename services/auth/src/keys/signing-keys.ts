@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
+import { inTransaction } from '@gatepost/runtime/transaction';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Database, Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
@@ -21,10 +22,8 @@ export type PrivateJwk = JWK & { kid: string; alg: string; use: 'sig' };
 const purpose = 'signing key';
 
 /** Makes a key for each algorithm that has none; of several processes that start at once, one does it. */
-export async function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
+export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
+  return inTransaction(pool, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
     const { rows } = await client.query<{ alg: string }>(
       'SELECT DISTINCT alg FROM signing_keys WHERE revoked_at IS NULL AND retires_at IS NULL',
@@ -40,13 +39,7 @@ export async function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
         key.sealed,
       ]);
     }
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {}); // the connection may be what failed
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }
 
 /** A new key pair; the kid is its RFC 7638 thumbprint with the algorithm, so RS256 and PS256 never share one. */

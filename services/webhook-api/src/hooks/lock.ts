@@ -3,6 +3,7 @@
  * for other processes. A change that waited for it would hold a connection: sixteen clients that created hooks in one repository once made everybody
  * else's requests fail.
  */
+import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { notFound, unavailable } from '../http/errors.ts';
@@ -39,24 +40,13 @@ async function inTurn<T>(place: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function changeNow<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    await client.query(`BEGIN; SET LOCAL lock_timeout = ${waitMaxMs}`);
+function changeNow<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
+  const held = async (client: Queryable) => {
     const { rowCount } = place.repository
       ? await client.query('SELECT FROM repositories WHERE id = $1 FOR NO KEY UPDATE', [place.repository.id])
       : await client.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
     if (rowCount === 0) throw notFound();
-    const result = await change(client);
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK').catch((failure: Error) => {
-      broken = failure; // a connection that cannot roll back is thrown away, and the server rolls back
-    });
-    throw error;
-  } finally {
-    client.release(broken);
-  }
+    return change(client);
+  };
+  return inTransaction(pool, held, `SET LOCAL lock_timeout = ${waitMaxMs}`);
 }
