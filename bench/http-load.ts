@@ -49,7 +49,7 @@ async function run(load: Load): Promise<LoadReport> {
 }
 
 function requestsOf({ port, token, paths, forms }: Load): string[] {
-  const head = `Host: 127.0.0.1:${port}\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}`;
+  const head = `Host: 127.0.0.1:${port}\r\nUser-Agent: bench\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}`;
   if (!forms) return paths.map((path) => `GET ${path} HTTP/1.1\r\n${head}\r\n`);
   const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length:';
   return paths.flatMap((path) =>

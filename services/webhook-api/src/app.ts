@@ -11,6 +11,7 @@ import type { Limits } from './http/limits.ts';
 import { requestLog } from './http/request-log.ts';
 import { type Shared, serve } from './http/serve.ts';
 import { makeStandingHeaders } from './http/standing-headers.ts';
+import { demandUserAgent } from './http/user-agent.ts';
 import type { Parts } from './parts.ts';
 import { routes } from './routes.ts';
 
@@ -29,6 +30,7 @@ export function makeApp(options: {
   app.set('trust proxy', options.trustedProxies);
   app.use(requestLog(options.log, options.registry));
   app.use(makeStandingHeaders(options.ownUrl));
+  app.use(demandUserAgent);
   app.use(async (request, response, next) => {
     const token = await authenticate(request, options.checkToken);
     response.locals.token = token;

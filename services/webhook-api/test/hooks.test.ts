@@ -161,7 +161,16 @@ describe('an update', () => {
     expect(await change(hook.id, { retry: 'on', request_headers: {} })).toMatchObject({
       body: { config: body.config, retry: 'on', request_headers: {} },
     });
-    expect(await change(hook.id, { config: { content_type: 'json' } })).toMatchObject({
+  });
+
+  test('keeps the URL when its config names none', async () => {
+    const { body: hook } = await create({ config: { url: 'https://example.com/', content_type: 'json', secret: 's' } });
+    expect((await change(hook.id, { config: {} })).body.config).toEqual({
+      url: 'https://example.com/',
+      content_type: 'form',
+      insecure_ssl: '0',
+    });
+    expect(await change(hook.id, { config: { url: '' } })).toMatchObject({
       status: 422,
       body: { errors: [{ field: 'url', message: 'url cannot be blank' }] },
     });

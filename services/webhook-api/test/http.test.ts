@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, call, openApi } from './support/api.ts';
@@ -22,6 +24,19 @@ describe('paths', () => {
     });
     expect(await call(api, alice, 'GET', '/repos/%zz/widgets/hooks')).toMatchObject({ status: 404 });
     expect(await call(api, alice, 'PUT', hooks, {})).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a request', () => {
+  test.each([undefined, '', ' '])('without a User-Agent (%j) is refused, as GitHub’s proxy does', async (userAgent) => {
+    const { hostname, port } = new URL(api.base);
+    const headers = userAgent === undefined ? {} : { 'user-agent': userAgent };
+    const [response] = await once(get({ hostname, port, path: '/meta', headers }), 'response');
+    expect(response.statusCode).toBe(403);
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(Buffer.concat(await response.toArray()).toString()).toBe(
+      '\r\nRequest forbidden by administrative rules. Please make sure your request has a User-Agent header (https://docs.github.com/en/rest/overview/resources-in-the-rest-api#user-agent-required). Check https://developer.github.com for other possible causes.\r\n',
+    );
   });
 });
 

@@ -199,7 +199,7 @@ describe('no request is a fault of ours', () => {
   test('whatever the credentials', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme-ascii', maxLength: 100 }), async (text) => {
-        const status = await statusOf({ authorization: text });
+        const status = await statusOf({ 'user-agent': 'test', authorization: text });
         expect([401]).toContain(status);
       }),
       { numRuns: 300 },

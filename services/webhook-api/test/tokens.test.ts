@@ -37,6 +37,40 @@ describe('a token', () => {
       expect(await call(api, await api.issuer.sign(claims, { typ }), 'GET', hooks)).toMatchObject({ status: 200 });
   });
 
+  // As `curl --user`, git's credential helpers and hub4j's `withPassword` send it.
+  test.each([
+    ['as the password of whatever user', (token: string) => `somebody:${token}`],
+    ['as the user, with x-oauth-basic', (token: string) => `${token}:x-oauth-basic`],
+    ['as the user, without a password', (token: string) => `${token}:`],
+    ['as the user alone', (token: string) => token],
+  ])('is taken by basic authentication %s', async (_how, pair) => {
+    const basic = Buffer.from(pair(await api.issuer.sign(claims))).toString('base64');
+    for (const scheme of ['Basic', 'basic'])
+      expect(
+        await call(api, undefined, 'GET', hooks, undefined, { authorization: `${scheme} ${basic}` }),
+      ).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ['a password that is none', 'auth0|alice:secret'],
+    ['nothing', ':'],
+    ['what no header could hold', 'x:\u0000'],
+  ])('is not found in a basic authentication of %s', async (_what, pair) => {
+    const authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
+    expect(await call(api, undefined, 'GET', hooks, undefined, { authorization })).toMatchObject({
+      status: 401,
+      body: { message: 'Bad credentials' },
+    });
+  });
+
+  // A browser that once opened `https://user:token@…` adds it by itself to whatever any site's page sends here.
+  test.each(['cross-site', 'same-site'])('by basic authentication does nothing for a %s page', async (site) => {
+    const authorization = `Basic ${Buffer.from(`x:${await api.issuer.sign(claims)}`).toString('base64')}`;
+    const page = { authorization, 'sec-fetch-site': site, 'content-type': 'text/plain' };
+    const body = { config: { url: 'https://attacker.example/' } };
+    expect(await call(api, undefined, 'POST', hooks, body, page)).toMatchObject({ status: 401 });
+  });
+
   test('is asked for when there is none', async () => {
     expect(await call(api, undefined, 'GET', hooks)).toMatchObject({
       status: 401,

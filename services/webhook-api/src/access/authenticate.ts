@@ -1,4 +1,7 @@
-/** The `Authorization` header of a request (`Bearer` or `token`, in any case). */
+/**
+ * The `Authorization` header of a request (`Bearer`, `token` or `Basic`, in any case). By basic authentication a token comes as GitHub takes it:
+ * as the password of whatever user, or as the user with `x-oauth-basic` or nothing for a password.
+ */
 import type { Request } from 'express';
 import { ApiError } from '../http/errors.ts';
 import { badCredentials, type CheckToken, type Token } from './token.ts';
@@ -7,9 +10,27 @@ import { badCredentials, type CheckToken, type Token } from './token.ts';
 export async function authenticate(request: Request, check: CheckToken): Promise<Token | undefined> {
   const header = request.headers.authorization;
   if (header === undefined || header.trim() === '') return undefined;
-  const match = /^(?:bearer|token) +([\w.~+/=-]+) *$/i.exec(header);
-  if (!match) throw badCredentials();
-  return check(match[1]!);
+  const [, scheme = '', value = ''] = /^(\w+) +([\w.~+/=-]+) *$/.exec(header) ?? [];
+  switch (scheme.toLowerCase()) {
+    case 'bearer':
+    case 'token':
+      return check(value);
+    case 'basic':
+      return check(readBasic(request, value));
+    default:
+      throw badCredentials();
+  }
+}
+
+function readBasic(request: Request, value: string): string {
+  // A browser adds by itself what somebody once typed into its address bar, also to what another site's page asks for.
+  if (['cross-site', 'same-site'].includes(request.get('sec-fetch-site') ?? '')) throw badCredentials();
+  const text = Buffer.from(value, 'base64').toString();
+  const colon = text.indexOf(':');
+  const [user, password] = colon < 0 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
+  const token = password === '' || password === 'x-oauth-basic' ? user : password;
+  if (!/^[\w.~+/=-]+$/.test(token)) throw badCredentials();
+  return token;
 }
 
 export const requiresAuthentication = () => new ApiError(401, 'Requires authentication');

@@ -60,12 +60,12 @@ export type Config = {
 };
 
 /**
- * The whole config that `input` describes; what it leaves out gets its default. `current` is what masked values stand for, and
- * where our own settings come from when the body does not name them.
+ * The whole config that `input` describes; what it leaves out gets its default, but for the URL, without which there is no hook. `current` is
+ * what masked values stand for, and where our own settings come from when the body does not name them.
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
-  const url = input.url ?? '';
+  const url = input.url ?? current?.url ?? '';
   return {
     url,
     contentType: readContentType(input.content_type ?? ''),
@@ -77,7 +77,7 @@ export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | 
 
 /** `current`, overwritten by what `input` names. @throws ApiError 422. */
 export function mergeConfig(input: ConfigInput, own: OwnInput, current: Config): Config {
-  const whole = makeConfig({ ...input, url: input.url ?? current.url }, own, current);
+  const whole = makeConfig(input, own, current);
   return {
     ...whole,
     contentType: input.content_type === undefined ? current.contentType : whole.contentType,

@@ -214,7 +214,8 @@ type Raw = { status: number; headers: IncomingHttpHeaders; text: string };
 function send(method: string, path: string, headers: Record<string, string>, body: string): Promise<Raw> {
   const { hostname, port } = new URL(api.base);
   return new Promise((resolve, reject) => {
-    const sized = body === '' ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) };
+    const named = { 'user-agent': 'fuzz', ...headers };
+    const sized = body === '' ? named : { ...named, 'content-length': String(Buffer.byteLength(body)) };
     httpRequest({ hostname, port, path, method, headers: sized }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk) => chunks.push(chunk));

@@ -26,6 +26,8 @@ export const checkedFetch: typeof fetch = async (input, init) => {
 export async function findProblem(request: Request, response: Response): Promise<string | undefined> {
   const mediaType = response.headers.get('content-type')?.split(';')[0];
   const text = await response.text();
+  if (response.status === 403 && mediaType === 'text/html' && text.trim().startsWith('Request forbidden by'))
+    return undefined; // whoever has no User-Agent hears what GitHub's proxy says, which no description has
   const pointer = findSchema(request, response.status, mediaType);
   if (pointer === undefined)
     return text === '' ? undefined : `nothing is described, but there is: ${text.slice(0, 200)}`;
