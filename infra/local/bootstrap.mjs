@@ -12,12 +12,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const [command = 'start', ...args] = process.argv.slice(2);
-const stampFile = join(root, 'node_modules/.gatepost.json');
-const env = {
-  ...process.env,
-  PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter),
-  // Nothing here reports anything to anybody, and nothing asks a question.
-  CI: process.env.CI || 'true',
+const bin = join(root, 'node_modules/.bin');
+const pinnedNode = join(root, 'node_modules/node/bin/node');
+const PATH = [bin, process.env.PATH].join(delimiter);
+// Nothing here reports anything to anybody, and nothing asks a question.
+const quiet = {
   TURBO_TELEMETRY_DISABLED: '1',
   DO_NOT_TRACK: '1',
   CHECKPOINT_DISABLE: '1',
@@ -25,19 +24,20 @@ const env = {
 };
 const installDeadlineMs = 15 * 60_000;
 
-let running; // the program that signals go to
+let stop = () => {}; // what runs
 let stoppedBy;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stoppedBy ??= signal;
-    running?.pass(signal);
+    stop(signal);
   });
 }
 
 checkNode();
 await installDependencies();
 await generateClients();
-await build();
+const services = ['services/auth', 'services/webhook-api', 'services/dispatcher'];
+await step('build', 'tsc', ['--build', ...services], { quietMs: 1_000 }); // the compiler knows what has changed since
 await handOver();
 
 function checkNode() {
@@ -48,38 +48,27 @@ function checkNode() {
 
 /** Installs when the lock file is not the one that was installed last; an interrupted installation leaves no stamp. */
 async function installDependencies() {
-  const lock = digest(readFileSync(join(root, 'pnpm-lock.yaml')));
-  if (readStamp().lock === lock && existsSync(pinnedNode())) return;
+  const lock = digestOf('pnpm-lock.yaml');
+  if (readStamp().lock === lock && existsSync(pinnedNode)) return;
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  await step(
-    'dependencies',
-    'npx',
-    ['--yes', packageManager, 'install', '--frozen-lockfile'],
-    ['Is the package registry reachable (`npm ping`)? `npm config get registry` shows which one is asked.'],
-  );
+  const advice = [
+    'Is the package registry reachable (`npm ping`)? `npm config get registry` shows which one is asked.',
+  ];
+  await step('dependencies', 'npx', ['--yes', packageManager, 'install', '--frozen-lockfile'], { advice });
   writeStamp({ lock });
 }
 
 /** Generates the database clients whose schema is not the one that they were generated from. */
 async function generateClients() {
-  const schemas = {};
-  let missing = false;
-  for (const folder of ['packages', 'services'].flatMap(children)) {
-    const schema = join(root, folder, 'prisma/schema.prisma');
-    if (!existsSync(schema)) continue;
-    schemas[folder] = digest(readFileSync(schema));
-    missing ||= !existsSync(join(root, folder, 'src/generated'));
-  }
+  const folders = ['packages', 'services']
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+    .filter((folder) => existsSync(join(root, folder, 'prisma/schema.prisma')));
+  const schemas = folders.map((folder) => digestOf(`${folder}/prisma/schema.prisma`)).join();
+  const there = folders.every((folder) => existsSync(join(root, folder, 'src/generated')));
   const stamp = readStamp();
-  if (!missing && JSON.stringify(stamp.schemas) === JSON.stringify(schemas)) return;
+  if (there && stamp.schemas === schemas) return;
   await step('database clients', 'turbo', ['run', 'generate', '--output-logs=errors-only', '--no-update-notifier']);
   writeStamp({ ...stamp, schemas });
-}
-
-/** Builds what the services run; the compiler knows by itself what has changed since. */
-async function build() {
-  const services = ['services/auth', 'services/webhook-api', 'services/dispatcher'];
-  await step('build', join(root, 'node_modules/.bin/tsc'), ['--build', ...services], 1_000);
 }
 
 /**
@@ -89,44 +78,38 @@ async function build() {
 async function handOver() {
   const program = join(root, 'infra/local/commands', `${command}.ts`);
   if (!existsSync(program)) fail([`there is no command \`${command}\``]);
-  const child = spawn(
-    pinnedNode(),
-    ['--conditions=source', '--disable-warning=ExperimentalWarning', program, ...args],
-    {
-      cwd: root,
-      // What was compiled once starts faster the next time; the services inherit it.
-      env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env, PATH: env.PATH },
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-      detached: true,
-    },
-  );
-  running = { pass: (signal) => child.kill(signal) };
-  if (stoppedBy) child.kill(stoppedBy);
-  endWithNpm(child);
+  const child = spawn(pinnedNode, ['--conditions=source', '--disable-warning=ExperimentalWarning', program, ...args], {
+    cwd: root,
+    // What was compiled once starts faster the next time; the services inherit it.
+    env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env, PATH },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    detached: true,
+  });
+  stop = (signal) => child.kill(signal);
+  if (stoppedBy) stop(stoppedBy);
+  // An npm that is killed outright tells nobody; its children get another parent.
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
   child.once('error', (error) => fail([error.message]));
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
-}
-
-/** An npm that is killed outright tells nobody; its children get another parent. */
-function endWithNpm(child) {
-  if (!process.env.npm_lifecycle_event) return;
-  const parent = process.ppid;
-  setInterval(() => {
-    if (process.ppid !== parent) child.kill('SIGTERM');
-  }, 500).unref();
 }
 
 /**
  * Runs one program of the preparation, shows that it goes on, and ends everything with the end of its output if it fails. One that
  * had nothing to do, and ended within `quietMs`, is not mentioned.
  */
-async function step(label, program, programArgs, quietMs = 0) {
+async function step(label, program, programArgs, { quietMs = 0, advice = [] } = {}) {
   const startedAt = Date.now();
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
-  const show = process.stdout.isTTY
-    ? setInterval(() => process.stdout.write(`\r\x1b[K  … ${label} ${seconds()}`), 200)
-    : setInterval(() => console.log(`  … ${label} ${seconds()}`), 15_000);
-  const child = spawn(program, programArgs, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const tty = process.stdout.isTTY;
+  const show = () => process.stdout.write(`${tty ? '\r\x1b[K' : ''}  … ${label} ${seconds()}${tty ? '' : '\n'}`);
+  const showing = setInterval(show, tty ? 200 : 15_000);
+  const child = spawn(program, programArgs, {
+    cwd: root,
+    env: { ...process.env, ...quiet, PATH, CI: process.env.CI || 'true' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const kill = (signal) => {
     try {
       process.kill(-child.pid, signal);
@@ -134,13 +117,11 @@ async function step(label, program, programArgs, quietMs = 0) {
       // it has just ended
     }
   };
-  running = {
-    pass: (signal) => {
-      kill(signal);
-      setTimeout(() => kill('SIGKILL'), 3_000).unref();
-    },
+  stop = (signal) => {
+    kill(signal);
+    setTimeout(kill, 3_000, 'SIGKILL').unref();
   };
-  const deadline = setTimeout(() => kill('SIGTERM'), installDeadlineMs);
+  const deadline = setTimeout(kill, installDeadlineMs, 'SIGTERM');
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
@@ -149,12 +130,11 @@ async function step(label, program, programArgs, quietMs = 0) {
   }
   const failure = await new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? `status ${code}`}`));
+    child.once('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `status ${code}`}`));
   });
-  clearInterval(show);
+  clearInterval(showing);
   clearTimeout(deadline);
-  running = undefined;
-  if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
+  if (tty) process.stdout.write('\r\x1b[K');
   if (stoppedBy) process.exit(128 + constants.signals[stoppedBy]);
   if (failure) {
     const end = output.trimEnd().split('\n').slice(-15);
@@ -164,33 +144,28 @@ async function step(label, program, programArgs, quietMs = 0) {
       ...advice,
     ]);
   }
-  if (Date.now() - startedAt < quietMs) return;
-  console.log(`  ✓ ${label.padEnd(16)} ${'ready'.padEnd(58)} ${seconds().padStart(8)}`);
+  if (Date.now() - startedAt >= quietMs)
+    console.log(`  ✓ ${label.padEnd(16)} ${'ready'.padEnd(58)} ${seconds().padStart(8)}`);
 }
 
-function pinnedNode() {
-  return join(root, 'node_modules/node/bin/node');
-}
-
-function children(folder) {
-  return readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
-}
-
+/** What was installed and generated last: nothing yet, where the file is missing or damaged. */
 function readStamp() {
   try {
-    return JSON.parse(readFileSync(stampFile, 'utf8'));
+    return JSON.parse(readFileSync(join(root, 'node_modules/.gatepost.json'), 'utf8'));
   } catch {
-    return {}; // nothing was installed yet
+    return {};
   }
 }
 
 function writeStamp(stamp) {
-  mkdirSync(dirname(stampFile), { recursive: true });
-  writeFileSync(stampFile, JSON.stringify(stamp));
+  mkdirSync(join(root, 'node_modules'), { recursive: true });
+  writeFileSync(join(root, 'node_modules/.gatepost.json'), JSON.stringify(stamp));
 }
 
-function digest(bytes) {
-  return createHash('sha256').update(bytes).digest('hex');
+function digestOf(file) {
+  return createHash('sha256')
+    .update(readFileSync(join(root, file)))
+    .digest('hex');
 }
 
 function fail(lines) {

@@ -1,7 +1,5 @@
 /** Both sides' migrations, each by its own program. */
-import { join } from 'node:path';
 import { runToEnd } from '../processes/child.ts';
-import { rootFolder } from '../processes/home.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
 
 const programs = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
@@ -10,8 +8,8 @@ const programs = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/mi
 export async function migrate(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   await Promise.all(
     programs.map(async (program) => {
-      const args = ['--conditions=source', '--disable-warning=ExperimentalWarning', join(rootFolder, program)];
-      const { code, output } = await runToEnd(process.execPath, args, { cwd: rootFolder, env, signal });
+      const args = ['--conditions=source', '--disable-warning=ExperimentalWarning', program];
+      const { code, output } = await runToEnd(process.execPath, args, { env, signal });
       if (code !== 0) throw new Trouble(`${program} failed:`, ...endOf(output));
     }),
   );

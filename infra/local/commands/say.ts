@@ -16,73 +16,47 @@ export type Say = {
 
 type Running = { name: string; doing: string; from: number };
 
-const nameWidth = 16;
-const detailWidth = 58;
 const noteEveryMs = 10_000;
 
 /** On a terminal the running steps stand on one changing line; elsewhere they are noted after ten seconds without news. */
 export function makeSay(out: NodeJS.WriteStream = process.stdout): Say {
   const running = new Set<Running>();
-  let timer: NodeJS.Timeout | undefined;
   let shownAt = performance.now();
 
   const print = (text: string) => {
     out.write(`${out.isTTY ? '\r\x1b[K' : ''}${text}\n`);
     shownAt = performance.now();
-    if (out.isTTY) showRunning();
   };
   const showRunning = () => {
-    const now = performance.now();
-    const text = [...running].map((step) => `${step.name}${step.doing} ${seconds(now - step.from)}`).join(' · ');
-    if (text === '') return;
-    if (out.isTTY) {
-      out.write(`\r\x1b[K${`  … ${text}`.slice(0, out.columns || 80)}`);
-    } else if (now - shownAt > noteEveryMs) {
-      shownAt = now;
-      out.write(`  … ${text}\n`);
-    }
+    if (running.size === 0) return;
+    const text = `  … ${[...running].map(({ name, doing, from }) => `${name}${doing} ${secondsSince(from)}`).join(' · ')}`;
+    if (out.isTTY) out.write(`\r\x1b[K${text.slice(0, out.columns || 80)}`);
+    else if (performance.now() - shownAt > noteEveryMs) print(text);
   };
+  setInterval(showRunning, 250).unref();
 
   return {
     async step(name, detail, work) {
-      const from = performance.now();
-      const step: Running = { name, doing: '', from };
+      const step: Running = { name, doing: '', from: performance.now() };
       running.add(step);
-      timer ??= setInterval(showRunning, 250).unref();
       try {
         const result = await work((doing) => {
           step.doing = ` ${doing}`;
         });
-        running.delete(step);
-        print(
-          aligned(
-            result === false ? '✗' : '✓',
-            name,
-            typeof detail === 'string' ? detail : detail(result),
-            performance.now() - from,
-          ),
-        );
+        const text = typeof detail === 'string' ? detail : detail(result);
+        const mark = result === false ? '✗' : '✓';
+        print(`  ${mark} ${name.padEnd(16)} ${text.padEnd(58)} ${secondsSince(step.from).padStart(8)}`);
         return result;
-      } catch (error) {
+      } finally {
         running.delete(step);
         if (out.isTTY) out.write('\r\x1b[K');
-        throw error;
-      } finally {
-        if (running.size === 0) {
-          clearInterval(timer);
-          timer = undefined;
-        }
       }
     },
     line: (text = '') => print(text),
-    about: (name, text) => print(`  · ${name.padEnd(nameWidth)} ${text}`),
+    about: (name, text) => print(`  · ${name.padEnd(16)} ${text}`),
   };
 }
 
-function aligned(mark: string, name: string, detail: string, elapsedMs: number): string {
-  return `  ${mark} ${name.padEnd(nameWidth)} ${detail.padEnd(detailWidth)} ${seconds(elapsedMs).padStart(8)}`;
-}
-
-function seconds(elapsedMs: number): string {
-  return `${(elapsedMs / 1000).toFixed(1)} s`;
+function secondsSince(from: number): string {
+  return `${((performance.now() - from) / 1000).toFixed(1)} s`;
 }

@@ -5,19 +5,17 @@
  *   npm start -- --fresh      the same, our data dropped first
  *   npm start -- --private    with private stores, even where something answers on the default ports
  */
+import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Child } from '../processes/child.ts';
+import { type Child, openGroup } from '../processes/child.ts';
 import { logEnd, takeHome } from '../processes/home.ts';
 import { checkPorts, type ServiceName, startService } from '../processes/services.ts';
-import { describeExit, supervise } from '../processes/supervise.ts';
+import { type Death, describeExit, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
-import { openMachine } from '../stores/machine.ts';
-import { openGroup } from '../stores/private.ts';
-import { openToProducers } from '../stores/rabbitmq.ts';
-import { bringUp, findSources, type Store, urlsOf } from '../stores/stores.ts';
+import { bringUp, findSources, openMachine, type Store, urlsOf } from '../stores/stores.ts';
 import { type Context, runCommand } from './command.ts';
-import { readProducerUrl, webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
+import { webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
 import { migrate } from './migrate.ts';
 import { runSmoke } from './smoke-story.ts';
 import { welcome } from './welcome.ts';
@@ -40,7 +38,7 @@ async function start(context: Context): Promise<number> {
   // Closed newest first: services stop before the stores they use.
   const storeGroup = stack.use(openGroup());
   const serviceGroup = stack.use(openGroup());
-  const options = { home, within: home, durable: true, management: false, signal, group: storeGroup, say };
+  const options = { home, durable: true, management: false, signal, group: storeGroup, say };
   const stores = await Promise.all(
     [...sources].map(async ([kind, source]) => {
       const store = await bringUp(kind, source, options);
@@ -48,13 +46,15 @@ async function start(context: Context): Promise<number> {
       return store;
     }),
   );
+  const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
   const values = writeServicesEnv(home, env, urlsOf(stores));
   const serviceEnv = { ...env, ...values };
-  const producerEnv = writeProducerEnv(home, await producerUrl(context, stores));
+  const producerEnv = writeProducerEnv(home, producerUrl(context, broker));
 
   // RabbitMQ takes longest: what does not need it goes on meanwhile.
   const ready = Promise.all(stores.map((store) => store.ready));
-  const migrated = readyWithoutQueues(stores).then(() =>
+  const withoutQueues = Promise.all(stores.filter((store) => store !== broker).map((store) => store.ready));
+  const migrated = withoutQueues.then(() =>
     say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal)),
   );
   const startOne = async (name: ServiceName, needs: Promise<unknown>) => {
@@ -68,7 +68,11 @@ async function start(context: Context): Promise<number> {
     startOne('dispatcher', Promise.all([migrated, ready])),
   ]);
 
-  const ended = keepRunning(context, [...(await privateOnes(stores)), ...services]);
+  const servers = stores.map(async ({ name, launch, ready: started }) => {
+    const child = await started;
+    return child && launch ? [{ name, child, start: launch }] : [];
+  });
+  const ended = keepRunning(context, [...(await Promise.all(servers)).flat(), ...services]);
   say.line();
   const passed = await runSmoke({ ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) }, signal);
   if (!passed) say.line(`  The logs are in ${join(home, 'logs')}.`);
@@ -76,58 +80,28 @@ async function start(context: Context): Promise<number> {
   throw await ended;
 }
 
-/** What producers publish with: a user of their own, where the broker lets us make one, else what the services have. */
-async function producerUrl({ env, home, say }: Context, stores: Store[]): Promise<string> {
-  const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
-  const url =
-    env.PRODUCER_AMQP_URL ||
-    broker.producerUrl ||
-    (env.AMQP_URL ? undefined : await openToProducers(broker.url, readProducerUrl(home)));
-  if (url) return url;
-  say.line(
-    "  Producers share the services' AMQP_URL: this RabbitMQ is not ours to make users in (docs/reference/rabbitmq.md).",
-  );
-  return broker.url;
-}
-
-function readyWithoutQueues(stores: Store[]): Promise<unknown> {
-  return Promise.all(stores.filter((store) => store.name !== 'RabbitMQ').map((store) => store.ready));
+/** What producers publish with: a user of their own, where the broker is ours to make one in, else what the services have. */
+function producerUrl({ env, say }: Context, broker: Store): string {
+  const url = env.PRODUCER_AMQP_URL || broker.producerUrl;
+  if (!url)
+    say.about('producers', "share the services' AMQP_URL: this RabbitMQ is not ours (docs/reference/rabbitmq.md)");
+  return url || broker.url;
 }
 
 type Kept = { name: string; child: Child; start: () => Promise<Child> };
 
-async function privateOnes(stores: Store[]): Promise<Kept[]> {
-  const ones = stores.map(async ({ name, launch, ready }) => {
-    const child = await ready;
-    return child && launch ? [{ name, child, start: launch }] : [];
-  });
-  return (await Promise.all(ones)).flat();
-}
-
 /** Keeps services and private stores running; resolves with the trouble that ends it all, or with the reason to stop. */
 function keepRunning({ say, signal }: Context, kept: Kept[]): Promise<unknown> {
   const troubles = kept.map(async (one) => {
-    const last = await supervise(
-      {
-        ...one,
-        onDeath: ({ exit, waitMs }) =>
-          say.about(one.name, `${describeExit(exit)}; starting it again in ${waitMs / 1000} s`),
-        onReady: () => say.about(one.name, 'runs again'),
-      },
-      signal,
-    );
+    const onDeath = ({ exit, waitMs }: Death) =>
+      say.about(one.name, `${describeExit(exit)}; starting it again in ${waitMs / 1000} s`);
+    const last = await supervise({ ...one, onDeath, onReady: () => say.about(one.name, 'runs again') }, signal);
     if (!last) return signal.reason;
     return new Trouble(
       `${one.name} died five times within a minute, the last time it ${describeExit(last.exit)}; the end of ${one.child.log}:`,
       ...logEnd(one.child.log),
     );
   });
-  return Promise.race([...troubles, stopOf(signal)]);
-}
-
-function stopOf(signal: AbortSignal): Promise<unknown> {
-  if (signal.aborted) return Promise.resolve(signal.reason);
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
-  });
+  const stopped = signal.aborted ? Promise.resolve() : once(signal, 'abort');
+  return Promise.race([...troubles, stopped.then(() => signal.reason)]);
 }

@@ -8,8 +8,8 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { runToEnd } from '../processes/child.ts';
 import { makeFolder, rootFolder } from '../processes/home.ts';
-import { runPassing } from '../processes/pass.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { cleanEnv, type OwnStores, openOwnStores } from '../stores/own-stores.ts';
 import { findChromium } from './chromium.ts';
@@ -20,8 +20,10 @@ import { type Count, total } from './test-count.ts';
 await runCommand(test);
 
 async function test(context: Context): Promise<number> {
-  const projects = await jestProjects();
-  const { only, rest } = parseArgs(context.args, ['types', 'lint', ...projects]);
+  const { say, args } = context;
+  const config = await import(pathToFileURL(join(rootFolder, 'jest.config.mjs')).href);
+  const projects: string[] = config.default.projects.map((project: { displayName: string }) => project.displayName);
+  const { only, rest } = parseArgs(args, ['types', 'lint', ...projects]);
   const chosen = projects.filter((project) => only.includes(project));
 
   const counts: Count[] = [];
@@ -33,30 +35,24 @@ async function test(context: Context): Promise<number> {
     counts.push({ name: 'stores', passed: 0, failed: 1 });
   }
   const { passed, failed } = total(counts, chosen.length > 0);
-  context.say.line();
-  for (const count of counts) context.say.about(count.name, `${count.passed} passed, ${count.failed} failed`);
-  for (const file of counts.flatMap((count) => count.flaky ?? []))
-    context.say.about('flaky', `${file} failed, then passed`);
-  context.say.line(`${passed} passed, ${failed} failed`);
+  say.line();
+  for (const count of counts) say.about(count.name, `${count.passed} passed, ${count.failed} failed`);
+  for (const file of counts.flatMap((count) => count.flaky ?? [])) say.about('flaky', `${file} failed, then passed`);
+  say.line(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
 /** Adds a count for each part as it ends. @throws Trouble, at once, when there are no stores for the tests that need them. */
-async function runAll(
-  context: Context,
-  only: string[],
-  chosen: string[],
-  rest: string[],
-  counts: Count[],
-): Promise<void> {
+async function runAll(context: Context, only: string[], chosen: string[], rest: string[], counts: Count[]) {
   // They start while types, lint and unit tests run, which need none.
   const needing = chosen.filter((project) => project !== 'unit');
   const opening = needing.length > 0 ? openOwnStores(context, 'test') : undefined;
   const run = async (work: Promise<Count>) => {
     counts.push(await Promise.race([work, opening?.then(() => work) ?? work]));
   };
-  if (only.includes('types')) await run(checkTypes(context));
-  if (only.includes('lint')) await run(checkLint(context));
+  const plain = process.stdout.isTTY ? [] : ['--colors=off'];
+  if (only.includes('types')) await run(check(context, 'types', 'tsc', ['--build']));
+  if (only.includes('lint')) await run(check(context, 'lint', 'biome', ['ci', ...plain, '.']));
   if (chosen.includes('unit')) await run(runJest(context, 'unit', rest, cleanEnv(context.env)));
   if (!opening) return;
   const stores = await opening;
@@ -65,47 +61,20 @@ async function runAll(
   await stores[Symbol.asyncDispose]();
 }
 
-async function jestProjects(): Promise<string[]> {
-  const config = (await import(pathToFileURL(join(rootFolder, 'jest.config.mjs')).href)) as {
-    default: { projects: { displayName: string }[] };
-  };
-  return config.default.projects.map((project) => project.displayName);
-}
-
 /** `--only a,b`, may be repeated; the rest is Jest's. */
 function parseArgs(args: string[], known: string[]): { only: string[]; rest: string[] } {
-  const only: string[] = [];
-  const rest: string[] = [];
-  for (let index = 0; index < args.length; index++) {
-    const arg = args[index] as string;
-    if (arg === '--only') only.push(...(args[++index] ?? '').split(','));
-    else if (arg.startsWith('--only=')) only.push(...arg.slice('--only='.length).split(','));
-    else rest.push(arg);
-  }
+  const isName = args.map((_, index) => args[index - 1] === '--only');
+  const only = args.filter((_, index) => isName[index]).flatMap((names) => names.split(','));
+  const rest = args.filter((arg, index) => arg !== '--only' && !isName[index]);
   const unknown = only.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Trouble(`--only takes ${known.join(', ')}; not \`${unknown.join(', ')}\`.`);
   return { only: only.length > 0 ? only : known, rest };
 }
 
-function checkTypes(context: Context): Promise<Count> {
-  return check(context, 'types', [join(rootFolder, 'node_modules/.bin/tsc'), '--build']);
-}
-
-function checkLint(context: Context): Promise<Count> {
-  return check(context, 'lint', [
-    join(rootFolder, 'node_modules/.bin/biome'),
-    'ci',
-    ...(process.stdout.isTTY ? [] : ['--colors=off']),
-    '.',
-  ]);
-}
-
-async function check({ say, signal, env }: Context, name: string, [command = '', ...args]: string[]): Promise<Count> {
-  const passed = await say.step(
-    name,
-    (ok) => (ok ? 'no complaint' : 'see above'),
-    () => runPassing(command, args, { env: cleanEnv(env), signal }),
-  );
+async function check({ say, signal, env: given }: Context, name: string, program: string, args: string[]) {
+  const env = cleanEnv(given);
+  const work = async () => (await runToEnd(program, args, { env, signal, show: true })).code === 0;
+  const passed = await say.step(name, (ok) => (ok ? 'no complaint' : 'see above'), work);
   return { name, passed: passed ? 1 : 0, failed: passed ? 0 : 1 };
 }
 

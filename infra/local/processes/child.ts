@@ -1,12 +1,16 @@
 /**
  * The programs that a command starts. Each runs in a process group of its own, so that Ctrl-C reaches only us and we decide the
- * order of the ends; on Linux the kernel also ends it when we are killed outright.
+ * order of the ends; on Linux the kernel also ends a server when we are killed outright.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { rootFolder } from './home.ts';
 import { findProgram } from './programs.ts';
+import { waitFor } from './wait.ts';
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
+
+type Place = { env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number };
 
 export type Child = AsyncDisposable & {
   name: string;
@@ -21,14 +25,10 @@ export type Child = AsyncDisposable & {
   hasExited(): boolean;
 };
 
-export type ChildOptions = {
+export type ChildOptions = Place & {
   name: string;
   command: string;
   args: string[];
-  env: NodeJS.ProcessEnv;
-  cwd?: string;
-  uid?: number;
-  gid?: number;
   /** Output is appended here. */
   log: string;
   /** Opens a channel, for 'ready' and to tell the child when we are gone. */
@@ -40,52 +40,98 @@ export type ChildOptions = {
 
 const alive = new Set<number>();
 
-/** Starts a program. Closing it stops it politely, then firmly after `stopDeadlineMs` (10 s). */
+/** Starts a server. Closing it stops it politely, then firmly after `stopDeadlineMs` (10 s). */
 export function startChild(options: ChildOptions): Child {
-  const stopSignal = options.stopSignal ?? 'SIGTERM';
-  const output = openSync(options.log, 'a', 0o600);
-  const [command, args] = endingWithUs(options, stopSignal);
-  const child = spawn(command, args, {
-    env: options.env,
-    stdio: options.ipc ? ['ignore', output, output, 'ipc'] : ['ignore', output, output],
-    detached: true,
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...(options.uid === undefined ? {} : { uid: options.uid }),
-    ...(options.gid === undefined ? {} : { gid: options.gid }),
+  const { name, command, args, log, ipc = false, stopSignal = 'SIGTERM', stopDeadlineMs = 10_000, ...place } = options;
+  const output = openSync(log, 'a', 0o600);
+  // Services notice by their channel that we are gone; other servers are told by the kernel (util-linux, Linux only).
+  const setpriv = ipc || process.platform !== 'linux' ? undefined : findProgram(['setpriv']);
+  const wrapper = setpriv ? [setpriv, '--pdeathsig', stopSignal.replace('SIG', ''), '--'] : [];
+  const { child, exited } = open([...wrapper, command, ...args], {
+    ...place,
+    stdio: ['ignore', output, output, ...(ipc ? (['ipc'] as const) : [])],
   });
   closeSync(output);
-  const { pid } = child;
-  const ended = Promise.withResolvers<Exit>();
-  let exit: Exit | undefined;
-  const end = (result: Exit) => {
-    if (pid !== undefined) alive.delete(pid);
-    exit = result;
-    ended.resolve(result);
-  };
-  let closing: Promise<void> | undefined;
-  const close = async () => {
-    if (!exit) child.kill(stopSignal);
-    const firm = setTimeout(() => pid !== undefined && killGroup(pid), options.stopDeadlineMs ?? 10_000);
-    await ended.promise;
-    clearTimeout(firm);
-    if (pid !== undefined) killGroup(pid); // what it may have left in its group
-  };
-  child.once('error', () => end({ code: 127, signal: null }));
-  child.once('exit', (code, signal) => end({ code, signal }));
-  if (pid !== undefined) alive.add(pid);
+  let hasExited = false;
+  void exited.then(() => {
+    hasExited = true;
+  });
+  let closing: Promise<unknown> | undefined;
   return {
-    name: options.name,
-    pid: pid ?? 0,
-    log: options.log,
+    name,
+    pid: child.pid ?? 0,
+    log,
     stopSignal,
     process: child,
-    exited: ended.promise,
-    hasExited: () => exit !== undefined,
-    [Symbol.asyncDispose]() {
-      closing ??= close();
-      return closing;
+    exited,
+    hasExited: () => hasExited,
+    async [Symbol.asyncDispose]() {
+      closing ??= stop(child, exited, stopSignal, stopDeadlineMs);
+      await closing;
     },
   };
+}
+
+export type Group = AsyncDisposable & { use<T extends AsyncDisposable>(member: T): T };
+
+/** A set of things that are closed at the same time. What joins after the end is closed as it comes. */
+export function openGroup(): Group {
+  const members = new Set<AsyncDisposable>();
+  let closed = false;
+  return {
+    use(member) {
+      if (closed) void member[Symbol.asyncDispose]();
+      members.add(member);
+      return member;
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      await Promise.all([...members].map((member) => member[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+export type RunOptions = Place & {
+  signal?: AbortSignal;
+  deadlineMs?: number;
+  /** Its output is shown as it comes instead of being kept. */
+  show?: boolean;
+};
+
+/**
+ * Runs a program to its end. Resolves with its status, 127 if it cannot be started, and the end of what it printed. It is stopped when
+ * the deadline passes, and when `signal` aborts: the promise rejects then.
+ */
+export async function runToEnd(
+  command: string,
+  args: string[],
+  { signal, deadlineMs, show = false, ...place }: RunOptions = {},
+): Promise<Exit & { output: string }> {
+  signal?.throwIfAborted();
+  const shown = show ? 'inherit' : 'pipe';
+  const { child, exited } = open([command, ...args], { cwd: rootFolder, ...place, stdio: ['ignore', shown, shown] });
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  let output = '';
+  const keep = (text: unknown) => {
+    output = (output + text).slice(-64_000);
+  };
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', keep);
+  child.once('error', ({ message }) => keep(message));
+  const end = () => void stop(child, exited, 'SIGTERM', 20_000);
+  signal?.addEventListener('abort', end, { once: true });
+  const deadline = deadlineMs === undefined ? undefined : setTimeout(end, deadlineMs);
+  const exit = await exited;
+  await closed;
+  clearTimeout(deadline);
+  signal?.removeEventListener('abort', end);
+  signal?.throwIfAborted();
+  return { ...exit, output };
+}
+
+/** Runs one of our own programs with our output; true if it ended well. */
+export async function runShown(args: string[], options: RunOptions): Promise<boolean> {
+  const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
+  return (await runToEnd(process.execPath, [...flags, ...args], { ...options, show: true })).code === 0;
 }
 
 /** Ends whatever we still have running, at once: the last resort of a second Ctrl-C. */
@@ -93,63 +139,34 @@ export function killAll(): void {
   for (const pid of alive) killGroup(pid);
 }
 
-export type RunOptions = { env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number; signal?: AbortSignal };
-
-/**
- * Runs a short program to its end. Resolves with its status and everything it printed, whatever the status; 127 if it cannot be
- * started. When `signal` aborts, the program gets SIGTERM and, 20 s later, SIGKILL; the promise rejects once it has ended.
- */
-export async function runToEnd(
-  command: string,
-  args: string[],
-  options: RunOptions = {},
-): Promise<Exit & { output: string }> {
-  options.signal?.throwIfAborted();
-  const { signal, ...spawnOptions } = options;
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...spawnOptions });
-  if (child.pid !== undefined) alive.add(child.pid);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output = (output + chunk).slice(-64_000);
+function open([command = '', ...args]: string[], options: SpawnOptions) {
+  const child = spawn(command, args, { ...options, detached: true });
+  const { pid } = child;
+  if (pid !== undefined) alive.add(pid);
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('error', () => resolve({ code: 127, signal: null }));
+    child.once('exit', async (code, signal) => {
+      // What it has left of its group goes with it: PostgreSQL does not start again beside its old sessions.
+      if (pid !== undefined) await waitFor(() => (killGroup(pid) ? undefined : true), 500);
+      if (pid !== undefined) alive.delete(pid);
+      resolve({ code, signal });
     });
-  }
-  let firm: NodeJS.Timeout | undefined;
-  const stop = () => {
-    if (child.pid === undefined) return;
-    signalGroup(child.pid, 'SIGTERM');
-    firm = setTimeout(killGroup, 20_000, child.pid);
-  };
-  signal?.addEventListener('abort', stop, { once: true });
-  const exit = await new Promise<Exit>((resolve) => {
-    child.once('error', (error) => {
-      output += error.message;
-      resolve({ code: 127, signal: null });
-    });
-    child.once('close', (code, killedBy) => resolve({ code, signal: killedBy }));
   });
+  return { child, exited };
+}
+
+async function stop(child: ChildProcess, exited: Promise<Exit>, signal: NodeJS.Signals, deadlineMs: number) {
+  child.kill(signal);
+  const firm = setTimeout(() => child.pid !== undefined && killGroup(child.pid), deadlineMs);
+  await exited;
   clearTimeout(firm);
-  signal?.removeEventListener('abort', stop);
-  if (child.pid !== undefined) alive.delete(child.pid);
-  signal?.throwIfAborted();
-  return { ...exit, output };
 }
 
-/** Wraps the program so that the kernel sends it `signal` when we die without a chance to stop it (util-linux, Linux only). */
-function endingWithUs({ command, args, ipc }: ChildOptions, signal: NodeJS.Signals): [string, string[]] {
-  const setpriv = ipc || process.platform !== 'linux' ? undefined : findProgram(['setpriv']);
-  if (!setpriv) return [command, args];
-  return [setpriv, ['--pdeathsig', signal.replace('SIG', ''), '--', command, ...args]];
-}
-
-function killGroup(pid: number): void {
-  signalGroup(pid, 'SIGKILL');
-}
-
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
+/** False if nothing of it is left. */
+function killGroup(pid: number): boolean {
   try {
-    process.kill(-pid, signal);
+    return process.kill(-pid, 'SIGKILL');
   } catch {
-    // ESRCH: nothing of it is left
+    return false;
   }
 }

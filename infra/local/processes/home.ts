@@ -53,7 +53,7 @@ export function logLength(path: string): number {
   return existsSync(path) ? statSync(path).size : 0;
 }
 
-type Owner = { pid: number; born: string };
+export type Owner = { pid: number; born: string };
 
 /**
  * Takes the folder for this process. @throws Trouble while another of our commands runs there. A lock left by a crash, or by a

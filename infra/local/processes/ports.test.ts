@@ -31,8 +31,8 @@ test('names the process that holds a port', async () => {
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
   try {
     const port = Number(await new Promise((resolve) => child.stdout.once('data', resolve)));
-    expect(findHolder(port)).toEqual({ pid: child.pid, name: expect.stringContaining('node') });
-    expect(findHolder(await freePort())).toBeUndefined();
+    expect(await findHolder(port)).toEqual({ pid: child.pid, command: expect.stringContaining('node') });
+    expect(await findHolder(await freePort())).toBeUndefined();
   } finally {
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('close', resolve));

@@ -1,9 +1,9 @@
 /** Our three services as processes. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
-import type { Group } from '../stores/private.ts';
-import { type Child, startChild } from './child.ts';
+import { type Child, type Group, startChild } from './child.ts';
 import { logEnd, logFile, logLength, rootFolder } from './home.ts';
 import { findHolder, isFree } from './ports.ts';
 import { Trouble } from './trouble.ts';
@@ -28,13 +28,12 @@ export function portOf(env: NodeJS.ProcessEnv, variable: string): number | undef
 
 /** @throws Trouble naming every taken port, its variable and, where the machine shows it, by what it is taken. */
 export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
-  const host = env.HOST || '127.0.0.1';
   const taken: string[] = [];
   for (const { service, variable } of servicePorts) {
     const port = portOf(env, variable);
-    if (port === undefined || port === 0 || (await isFree(port, host))) continue;
-    const holder = findHolder(port);
-    const by = holder ? `process ${holder.pid} (${holder.name})` : 'another process';
+    if (!port || (await isFree(port, env.HOST || undefined))) continue;
+    const holder = await findHolder(port);
+    const by = holder ? `process ${holder.pid} (${holder.command})` : 'another process';
     taken.push(`Port ${port} of ${service} is taken by ${by}: stop it, or set ${variable} to a free port.`);
   }
   if (taken.length > 0) throw new Trouble(...taken);
@@ -73,29 +72,21 @@ export async function startService(
       stopDeadlineMs: serviceStopMs(env),
     }),
   );
-  const timeout = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => timeout.resolve('late'), readyTimeoutMs);
-  const aborted = new Promise<'aborted'>((resolve) =>
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true }),
+  const late = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
+  const ready = once(child.process, 'message', { signal: late }).then(
+    () => undefined, // 'ready' is all that it ever says
+    () => `was not ready within ${readyTimeoutMs / 1000} s`,
   );
-  const ready = new Promise<'ready'>((resolve) => {
-    child.process.on('message', (message) => message === 'ready' && resolve('ready'));
-  });
-  const outcome = await Promise.race([ready, timeout.promise, aborted, child.exited]);
-  clearTimeout(timer);
-  if (outcome === 'ready') return child;
-  if (outcome === 'aborted') throw signal.reason;
-  if (outcome === 'late') await child[Symbol.asyncDispose]();
-  const what =
-    outcome === 'late'
-      ? `was not ready within ${readyTimeoutMs / 1000} s`
-      : `could not start (status ${outcome.code ?? outcome.signal})`;
-  const end = logEnd(child.log, before);
+  const ended = child.exited.then(({ code, signal: by }) => `could not start (status ${code ?? by})`);
+  const what = await Promise.race([ready, ended]);
+  signal.throwIfAborted();
+  if (!what) return child;
+  await child[Symbol.asyncDispose]();
+  const end = logEnd(log, before);
   // What an operator has to mend stands there in plain lines; the structured ones are for other troubles.
-  if (outcome !== 'late' && outcome.code === badConfiguration) {
+  if ((await child.exited).code === badConfiguration)
     throw new Trouble(`${name} ${what}:`, ...end.filter((line) => !line.trimStart().startsWith('{')));
-  }
-  throw new Trouble(`${name} ${what}; the end of ${child.log}:`, ...end);
+  throw new Trouble(`${name} ${what}; the end of ${log}:`, ...end);
 }
 
 /** How the service starts, with the flags that keep its memory small, stands in one place: its own package. */

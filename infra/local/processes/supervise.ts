@@ -2,7 +2,7 @@
 import type { Child, Exit } from './child.ts';
 
 /** `exit` is undefined when it could not even start. */
-export type LastDeath = { exit: Exit | undefined };
+export type Death = { exit: Exit | undefined; waitMs: number };
 
 export type SuperviseOptions = {
   name: string;
@@ -10,7 +10,7 @@ export type SuperviseOptions = {
   child: Child;
   /** The next life; resolves when it is ready. May reject: that counts as a death. */
   start: () => Promise<Child>;
-  onDeath: (death: { exit: Exit | undefined; waitMs: number }) => void;
+  onDeath: (death: Death) => void;
   onReady: () => void;
   /** For tests. */
   now?: () => number;
@@ -26,7 +26,10 @@ const deathsAllowed = 5;
  * Keeps the program running until `signal` aborts. Resolves with the last death after the fifth within a minute, and
  * with undefined when aborted. Waits between lives double from 0.2 s to 5 s; a life of a minute starts them anew.
  */
-export async function supervise(options: SuperviseOptions, signal: AbortSignal): Promise<LastDeath | undefined> {
+export async function supervise(
+  options: SuperviseOptions,
+  signal: AbortSignal,
+): Promise<Pick<Death, 'exit'> | undefined> {
   const now = options.now ?? (() => performance.now());
   const wait = options.wait ?? ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms)));
   let child: Child | undefined = options.child;

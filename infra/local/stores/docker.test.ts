@@ -5,8 +5,7 @@ import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topo
 import { afterAll, expect, test } from '@jest/globals';
 import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { startContainer } from './containers.ts';
-import { findDocker } from './docker.ts';
+import { findDocker, startContainer } from './docker.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -54,7 +53,7 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
   const ups = fake.calls().filter((call) => call.includes(' up '));
   expect(ups).toHaveLength(2);
   expect(ups[0]).toMatch(
-    /^compose --project-name gatepost-\w+ --file \S+docker-compose.yml --file \S+stores.compose.yml up --detach --wait --no-deps postgres/,
+    /^compose --project-name gatepost-\w+ --file docker-compose.yml --file \S+stores.compose.yml up --detach --wait --no-deps postgres/,
   );
   expect(ups[0]).toContain(`| ${port} ${password} `);
   expect(fake.calls().at(-1)).toContain(' stop postgres');

@@ -1,24 +1,17 @@
 /** Stores in containers, where a Docker engine answers: the services of docker-compose.yml with their ports on 127.0.0.1. */
 import { join } from 'node:path';
 import { runToEnd } from '../processes/child.ts';
-import { rootFolder, shortHash } from '../processes/home.ts';
+import { readJson, shortHash, writePrivate } from '../processes/home.ts';
+import { freePort } from '../processes/ports.ts';
 import { findProgram } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
+import { waitFor } from '../processes/wait.ts';
+import { type Address, makePassword, type PrivateOptions } from './private.ts';
 
 export type ComposeService = 'postgres' | 'redis' | 'rabbitmq';
 
-export type Docker = {
-  /** Starts the service, RabbitMQ with its management API if wanted, and waits until it is healthy. */
-  up(service: ComposeService, env: Record<string, string>, management: boolean): Promise<void>;
-  /** Stops it; its data stay in its volume. */
-  stop(service: ComposeService): Promise<void>;
-  /** Removes it with its volumes. */
-  remove(service: ComposeService): Promise<void>;
-};
-
-const storeFiles = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'];
-
-type ComposeOptions = { env?: Record<string, string>; files?: string[]; stop?: AbortSignal };
+/** Runs `docker compose` with these arguments. @throws Trouble with what it said. */
+export type Docker = (args: string[], env?: Record<string, string>, signal?: AbortSignal) => Promise<void>;
 
 /**
  * The engine, if one answers. Containers and volumes belong to a project of this `home`, apart from those of a plain
@@ -27,34 +20,74 @@ type ComposeOptions = { env?: Record<string, string>; files?: string[]; stop?: A
 export async function findDocker(home: string, signal: AbortSignal, path?: string): Promise<Docker | undefined> {
   const program = findProgram(['docker'], path);
   if (!program) return undefined;
-  const timeout = AbortSignal.timeout(10_000);
-  const { code } = await runToEnd(program, ['info', '--format', '{{.ServerVersion}}'], {
-    signal: AbortSignal.any([signal, timeout]),
-  }).catch((error) => {
-    if (signal.aborted) throw error;
-    return { code: 1 }; // an engine that does not answer is none
-  });
+  const { code } = await runToEnd(program, ['info', '--format', '{{.ServerVersion}}'], { signal, deadlineMs: 10_000 });
   if (code !== 0) return undefined;
+  return async (args, env = {}, stop) => {
+    const files = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'];
+    if (env.GATEPOST_MANAGEMENT_PORT) files.push('infra/local/stores/management.compose.yml');
+    const project = ['--project-name', `gatepost-${shortHash(home)}`, ...files.flatMap((file) => ['--file', file])];
+    const options = { env: { ...process.env, ...env }, ...(stop ? { signal: stop } : {}) };
+    const { code: status, output } = await runToEnd(program, ['compose', ...project, ...args], options);
+    if (status !== 0) throw new Trouble(`docker compose ${args.join(' ')} failed:`, ...endOf(output));
+  };
+}
 
-  const compose = async (args: string[], { env = {}, files = storeFiles, stop }: ComposeOptions = {}) => {
-    const fileArgs = files.flatMap((file) => ['--file', join(rootFolder, file)]);
-    const projectArgs = ['--project-name', `gatepost-${shortHash(home)}`];
-    const result = await runToEnd(program, ['compose', ...projectArgs, ...fileArgs, ...args], {
-      cwd: rootFolder,
-      env: { ...process.env, ...env },
-      ...(stop ? { signal: stop } : {}),
-    });
-    if (result.code === 0) return;
-    throw new Trouble(`docker compose ${args.join(' ')} failed:`, ...endOf(result.output));
+type Remembered = { port: number; managementPort: number; password: string; producerPassword: string };
+
+/** Brings one store up in its container and gives its URL once it lets us in. Closing it stops the container; its data stay. */
+export async function startContainer(
+  docker: Docker,
+  service: ComposeService,
+  { home, management, signal }: Pick<PrivateOptions, 'home' | 'management' | 'signal'>,
+  letsIn: (url: string) => Promise<boolean>,
+): Promise<AsyncDisposable & Address> {
+  const file = rememberedIn(home, service);
+  const known = readJson<Partial<Remembered>>(file);
+  const stop = () => docker(['stop', service]);
+  // While its container runs, the port is taken by the very thing that we want.
+  await stop().catch(() => {});
+  const { port, managementPort, password, producerPassword } = {
+    password: known?.password ?? makePassword(),
+    producerPassword: known?.producerPassword ?? makePassword(),
+    port: await freePort(known?.port),
+    managementPort: await freePort(known?.managementPort),
+  } satisfies Remembered;
+  writePrivate(file, JSON.stringify({ port, managementPort, password, producerPassword }));
+  const upper = service.toUpperCase();
+  const env = {
+    [`GATEPOST_${upper}_PORT`]: String(port),
+    [`${upper}_PASSWORD`]: password,
+    RABBITMQ_PRODUCER_PASSWORD: producerPassword,
+    ...(management ? { GATEPOST_MANAGEMENT_PORT: String(managementPort) } : {}),
   };
-  return {
-    up: (service, env, management) =>
-      compose(['up', '--detach', '--wait', '--no-deps', service], {
-        env,
-        files: management ? [...storeFiles, 'infra/local/stores/management.compose.yml'] : storeFiles,
-        stop: signal,
-      }),
-    stop: (service) => compose(['stop', service]),
-    remove: (service) => compose(['rm', '--stop', '--force', '--volumes', service]),
+  const at = `127.0.0.1:${port}`;
+  const addresses: Record<ComposeService, Address> = {
+    postgres: { url: `postgres://gatepost:${password}@${at}/gatepost` },
+    redis: { url: `redis://${at}` },
+    rabbitmq: {
+      url: `amqp://gatepost:${password}@${at}`,
+      producerUrl: `amqp://producer:${producerPassword}@${at}`,
+      ...(management ? { managementUrl: `http://gatepost:${password}@127.0.0.1:${managementPort}` } : {}),
+    },
   };
+  const address = addresses[service];
+  try {
+    await docker(['up', '--detach', '--wait', '--no-deps', service], env, signal);
+    if (!(await waitFor(async () => (await letsIn(address.url)) || undefined, 30_000, signal)))
+      throw new Error(`the container of ${service} is up, but does not let us in at ${at}`);
+  } catch (error) {
+    await stop().catch(() => {}); // it may not even exist
+    throw error;
+  }
+  return { ...address, [Symbol.asyncDispose]: stop };
+}
+
+/** Removes the store's container with its volume, if there ever was one. */
+export async function removeContainer(docker: Docker | undefined, service: ComposeService): Promise<void> {
+  await docker?.(['rm', '--stop', '--force', '--volumes', service]);
+}
+
+/** What stays the same from start to start, so that the volume still fits. */
+export function rememberedIn(home: string, service: ComposeService): string {
+  return join(home, 'containers', `${service}.json`);
 }

@@ -5,6 +5,7 @@ import { topology } from '@gatepost/contracts/topology';
 import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { readJson } from '../processes/home.ts';
+import { rememberedIn, removeContainer } from './docker.ts';
 import { withClient } from './postgres.ts';
 import { recallInstance } from './private.ts';
 import { redisKeyPrefix } from './redis.ts';
@@ -15,10 +16,10 @@ export async function dropPrivateData(home: string, machine: Machine): Promise<v
   for (const name of ['rabbitmq', 'postgres', 'redis'] as const) {
     const folder = join(home, name);
     const known = readJson<{ data?: string }>(join(folder, 'instance.json'));
-    if (known) await recallInstance(folder, () => ({}), AbortSignal.timeout(60_000)); // stops what a killed run left
+    if (known) await recallInstance(folder, AbortSignal.timeout(60_000)); // stops what a killed run left
     if (known?.data?.startsWith('/var/lib/gatepost/')) rmSync(join(known.data, '..'), { recursive: true, force: true });
     rmSync(folder, { recursive: true, force: true });
-    if (readJson(join(home, 'containers', `${name}.json`))) await (await machine.docker())?.remove(name);
+    if (readJson(rememberedIn(home, name))) await removeContainer(await machine.docker(), name);
   }
   for (const name of ['containers', 'outbox', 'secrets-key'])
     rmSync(join(home, name), { recursive: true, force: true });

@@ -5,11 +5,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../commands/command.ts';
+import { openGroup } from '../processes/child.ts';
 import { takeHome } from '../processes/home.ts';
 import { dropPrivateData } from './fresh.ts';
-import { openMachine } from './machine.ts';
-import { openGroup } from './private.ts';
-import { bringUp, findSources, type Machine, type Store, type StoreName, urlsOf } from './stores.ts';
+import { bringUp, findSources, type Machine, openMachine, type Store, type StoreName, urlsOf } from './stores.ts';
 
 export type OwnStores = AsyncDisposable & {
   urls: Record<StoreName, string>;
@@ -31,7 +30,7 @@ export async function openOwnStores(
   await dropPrivateData(home, machine);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
   const group = stack.use(openGroup());
-  const options = { home, within, durable: name !== 'test', management: name === 'test', signal, group, say };
+  const options = { home, durable: name !== 'test', management: name === 'test', signal, group, say };
   const up = await Promise.all([...sources].map(([kind, source]) => bringUp(kind, source, options)));
   await Promise.all(up.map((store) => store.ready));
   return {

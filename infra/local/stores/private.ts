@@ -3,12 +3,12 @@
  * passwords, in `instance.json`), and the processes of a run that was killed before it could stop them.
  */
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Say } from '../commands/say.ts';
-import type { Child } from '../processes/child.ts';
-import { bornAt, isSame, logEnd, makeFolder, readJson, writePrivate } from '../processes/home.ts';
+import type { Child, Group } from '../processes/child.ts';
+import { bornAt, isSame, logEnd, makeFolder, type Owner, readJson, writePrivate } from '../processes/home.ts';
+import { freePort } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
 
@@ -16,8 +16,6 @@ import { waitFor } from '../processes/wait.ts';
 export type PrivateOptions = {
   /** Holds the folders `postgres`, `redis`, `rabbitmq` and `logs`. */
   home: string;
-  /** The outermost folder that is ours: `home`, or what it lies in. */
-  within: string;
   /** False under test: PostgreSQL need not survive a power cut, Redis keeps nothing. */
   durable: boolean;
   /** RabbitMQ's management API: the tests make their vhosts with it. */
@@ -28,57 +26,35 @@ export type PrivateOptions = {
   say: Say;
 };
 
-export type PrivateStore = {
+/** Where a store is reached. */
+export type Address = {
   url: string;
   /** RabbitMQ's for producers, who may write to the exchange and nothing else. */
   producerUrl?: string;
   managementUrl?: string;
+};
+
+export type PrivateStore = Address & {
   /** Starts the server and waits until it lets us in. May be called again when it has died. */
   launch(): Promise<Child>;
 };
 
-export type Group = AsyncDisposable & { use<T extends AsyncDisposable>(member: T): T };
+/** What stays the same from start to start. */
+export type Instance = { port: number; password: string };
+type Written<T> = T & { processes?: (Owner & { stopSignal: NodeJS.Signals })[] };
 
-/** A set of things that are closed at the same time. What joins after the end is closed as it comes. */
-export function openGroup(): Group {
-  const members = new Set<AsyncDisposable>();
-  let closed = false;
-  return {
-    use(member) {
-      if (closed) void member[Symbol.asyncDispose]();
-      members.add(member);
-      return member;
-    },
-    async [Symbol.asyncDispose]() {
-      closed = true;
-      await Promise.all([...members].map((member) => member[Symbol.asyncDispose]()));
-    },
-  };
-}
-
-type Owner = { pid: number; born: string; stopSignal: NodeJS.Signals };
-type Instance<T> = T & { processes?: Owner[] };
-
-/** What is remembered of an instance; `make` gives it the first time. Stops what an earlier, killed run left running. */
-export async function recallInstance<T extends object>(
-  folder: string,
-  make: () => T,
-  signal: AbortSignal,
-): Promise<{ instance: Instance<T>; isNew: boolean }> {
-  makeFolder(folder);
-  const known = readJson<Instance<T>>(instanceFile(folder));
-  for (const owner of known?.processes ?? []) await stopLeftover(owner, signal);
-  return known ? { instance: known, isNew: false } : { instance: make(), isNew: true };
+/** What is remembered of an instance, with a free port. Stops what an earlier, killed run left running. */
+export async function recallInstance<T extends Instance>(folder: string, signal: AbortSignal): Promise<T> {
+  const { processes = [], ...known } = readJson<Written<T>>(instanceFile(makeFolder(folder))) ?? {};
+  for (const { stopSignal, ...owner } of processes) await stopLeftover(owner, stopSignal, signal);
+  const instance = { password: makePassword(), ...known } as T;
+  return { ...instance, port: await freePort(instance.port) };
 }
 
 /** Remembers the instance, and its processes in case we are killed. */
-export function remember<T extends object>(folder: string, instance: Instance<T>, children: Child[]): void {
+export function remember(folder: string, instance: Instance, children: Child[]): void {
   const processes = children.map(({ pid, stopSignal }) => ({ pid, born: bornAt(pid) ?? 'gone', stopSignal }));
   writePrivate(instanceFile(folder), JSON.stringify({ ...instance, processes }, undefined, 2));
-}
-
-export function forgetInstance(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Letters and digits only, good in any URL and any configuration file. */
@@ -92,32 +68,21 @@ export async function waitUntilReady(
   isReady: () => Promise<boolean>,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<void> {
-  const ready = await waitFor(
-    async () => {
-      if (child.hasExited()) return 'ended';
-      return (await isReady()) ? 'ready' : undefined;
-    },
-    timeoutMs,
-    signal,
-  );
-  if (ready === 'ready') return;
-  throw new Trouble(
-    `${child.name} ${ready === 'ended' ? 'ended while it was starting' : `did not start within ${timeoutMs / 1000} s`}; the end of ${child.log}:`,
-    ...logEnd(child.log),
-  );
+): Promise<Child> {
+  const probe = async () => (child.hasExited() ? 'ended' : (await isReady()) ? 'ready' : undefined);
+  const outcome = await waitFor(probe, timeoutMs, signal);
+  if (outcome === 'ready') return child;
+  const what = outcome ? 'ended while it was starting' : `did not start within ${timeoutMs / 1000} s`;
+  throw new Trouble(`${child.name} ${what}; the end of ${child.log}:`, ...logEnd(child.log));
 }
 
-async function stopLeftover(owner: Owner, signal: AbortSignal): Promise<void> {
+async function stopLeftover(owner: Owner, stopSignal: NodeJS.Signals, signal: AbortSignal): Promise<void> {
   if (!isSame(owner)) return;
   // Its own polite signal first: another may end it at once, and RabbitMQ then forgets the queues of its last seconds.
-  for (const [stopSignal, waitMs] of [
-    [owner.stopSignal, 16_000],
-    ['SIGKILL', 5_000],
-  ] as const) {
-    process.kill(owner.pid, stopSignal);
-    if (await waitFor(() => (isSame(owner) ? undefined : true), waitMs, signal)) break;
-  }
+  process.kill(owner.pid, stopSignal);
+  const gone = () => (isSame(owner) ? undefined : true);
+  if (!(await waitFor(gone, 16_000, signal))) process.kill(owner.pid, 'SIGKILL');
+  await waitFor(gone, 5_000, signal);
   await sleep(100); // its children notice and go
 }
 

@@ -9,6 +9,7 @@ import { answers, freePort } from '../processes/ports.ts';
 import { expandVersions, findProgram } from '../processes/programs.ts';
 import { waitFor } from '../processes/wait.ts';
 import {
+  type Instance,
   makePassword,
   type PrivateOptions,
   type PrivateStore,
@@ -18,26 +19,17 @@ import {
 } from './private.ts';
 
 export const rabbitmqPort = 5672;
-const defaultManagementPort = 15672;
 export const vhostName = 'gatepost';
 
 const readyTimeoutMs = 120_000;
 const maxMessageBytes = 128 * 1024 * 1024;
 
-/**
- * The URL of a broker on the port that lets `guest` in: in a vhost of our own if there is one or its management API makes one,
- * else in the default one.
- */
-export async function probeRabbitmq(
-  port = rabbitmqPort,
-  managementPort = defaultManagementPort,
-): Promise<string | undefined> {
+/** The URL of a broker on the port that lets `guest` in: in a vhost of our own if there is one, else in the default one. */
+export async function probeRabbitmq(port = rabbitmqPort): Promise<string | undefined> {
   if (!(await answers(port))) return undefined;
-  const own = `amqp://guest:guest@127.0.0.1:${port}/${vhostName}`;
-  if (await letsIn(own)) return own;
   const shared = `amqp://guest:guest@127.0.0.1:${port}`;
-  if (!(await letsIn(shared))) return undefined;
-  return (await makeVhost(`http://127.0.0.1:${managementPort}`)) && (await letsIn(own)) ? own : shared;
+  for (const url of [`${shared}/${vhostName}`, shared]) if (await letsIn(url)) return url;
+  return undefined;
 }
 
 /** Does the broker open a connection for that user in that vhost? */
@@ -52,108 +44,29 @@ export async function letsIn(url: string): Promise<boolean> {
   }
 }
 
-async function makeVhost(origin: string): Promise<boolean> {
-  try {
-    await callManagement(origin, 'PUT', `/api/vhosts/${vhostName}`);
-    await callManagement(origin, 'PUT', `/api/permissions/${vhostName}/guest`, everything);
-    return true;
-  } catch {
-    return false; // no management API there, or guest may not
-  }
-}
-
 const producerName = 'producer';
 const everything = { configure: '.*', write: '.*', read: '.*' };
-
-/**
- * The URL with which producers reach the exchange and nothing else, on a broker that `guest` opened for us: a user of their own, where the
- * management API makes one in our vhost. `known` is the URL of an earlier start. Undefined where that cannot be, or where somebody
- * else has a user of that name.
- */
-export async function openToProducers(
-  url: string,
-  known: string | undefined,
-  managementPort = defaultManagementPort,
-): Promise<string | undefined> {
-  const producerUrl = new URL(url);
-  if (producerUrl.pathname !== `/${vhostName}` || producerUrl.username !== 'guest') return undefined;
-  const origin = `http://127.0.0.1:${managementPort}`;
-  try {
-    const { name, ...policy } = deadLettersPolicy;
-    await callManagement(origin, 'PUT', `/api/policies/${vhostName}/${name}`, policy);
-    if (known && isSameBroker(known, url) && (await letsIn(known))) return known;
-    if (await isSomebodyElses(origin)) return undefined;
-    producerUrl.username = producerName;
-    producerUrl.password = makePassword();
-    await callManagement(origin, 'PUT', `/api/users/${producerName}`, { password: producerUrl.password, tags: '' });
-    await callManagement(origin, 'PUT', `/api/permissions/${vhostName}/${producerName}`, producerPermissions);
-    return (await letsIn(producerUrl.href)) ? producerUrl.href : undefined;
-  } catch {
-    return undefined; // no management API there, or guest may not
-  }
-}
-
-/** A user of that name who may do anything outside our vhost, or other things in it, is not ours. */
-async function isSomebodyElses(origin: string): Promise<boolean> {
-  const path = `/api/users/${producerName}`;
-  const headers = managementHeaders();
-  const user = await fetch(origin + path, { headers, signal: AbortSignal.timeout(5_000) });
-  if (user.status === 404) return false;
-  const permissions = await fetch(`${origin}${path}/permissions`, { headers, signal: AbortSignal.timeout(5_000) });
-  if (!permissions.ok) return true;
-  const all = (await permissions.json()) as { vhost: string; write: string }[];
-  return !all.every(({ vhost, write }) => vhost === vhostName && write === producerPermissions.write);
-}
-
-function isSameBroker(one: string, other: string): boolean {
-  const [a, b] = [new URL(one), new URL(other)];
-  return a.host === b.host && a.pathname === b.pathname;
-}
-
-async function callManagement(origin: string, method: string, path: string, body?: object): Promise<void> {
-  const response = await fetch(origin + path, {
-    method,
-    signal: AbortSignal.timeout(5_000),
-    headers: managementHeaders(),
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`);
-}
-
-function managementHeaders(): Record<string, string> {
-  const authorization = `Basic ${Buffer.from('guest:guest').toString('base64')}`;
-  return { authorization, 'content-type': 'application/json' };
-}
 
 /** The server's own script; Debian's wrapper in /usr/sbin wants to change the user. */
 export function findRabbitmq(path?: string): string | undefined {
   return findProgram(['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'], path);
 }
 
-type Instance = {
-  port: number;
+type Rabbitmq = Instance & {
   managementPort: number;
   /** Erlang's name service and the node's own port: nothing of ours uses them, but no node starts without. */
   epmdPort: number;
   distPort: number;
   user: string;
-  password: string;
-  /** Not there in what earlier versions remembered. */
-  producerPassword?: string;
+  producerPassword: string;
 };
 
 /** A private instance under `<home>/rabbitmq`. */
 export async function prepareRabbitmq(program: string, options: PrivateOptions): Promise<PrivateStore> {
   const folder = join(options.home, 'rabbitmq');
-  const { instance } = await recallInstance<Instance>(
-    folder,
-    () => ({ port: 0, managementPort: 0, epmdPort: 0, distPort: 0, user: 'gatepost', password: makePassword() }),
-    options.signal,
-  );
-  for (const key of ['port', 'managementPort', 'epmdPort', 'distPort'] as const) {
-    instance[key] = await freePort(instance[key] || undefined);
-  }
-  instance.producerPassword ??= makePassword();
+  const known = await recallInstance<Rabbitmq>(folder, options.signal);
+  const instance = { ...known, user: 'gatepost', producerPassword: known.producerPassword ?? makePassword() };
+  for (const key of ['managementPort', 'epmdPort', 'distPort'] as const) instance[key] = await freePort(instance[key]);
   const at = `127.0.0.1:${instance.port}/${vhostName}`;
   const url = `amqp://${instance.user}:${instance.password}@${at}`;
   const producerUrl = `amqp://${producerName}:${instance.producerPassword}@${at}`;
@@ -193,13 +106,8 @@ export async function prepareRabbitmq(program: string, options: PrivateOptions):
         stopDeadlineMs: 20_000,
       });
       remember(folder, instance, names ? [node, names] : [node]);
-      await waitUntilReady(
-        node,
-        async () => (await letsIn(url)) && letsIn(producerUrl),
-        readyTimeoutMs,
-        options.signal,
-      );
-      return node;
+      const isReady = async () => (await letsIn(url)) && letsIn(producerUrl);
+      return waitUntilReady(node, isReady, readyTimeoutMs, options.signal);
     },
   };
 }
@@ -209,7 +117,7 @@ function findNameService(): string | undefined {
   return findProgram(['epmd', ...expandVersions('/usr/lib/erlang/erts-*/bin').map((bin) => join(bin, 'epmd'))]);
 }
 
-function writeConfig(folder: string, instance: Instance, management: boolean): void {
+function writeConfig(folder: string, instance: Rabbitmq, management: boolean): void {
   for (const name of ['data', 'log']) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   const config = [
     `listeners.tcp.1 = 127.0.0.1:${instance.port}`,
@@ -243,7 +151,7 @@ function writeConfig(folder: string, instance: Instance, management: boolean): v
 }
 
 /** Users, their permissions and policies, as RabbitMQ imports them. */
-function definitionsOf({ user, password, producerPassword }: Instance, management: boolean): object {
+function definitionsOf({ user, password, producerPassword }: Rabbitmq, management: boolean): object {
   return {
     vhosts: [{ name: vhostName }],
     users: [
@@ -259,7 +167,7 @@ function definitionsOf({ user, password, producerPassword }: Instance, managemen
 }
 
 /** Every place that the server would look at by default is replaced by one in our folder. */
-function environment(folder: string, instance: Instance, home: string, ownNames: boolean): NodeJS.ProcessEnv {
+function environment(folder: string, instance: Rabbitmq, home: string, ownNames: boolean): NodeJS.ProcessEnv {
   const machine = Object.entries(process.env).filter(
     ([name]) => !/^(RABBITMQ_|ERL_|ERLANG_|NOTIFY_SOCKET$|LOG_LEVEL$)/.test(name),
   );

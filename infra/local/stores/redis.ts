@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startChild } from '../processes/child.ts';
 import { logFile } from '../processes/home.ts';
-import { freePort } from '../processes/ports.ts';
 import { findProgram } from '../processes/programs.ts';
 import {
-  makePassword,
+  type Instance,
   type PrivateOptions,
   type PrivateStore,
   recallInstance,
@@ -51,36 +50,23 @@ export function findRedis(path?: string): string | undefined {
   return findProgram(['redis-server', 'valkey-server'], path);
 }
 
-type Instance = { port: number; password: string };
-
 /** A private instance under `<home>/redis`. */
 export async function prepareRedis(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const folder = join(options.home, 'redis');
-  const { instance } = await recallInstance<Instance>(
-    folder,
-    () => ({ port: 0, password: makePassword() }),
-    options.signal,
-  );
-  instance.port = await freePort(instance.port || undefined);
+  const { home, durable, signal, group } = options;
+  const folder = join(home, 'redis');
+  const instance = await recallInstance(folder, signal);
   const url = `redis://:${instance.password}@127.0.0.1:${instance.port}`;
   const configFile = join(folder, 'redis.conf');
-  writeFileSync(configFile, config(folder, instance, options.durable), { mode: 0o600 });
+  writeFileSync(configFile, config(folder, instance, durable), { mode: 0o600 });
   return {
     url,
     async launch() {
-      const child = options.group.use(
-        startChild({
-          name: 'Redis',
-          command: program,
-          args: [configFile],
-          env: process.env,
-          cwd: folder,
-          log: logFile(options.home, 'redis'),
-        }),
-      );
+      signal.throwIfAborted();
+      const log = logFile(home, 'redis');
+      const start = { name: 'Redis', command: program, args: [configFile], env: process.env, cwd: folder, log };
+      const child = group.use(startChild(start));
       remember(folder, instance, [child]);
-      await waitUntilReady(child, () => letsIn(url), readyTimeoutMs, options.signal);
-      return child;
+      return waitUntilReady(child, () => letsIn(url), readyTimeoutMs, signal);
     },
   };
 }

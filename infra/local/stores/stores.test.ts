@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { Installer } from './debian.ts';
 import type { Docker } from './docker.ts';
-import { findSource, findSources, type Machine, type StoreKind, storeKinds } from './stores.ts';
+import { findSource, findSources, givenUrl, type Machine, type StoreKind, storeKinds } from './stores.ts';
 
-const docker = { up: async () => {}, stop: async () => {}, remove: async () => {} } satisfies Docker;
+const docker: Docker = async () => {};
 const installer: Installer = async () => {};
 
 /** A machine that offers this, and a store that answers or is installed as told. */
@@ -56,9 +56,9 @@ test('says in two lines what to install, and the variables that would do instead
 
 test('takes the database URLs of both sides for one that serves both', () => {
   const postgres = storeKinds.find((kind) => kind.name === 'PostgreSQL') as StoreKind;
-  expect(postgres.given({ AUTH_DATABASE_URL: 'postgres://a', WEBHOOK_DATABASE_URL: 'postgres://w' })).toBe(
+  expect(givenUrl(postgres, { AUTH_DATABASE_URL: 'postgres://a', WEBHOOK_DATABASE_URL: 'postgres://w' })).toBe(
     'postgres://a',
   );
-  expect(postgres.given({ AUTH_DATABASE_URL: 'postgres://a' })).toBeUndefined();
-  expect(postgres.given({ DATABASE_URL: '' })).toBeUndefined();
+  expect(givenUrl(postgres, { AUTH_DATABASE_URL: 'postgres://a' })).toBeUndefined();
+  expect(givenUrl(postgres, { DATABASE_URL: '' })).toBeUndefined();
 });

@@ -10,14 +10,12 @@
  * RabbitMQ comes first in every list: it takes longest to start.
  */
 import { maskUrl } from '@gatepost/runtime/mask';
-import type { Say } from '../commands/say.ts';
 import type { Child } from '../processes/child.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { startContainer } from './containers.ts';
-import type { Installer } from './debian.ts';
-import type { ComposeService, Docker } from './docker.ts';
+import { findInstaller, type Installer } from './debian.ts';
+import { type ComposeService, type Docker, findDocker, startContainer } from './docker.ts';
 import * as postgres from './postgres.ts';
-import type { PrivateOptions, PrivateStore } from './private.ts';
+import type { Address, PrivateOptions, PrivateStore } from './private.ts';
 import * as rabbitmq from './rabbitmq.ts';
 import * as redis from './redis.ts';
 
@@ -28,8 +26,6 @@ export type StoreKind = {
   name: StoreName;
   /** The variable that holds its URL. */
   variable: 'AMQP_URL' | 'DATABASE_URL' | 'REDIS_URL';
-  /** The URL that the environment gives, if it gives all we need. */
-  given(env: NodeJS.ProcessEnv): string | undefined;
   /** The URL of what answers on the default local port. */
   probe(env: NodeJS.ProcessEnv): Promise<string | undefined>;
   letsIn(url: string): Promise<boolean>;
@@ -43,7 +39,6 @@ export const storeKinds: StoreKind[] = [
   {
     name: 'RabbitMQ',
     variable: 'AMQP_URL',
-    given: (env) => env.AMQP_URL || undefined,
     probe: () => rabbitmq.probeRabbitmq(),
     letsIn: rabbitmq.letsIn,
     find: rabbitmq.findRabbitmq,
@@ -54,7 +49,6 @@ export const storeKinds: StoreKind[] = [
   {
     name: 'PostgreSQL',
     variable: 'DATABASE_URL',
-    given: (env) => env.DATABASE_URL || (env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL) || undefined,
     probe: (env) => postgres.probePostgres(env),
     letsIn: postgres.letsIn,
     find: postgres.findPostgres,
@@ -65,7 +59,6 @@ export const storeKinds: StoreKind[] = [
   {
     name: 'Redis',
     variable: 'REDIS_URL',
-    given: (env) => env.REDIS_URL || undefined,
     probe: () => redis.probeRedis(),
     letsIn: redis.letsIn,
     find: redis.findRedis,
@@ -74,6 +67,12 @@ export const storeKinds: StoreKind[] = [
     package: 'redis-server',
   },
 ];
+
+/** The URL that the environment gives; the databases of both sides do for one that serves both. */
+export function givenUrl({ variable }: StoreKind, env: NodeJS.ProcessEnv): string | undefined {
+  if (env[variable]) return env[variable];
+  return (variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL) || undefined;
+}
 
 /** Where one store will come from. */
 export type Source =
@@ -84,12 +83,23 @@ export type Source =
   | { kind: 'package'; install: Installer }
   | { kind: 'missing' };
 
-/** What the machine offers beyond the stores themselves; each is asked for only when it is needed, and once. */
+/** What the machine offers beyond the stores themselves. */
 export type Machine = {
   env: NodeJS.ProcessEnv;
   docker(): Promise<Docker | undefined>;
   installer(): Promise<Installer | undefined>;
 };
+
+/** Each is asked for only when it is needed, and once. */
+export function openMachine(env: NodeJS.ProcessEnv, home: string, signal: AbortSignal): Machine {
+  let docker: ReturnType<Machine['docker']> | undefined;
+  let installer: ReturnType<Machine['installer']> | undefined;
+  return {
+    env,
+    docker: () => (docker ??= findDocker(home, signal, env.PATH)),
+    installer: () => (installer ??= findInstaller(signal, env.PATH)),
+  };
+}
 
 /** `own`: only what nobody else uses; the search begins at 3. */
 export type Wanted = 'any' | 'own';
@@ -97,7 +107,7 @@ export type Wanted = 'any' | 'own';
 /** The order above. */
 export async function findSource(kind: StoreKind, machine: Machine, wanted: Wanted = 'any'): Promise<Source> {
   if (wanted === 'any') {
-    const given = kind.given(machine.env);
+    const given = givenUrl(kind, machine.env);
     if (given) return { kind: 'given', url: given };
     const url = await kind.probe(machine.env);
     if (url) return { kind: 'answers', url };
@@ -112,12 +122,8 @@ export async function findSource(kind: StoreKind, machine: Machine, wanted: Want
 }
 
 /** A store whose address is known. */
-export type Store = {
+export type Store = Address & {
   name: StoreName;
-  url: string;
-  /** RabbitMQ's for producers, where it is ours to make users in. */
-  producerUrl?: string;
-  managementUrl?: string;
   /** Resolves when it lets us in; with its process, if that is ours. */
   ready: Promise<Child | undefined>;
   /** Starts it again; only of private instances. */
@@ -146,36 +152,39 @@ export async function findSources(
  * Brings one store up, as a step that is shown. Resolves as soon as its address is known: a private instance may still be
  * starting then. @throws Trouble saying what to do.
  */
-export async function bringUp(kind: StoreKind, source: Source, options: PrivateOptions & { say: Say }): Promise<Store> {
+export async function bringUp(kind: StoreKind, source: Source, options: PrivateOptions): Promise<Store> {
   const known = Promise.withResolvers<Store>();
-  const { name } = kind;
-  const ready = options.say.step(
-    name,
-    () => describe(source, url),
-    async (note) => {
-      const found = await locate(kind, source, options, note);
-      url = found.url;
-      known.resolve({ name, ready, ...found });
-      return found.launch?.();
-    },
-  );
-  let url = '';
+  let where = '';
+  const work = async (note: (doing: string) => void) => {
+    const { launch, ...address } = await locate(kind, source, options, note);
+    where = new URL(address.url).host || 'the given URL';
+    known.resolve({ name: kind.name, ready, ...address, ...(launch ? { launch } : {}) });
+    return launch?.();
+  };
+  const ready = options.say.step(kind.name, () => `${foundHow[source.kind]} ${where}`, work);
   ready.catch(known.reject);
   return known.promise;
 }
 
+const foundHow: Record<Source['kind'], string> = {
+  given: 'given, at',
+  answers: 'found running at',
+  container: 'in a container, at',
+  package: 'a private instance at',
+  private: 'a private instance at',
+  missing: '',
+};
+
 export function urlsOf(stores: Store[]): Record<StoreName, string> {
   return Object.fromEntries(stores.map((store) => [store.name, store.url])) as Record<StoreName, string>; // one of each
 }
-
-type Located = Omit<Store, 'name' | 'ready'>;
 
 async function locate(
   kind: StoreKind,
   source: Source,
   options: PrivateOptions,
   note: (doing: string) => void,
-): Promise<Located> {
+): Promise<Address & { launch?: PrivateStore['launch'] }> {
   switch (source.kind) {
     case 'given':
       if (await kind.letsIn(source.url)) return { url: source.url };
@@ -185,13 +194,9 @@ async function locate(
       );
     case 'answers':
       return { url: source.url };
-    case 'container': {
+    case 'container':
       note('starting its container');
-      const { service, letsIn } = kind;
-      const container = await startContainer(source.docker, service, options, letsIn);
-      options.group.use(container);
-      return container;
-    }
+      return options.group.use(await startContainer(source.docker, kind.service, options, kind.letsIn));
     case 'package': {
       await source.install(kind.package, note);
       note('');
@@ -203,19 +208,5 @@ async function locate(
       return kind.prepare(source.program, options);
     case 'missing':
       throw new Trouble(`Missing: ${kind.name}.`);
-  }
-}
-
-function describe(source: Source, url: string): string {
-  const where = new URL(url).host || 'the given URL';
-  switch (source.kind) {
-    case 'given':
-      return `given, at ${where}`;
-    case 'answers':
-      return `found running at ${where}`;
-    case 'container':
-      return `in a container, at ${where}`;
-    default:
-      return `a private instance at ${where}`;
   }
 }
