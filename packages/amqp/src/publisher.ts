@@ -1,4 +1,5 @@
 /** Publishing with confirms: a publish resolves when the broker has the message in its hands, and not before. */
+import type { Trouble } from '@gatepost/runtime/store-errors';
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 
@@ -35,6 +36,14 @@ export class NotPublished extends Error {
     super(message, options);
     this.code = code;
     this.forItself = options.forItself ?? false;
+  }
+
+  /**
+   * A broker that is not there, does not answer, cannot take responsibility just now (a nack), or has lost the queue (which is declared
+   * anew) is away. What it closes a channel for, or what cannot be written, is something about the message.
+   */
+  get trouble(): Trouble {
+    return this.forItself ? 'other' : 'away';
   }
 }
 

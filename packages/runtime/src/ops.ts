@@ -57,11 +57,17 @@ async function failingChecks(checks: Record<string, ReadyCheck>): Promise<Record
         await Promise.race([check(), timeout.promise]);
         return undefined;
       } catch (error) {
-        return [name, error instanceof Error ? error.message : String(error)] as const;
+        return [name, reasonOf(error)] as const;
       } finally {
         clearTimeout(timer);
       }
     }),
   );
   return Object.fromEntries(results.filter((result) => result !== undefined));
+}
+
+/** What happened at first: an error may only say what its caller is to be told. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }

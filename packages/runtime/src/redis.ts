@@ -1,28 +1,9 @@
-/**
- * A Redis that answers but does not do its work: it has become a replica (a failover that keeps the connection), loads its data, is
- * full, or has lost its cluster. Such a refusal counts as a store that is away, and readiness checks what matters: can we write?
- */
+/** Redis that has failed over, and a readiness check of what matters: can we write? */
 import { randomUUID } from 'node:crypto';
 import type { Log } from './log.ts';
 
-// The first word of an error says its kind; Redis before 7 puts it behind a dash in the error of a script.
-const refusal = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|OOM|BUSY) /;
 /** Another node may have become the one to write to: its name, resolved again, may lead there. */
 const replica = /(?:^|-)(?:READONLY|MASTERDOWN) /;
-
-/** Whether Redis said that it cannot do what was asked now, whatever was asked. */
-export function isRedisRefusal(error: unknown): boolean {
-  if (!isReply(error)) return false;
-  // A transaction of which a command was refused; ioredis adds what was said to each.
-  if (error.message.startsWith('EXECABORT')) return error.previousErrors?.some(isRedisRefusal) ?? false;
-  return refusal.test(error.message);
-}
-
-type Reply = { message: string; previousErrors?: unknown[] };
-
-function isReply(error: unknown): error is Reply {
-  return (error as { name?: unknown } | undefined)?.name === 'ReplyError';
-}
 
 const reconnectEveryMs = 1_000;
 

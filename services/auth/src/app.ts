@@ -1,6 +1,7 @@
 /** The gate's HTTP entry: what of a request happens in which order. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
+import { isAway } from '@gatepost/runtime/store-errors';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { makeRequestObserver } from './events.ts';
@@ -21,7 +22,7 @@ import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
 import { aliasStructuredTokens } from './library/tokens/spelling.ts';
 import { makeProblemHandler } from './management/management.ts';
-import { isStoreAway, TemporarilyUnavailable } from './stores-away.ts';
+import { TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; place: MakePlace; routers: Router[]; log: Log };
 
@@ -158,7 +159,7 @@ function makeErrorHandler({ provider, place, log }: AppParts): ErrorRequestHandl
 }
 
 function publicError(error: unknown, log: Log): { status: number; error: string; description: string } {
-  if (isStoreAway(error)) {
+  if (isAway(error)) {
     const { error_description } = new TemporarilyUnavailable(error);
     log.warn({ error: describeError(error) }, 'a store is away');
     return { status: 503, error: 'temporarily_unavailable', description: error_description ?? '' };

@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, type Log } from '@gatepost/runtime/log';
-import { isStoreAway } from './stores-away.ts';
+import { isAway } from '@gatepost/runtime/store-errors';
 
 export type Background = AsyncDisposable & {
   /** Takes work that may be repeated from its beginning. False when too much waits; then it is not done. */
@@ -29,7 +29,7 @@ export function openBackground(
       try {
         return await work();
       } catch (error) {
-        if (isStoreAway(error) && tries < triesMax) await sleep(pauseMs);
+        if (isAway(error) && tries < triesMax) await sleep(pauseMs);
         else return log.error({ error: describeError(error) }, `could not send ${what}`);
       }
   };

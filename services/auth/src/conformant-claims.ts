@@ -9,7 +9,6 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { TokenAccount } from './accounts/store.ts';
 import type { OwnMetadata } from './clients/metadata.ts';
 import type { SettingsStore } from './settings/store.ts';
-import { asking } from './stores-away.ts';
 
 type Requested = Record<string, unknown> | undefined;
 
@@ -37,7 +36,7 @@ type Claims = Awaited<ReturnType<TokenAccount['claims']>>;
 
 async function isConformant(ctx: KoaContextWithOIDC, settings: SettingsStore): Promise<boolean> {
   const own = (ctx.oidc.client as Partial<OwnMetadata> | undefined)?.oidc_conformant_claims;
-  return own ?? (await asking(settings.load())).oidcConformantClaims;
+  return own ?? (await settings.load()).oidcConformantClaims;
 }
 
 const seconds = (isoTime: string) => Math.floor(Date.parse(isoTime) / 1000);

@@ -3,6 +3,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
+import { heard } from './stores-away.ts';
 
 export { Prisma } from './generated/client.ts';
 export type Database = PrismaClient;
@@ -32,6 +33,7 @@ export function openDatabase(databaseUrl: string, log: Log): Databases {
   // One that breaks in somebody's hands, between two statements, is not the pool's to hear of and would end the process; the
   // next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
+  hearOutages(pool);
   const db = new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) });
   return {
     pool,
@@ -42,3 +44,34 @@ export function openDatabase(databaseUrl: string, log: Log): Databases {
     },
   };
 }
+
+/**
+ * Whoever asks hears `temporarily_unavailable` when PostgreSQL is away, and nobody needs to translate. All statements pass one of these two,
+ * the pool's own and Prisma's as well; Prisma hands on what is no error of the database.
+ */
+function hearOutages(pool: Pool): void {
+  pool.connect = hearing(pool.connect.bind(pool));
+  pool.on('connect', (client) => {
+    client.query = hearing(client.query.bind(client));
+  });
+}
+
+/** A function of the driver, which answers by a callback if it gets one and by a promise else. */
+function hearing<F>(ask: F): F {
+  const hear = (...given: unknown[]): unknown => {
+    const done = given.at(-1);
+    if (typeof done === 'function') {
+      const told = (error: unknown, ...rest: unknown[]) => done(error && heard(error), ...rest);
+      return (ask as Ask)(...given.slice(0, -1), told);
+    }
+    const answer = (ask as Ask)(...given);
+    // A statement that somebody made himself (a cursor) is answered through itself.
+    if (typeof answer?.catch !== 'function') return answer;
+    return answer.catch((error: unknown) => {
+      throw heard(error);
+    });
+  };
+  return hear as F;
+}
+
+type Ask = (...given: unknown[]) => Promise<unknown> | undefined;

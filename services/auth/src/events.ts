@@ -7,6 +7,7 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { Counter, httpDuration, type Registry } from '@gatepost/runtime/metrics';
+import { isAway } from '@gatepost/runtime/store-errors';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { LastLogins } from './accounts/last-login.ts';
 import type { Subject } from './accounts/subject.ts';
@@ -16,7 +17,6 @@ import type { AccountModel } from './generated/models.ts';
 import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
 import type { Interaction } from './interaction/interaction.ts';
-import { isStoreAway } from './stores-away.ts';
 
 export type GateEvents = {
   loggedIn(account: AccountModel, clientId: string, ip: string, amr: string[]): void;
@@ -237,7 +237,7 @@ export function observeProvider(
     log.error({ error: describeError(error) }, 'the provider failed'),
   );
   provider.on('server_error', (_ctx, error) => {
-    if (isStoreAway(error)) log.warn({ error: describeError(error) }, 'a store is away');
+    if (isAway(error)) log.warn({ error: describeError(error) }, 'a store is away');
     else log.error({ error: describeError(error) }, 'the gate failed to answer');
   });
   return { tokensIssued };

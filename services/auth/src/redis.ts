@@ -1,14 +1,29 @@
 /** Redis: sessions, codes and other short-lived artefacts. */
 import type { Log } from '@gatepost/runtime/log';
 import { makeReconnectOnError } from '@gatepost/runtime/redis';
+import { isAway, isRedisReply } from '@gatepost/runtime/store-errors';
 import { Redis } from 'ioredis';
+import { heard } from './stores-away.ts';
+
+/**
+ * All commands pass here, also those of scripts and pipelines: whoever asks hears `temporarily_unavailable` while Redis is away. A
+ * transaction that is refused as a whole (EXECABORT) says why only later; the gate has scripts instead.
+ */
+class GateRedis extends Redis {
+  override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
+    const { reject } = command;
+    // ioredis's own errors have neither code nor class, but all of them are about the connection.
+    command.reject = (error) => reject(heard(error, !isRedisReply(error) || isAway(error)) as Error);
+    return super.sendCommand(command, stream);
+  }
+}
 
 /**
  * Connects; commands issued in one turn travel together. While Redis is away a command fails within 2 s instead of waiting,
  * and the connection comes back by itself.
  */
 export async function openRedis(url: string, log: Log): Promise<Redis> {
-  const redis = new Redis(url, {
+  const redis = new GateRedis(url, {
     lazyConnect: true,
     enableAutoPipelining: true,
     enableOfflineQueue: false,

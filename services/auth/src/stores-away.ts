@@ -1,5 +1,5 @@
 /** What a client hears while PostgreSQL or Redis is away: come back later, not that we are broken: 503. */
-import { isRedisRefusal } from '@gatepost/runtime/redis';
+import { isAway } from '@gatepost/runtime/store-errors';
 import { errors } from 'oidc-provider';
 
 export class TemporarilyUnavailable extends errors.OIDCProviderError {
@@ -28,37 +28,7 @@ export class Busy extends errors.OIDCProviderError {
   }
 }
 
-// PostgreSQL classes 08 (connection), 53 (resources), 57P0x (shutting down); Prisma P1001, P1002, P1008, P1017, P2024.
-const sqlAway = /^(08\d\w{2}|53\w{3}|57P0\d|57014|P1001|P1002|P1008|P1017|P2024)$/;
-const socketAway = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-]);
-// Errors that their libraries give no code.
-const messages =
-  /Connection is closed|Command timed out|Command aborted due to connection close|Connection terminated|timeout exceeded when trying to connect|Stream isn't writeable|max retries per request|Can't reach database|Server has closed the connection|Query read timeout/i;
-
-/** Whether the error, or what caused it, is a store that cannot be reached, or that cannot do its work now. */
-export function isStoreAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (isRedisRefusal(error)) return true;
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string' && (sqlAway.test(code) || socketAway.has(code))) return true;
-  if (messages.test(error.message)) return true;
-  if (error instanceof AggregateError && error.errors.some(isStoreAway)) return true;
-  return error.cause !== undefined && isStoreAway(error.cause);
-}
-
-/** Runs a store's work; a store that is away becomes `temporarily_unavailable`. */
-export async function asking<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw isStoreAway(error) ? new TemporarilyUnavailable(error) : error;
-  }
+/** A store's error as those who asked it hear it: one that is away is `temporarily_unavailable`, which the library knows how to answer. */
+export function heard(error: unknown, away = isAway(error)): unknown {
+  return away && !(error instanceof TemporarilyUnavailable) ? new TemporarilyUnavailable(error) : error;
 }

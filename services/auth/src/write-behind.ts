@@ -2,9 +2,10 @@
  * Rows that nobody waits for, gathered for a moment and written together: what is noted of each token or login costs no statement
  * of its own. They outlive an outage of PostgreSQL up to a bound, and are written before the process ends.
  */
-import { troubleOf } from '@gatepost/runtime/database-errors';
+
 import { inHalves } from '@gatepost/runtime/halve';
 import { describeError, type Log } from '@gatepost/runtime/log';
+import { troubleOf } from '@gatepost/runtime/store-errors';
 
 export type WriteBehind<Row> = AsyncDisposable & { add(row: Row): void };
 

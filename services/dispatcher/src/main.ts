@@ -11,6 +11,7 @@ import { openOps } from '@gatepost/runtime/ops';
 import { watchProgress } from '@gatepost/runtime/progress';
 import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { troubleOf } from '@gatepost/runtime/store-errors';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { type Account, openAccounts } from './accounts.ts';
@@ -32,7 +33,6 @@ import { makePersist } from './persist.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { makeRoute } from './routing/route.ts';
 import { makeStoreEvents } from './routing/store-events.ts';
-import { troubleOf } from './trouble.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';

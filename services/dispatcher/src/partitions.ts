@@ -1,6 +1,7 @@
 /** Daily partitions: made ahead at start and every hour, and at once when one is found missing; dropped when they are too old. */
-import { sqlStateOf } from '@gatepost/runtime/database-errors';
+
 import type { Log } from '@gatepost/runtime/log';
+import { sqlStateOf } from '@gatepost/runtime/store-errors';
 import type { Pool } from '@gatepost/webhook-db/pool';
 
 const daysAhead = 3;

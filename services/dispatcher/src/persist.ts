@@ -4,8 +4,8 @@
  * the one item at fault.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Trouble } from '@gatepost/runtime/database-errors';
 import type { Log } from '@gatepost/runtime/log';
+import type { Trouble } from '@gatepost/runtime/store-errors';
 
 export type Persist = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 

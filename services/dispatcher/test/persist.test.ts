@@ -1,12 +1,12 @@
 /** What each class of PostgreSQL's errors does to a statement of ours, raised by PostgreSQL itself. */
-import { sqlStates, type Trouble } from '@gatepost/runtime/database-errors';
+
 import { openLog } from '@gatepost/runtime/log';
+import { sqlStates, type Trouble, troubleOf } from '@gatepost/runtime/store-errors';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makePersist } from '../src/persist.ts';
-import { troubleOf } from '../src/trouble.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());

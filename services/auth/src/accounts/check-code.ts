@@ -5,7 +5,6 @@
  */
 import { networkOf } from '../http/network.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking } from '../stores-away.ts';
 import type { Lockout } from './lockout.ts';
 import type { CodePlace, OneTimeCodes } from './one-time-code.ts';
 import type { AccountStore } from './store.ts';
@@ -35,7 +34,7 @@ export function makeCheckCode(parts: {
   const { accounts, codes, lockout } = parts;
   /** The account that the code would open; else as the password's door would count it. */
   const find = async (channel: 'email' | 'sms', { connection, address }: CodePlace): Promise<Subject> => {
-    const database = (await asking(parts.connections.database()))?.name ?? connection;
+    const database = (await parts.connections.database())?.name ?? connection;
     // Both are asked for, whoever is known: the time tells nothing.
     const [addressee, login] = await Promise.all([
       accounts.findAddressee(channel, connection, address),

@@ -1,7 +1,6 @@
 /** Ends what somebody has: grants and the refresh tokens that live by them, at once. */
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from '../database.ts';
-import { asking } from '../stores-away.ts';
 
 /**
  * Ends all grants of a person, or those for one client. An access token that hangs on a grant is refused from then on wherever
@@ -11,13 +10,11 @@ export type EndAccess = (userId: string, clientId?: string) => Promise<void>;
 
 export function makeEndAccess(pool: Pool): EndAccess {
   return async (userId, clientId) => {
-    await asking(
-      pool.query({
-        name: 'artefacts end access',
-        text: 'DELETE FROM artefacts WHERE account_id = $1 AND ($2::text IS NULL OR client_id = $2)',
-        values: [userId, clientId ?? null],
-      }),
-    );
+    await pool.query({
+      name: 'artefacts end access',
+      text: 'DELETE FROM artefacts WHERE account_id = $1 AND ($2::text IS NULL OR client_id = $2)',
+      values: [userId, clientId ?? null],
+    });
   };
 }
 

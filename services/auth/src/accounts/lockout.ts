@@ -10,7 +10,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
-import { asking } from '../stores-away.ts';
 
 export type Attempt =
   /** To be ended by one of the three. */
@@ -52,10 +51,19 @@ redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 0`;
 
-type Scripts = { lockoutBegin(...args: (string | number)[]): Promise<number> };
+// KEYS as above. ARGV: the try, the window of what it counts as a failure, or 0 for a success.
+const endScript = `
+redis.call('ZREM', KEYS[2], ARGV[1])
+if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
+redis.call('INCR', KEYS[1])
+return redis.call('EXPIRE', KEYS[1], ARGV[2], 'NX')`;
+
+type Script = (...args: (string | number)[]) => Promise<number>;
+type Scripts = { lockoutBegin: Script; lockoutEnd: Script };
 
 export function makeLockout(redis: Redis, prefix: string): Lockout {
   redis.defineCommand('lockoutBegin', { numberOfKeys: 2, lua: beginScript });
+  redis.defineCommand('lockoutEnd', { numberOfKeys: 2, lua: endScript });
   const scripts = redis as unknown as Scripts;
   const pairOf = (subject: string, network: string) => hashId(JSON.stringify([subject, network]));
   const failures = (pair: string) => `${prefix}failures:${pair}`;
@@ -63,7 +71,10 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
   let waiting = 0;
 
   const ask = (pair: string, id: string) =>
-    asking(scripts.lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs));
+    scripts.lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs);
+  const end = async (pair: string, id: string, failedForSeconds: number) => {
+    await scripts.lockoutEnd(failures(pair), inFlight(pair), id, failedForSeconds);
+  };
   /** The script's answer, once it is not "wait"; undefined if that takes too long. */
   const askUntilOpen = async (pair: string, id: string): Promise<number | undefined> => {
     const answer = await ask(pair, id);
@@ -91,20 +102,15 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
       if (answer > 0) return { kind: 'closed', seconds: answer };
       return {
         kind: 'open',
-        async failed() {
-          const name = failures(pair);
-          await asking(redis.multi().zrem(inFlight(pair), id).incr(name).expire(name, windowSeconds, 'NX').exec());
-        },
-        async succeeded() {
-          await asking(redis.multi().zrem(inFlight(pair), id).del(failures(pair)).exec());
-        },
+        failed: () => end(pair, id, windowSeconds),
+        succeeded: () => end(pair, id, 0),
         async takenBack() {
           await redis.zrem(inFlight(pair), id).catch(() => {}); // Redis away as well: its lease ends
         },
       };
     },
     async clear(subject, network) {
-      await asking(redis.del(failures(pairOf(subject, network))));
+      await redis.del(failures(pairOf(subject, network)));
     },
   };
 }

@@ -12,7 +12,6 @@
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
-import { asking } from '../stores-away.ts';
 
 export type MessageLimits = {
   /** Counts one; false when no more is due. @param ownNetwork where the recipient logged in last */
@@ -63,7 +62,7 @@ export function makeMessageLimits(redis: Redis, prefix: string): MessageLimits {
       const { shared, each, late, lateEach, own } = limits;
       const isOwn = network === ownNetwork ? 1 : 0;
       const values = [windowSeconds, quietSeconds, isOwn, shared, each, late, lateEach, own];
-      return (await asking(scripts.messageTake(...keys, ...values))) === 1;
+      return (await scripts.messageTake(...keys, ...values)) === 1;
     },
   };
 }

@@ -12,7 +12,6 @@
 import { createHmac, randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
-import { asking } from '../stores-away.ts';
 
 export type CodePlace = { connection: string; address: string; binding: string };
 export type CodeCheck = 'right' | 'wrong' | 'expired';
@@ -76,22 +75,18 @@ export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): 
       const short = long.slice(0, 6);
       const [wrong, made] = [count('wrong', place), count('made', place)];
       const digests = [digest(short), digest(long)];
-      const isLong = await asking(
-        scripts.oneTimeCodeMake(key(place), wrong, made, ...digests, madeMax, wrongMax, ttlSeconds),
-      );
+      const isLong = await scripts.oneTimeCodeMake(key(place), wrong, made, ...digests, madeMax, wrongMax, ttlSeconds);
       return isLong ? long : short;
     },
     check(place, code, keep = false) {
       const given = digest(code.replace(/\s/g, ''));
-      return asking(
-        scripts.oneTimeCodeCheck(
-          key(place),
-          count('wrong', place),
-          given,
-          keep ? '1' : '0',
-          triesMax,
-          wrongWindowSeconds,
-        ),
+      return scripts.oneTimeCodeCheck(
+        key(place),
+        count('wrong', place),
+        given,
+        keep ? '1' : '0',
+        triesMax,
+        wrongWindowSeconds,
       );
     },
   };

@@ -3,7 +3,7 @@ import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking, Busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { MessageLimits } from './message-limits.ts';
 import type { PasswordTickets } from './password-ticket.ts';
 import type { Rate } from './rate.ts';
@@ -39,7 +39,7 @@ export function makeSendPasswordMail(parts: {
 }): SendPasswordMail {
   const send = async ({ connection, email, clientId, ip }: Asked): Promise<void> => {
     const account = await parts.accounts.findByLogin(connection, email);
-    const settings = await asking(parts.settings.load());
+    const settings = await parts.settings.load();
     // Counted for everybody: beyond the limit known and unknown people make the same work.
     const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
     const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };

@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 import type { AccountModel } from '../generated/models.ts';
-import { asking } from '../stores-away.ts';
 import { type AccountState, type AccountStore, stateOf, stateText } from './store.ts';
 
 export type PasswordTicket = {
@@ -42,10 +41,10 @@ export function makePasswordTickets(redis: Redis, prefix: string, accounts: Acco
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
       const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
-      await asking(redis.set(key(value), stored, 'EX', ttlSeconds));
+      await redis.set(key(value), stored, 'EX', ttlSeconds);
       return value;
     },
-    find: async (value) => live(await asking(redis.get(key(value)))),
-    redeem: async (value) => live(await asking(redis.getdel(key(value)))),
+    find: async (value) => live(await redis.get(key(value))),
+    redeem: async (value) => live(await redis.getdel(key(value))),
   };
 }

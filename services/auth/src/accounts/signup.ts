@@ -2,7 +2,6 @@
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking } from '../stores-away.ts';
 import { isCommonPassword } from './common-password.ts';
 import { isEmail, parseIdentifier } from './identifier.ts';
 import { hashPassword, passwordMaxBytes, TooBusy } from './password.ts';
@@ -39,7 +38,7 @@ export function makeSignUp(accounts: AccountStore, settings: SettingsStore): Sig
     if (typeof email !== 'string' || !isEmail(email.trim()) || !parseIdentifier(email)) return refused('email_invalid');
     const problem = passwordProblem(password, email);
     if (problem) return refused(problem);
-    if (!(await asking(settings.load())).allowSignup) return refused('signup_refused');
+    if (!(await settings.load()).allowSignup) return refused('signup_refused');
     try {
       // Hashed before the account is looked for: an address that is taken answers no faster.
       const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: email });

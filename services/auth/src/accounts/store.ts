@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
-import { asking } from '../stores-away.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 import { parseIdentifier } from './identifier.ts';
 
@@ -57,11 +56,11 @@ export type AccountStore = {
 const columnOf = { email: 'email', phone: 'phoneNumber', username: 'username' } as const;
 
 export function makeAccountStore(db: Database, pool: Pool): AccountStore {
-  const find = async (userId: string) => (await asking(db.account.findUnique({ where: { userId } }))) ?? undefined;
+  const find = async (userId: string) => (await db.account.findUnique({ where: { userId } })) ?? undefined;
   return {
     find,
     async findForTokens(userId, session) {
-      const account = await asking(findForTokens(pool, userId, session?.grantId));
+      const account = await findForTokens(pool, userId, session?.grantId);
       if (!account || account.blocked) return undefined;
       const endedAt = account.sessionsNotBefore?.getTime() ?? 0;
       if (session?.from !== undefined && session.from * 1000 < endedAt - 999) return undefined;
@@ -73,13 +72,11 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       const identifier = parseIdentifier(login);
       if (!identifier) return undefined;
       return (
-        (await asking(
-          db.account.findFirst({
-            where: { connection, [columnOf[identifier.kind]]: identifier.value },
-            // Only numbers may be several accounts'.
-            orderBy: [{ phoneVerified: 'desc' }, { createdAt: 'asc' }],
-          }),
-        )) ?? undefined
+        (await db.account.findFirst({
+          where: { connection, [columnOf[identifier.kind]]: identifier.value },
+          // Only numbers may be several accounts'.
+          orderBy: [{ phoneVerified: 'desc' }, { createdAt: 'asc' }],
+        })) ?? undefined
       );
     },
     async findAddressee(channel, connection, address) {
@@ -88,20 +85,20 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
           ? { email: address.toLowerCase(), OR: [{ emailVerified: true }, { connection }] }
           : { phoneNumber: address, OR: [{ phoneVerified: true }, { connection }] };
       const proven = channel === 'email' ? { emailVerified: 'desc' as const } : { phoneVerified: 'desc' as const };
-      return (await asking(db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] }))) ?? undefined;
+      return (await db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] })) ?? undefined;
     },
     async create({ userId, ...data }) {
       try {
-        return await asking(db.account.create({ data: { ...data, userId: userId ?? newUserId(data.connection) } }));
+        return await db.account.create({ data: { ...data, userId: userId ?? newUserId(data.connection) } });
       } catch (error) {
         if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return undefined;
         throw error;
       }
     },
-    update: (userId, data) => asking(db.account.update({ where: { userId }, data })),
+    update: (userId, data) => db.account.update({ where: { userId }, data }),
     async updateState({ userId, incarnation, credentialsVersion }, data) {
       const where = { userId, incarnation, credentialsVersion };
-      return (await asking(db.account.updateManyAndReturn({ where, data })))[0];
+      return (await db.account.updateManyAndReturn({ where, data }))[0];
     },
   };
 }

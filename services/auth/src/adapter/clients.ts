@@ -4,7 +4,6 @@ import { clientMetadata } from '../clients/metadata.ts';
 import { registeredClient } from '../clients/registration.ts';
 import type { ClientStore } from '../clients/store.ts';
 import { isStorable } from '../http/well-formed.ts';
-import { asking } from '../stores-away.ts';
 
 export function makeClientAdapter(clients: ClientStore): Adapter {
   const never = (operation: string) => async () => {
@@ -15,7 +14,7 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
   return {
     async find(id) {
       // Whatever a header or an assertion may hold: nobody has such an id.
-      const client = isStorable(id) ? await asking(clients.find(id)) : undefined;
+      const client = isStorable(id) ? await clients.find(id) : undefined;
       if (!client) return undefined;
       let metadata = known.get(client);
       if (!metadata) {
@@ -25,9 +24,9 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
       return metadata;
     },
     async upsert(_id, metadata) {
-      await asking(clients.create(registeredClient(metadata as unknown as ClientMetadata)));
+      await clients.create(registeredClient(metadata as unknown as ClientMetadata));
     },
-    destroy: (id) => asking(clients.remove(id)),
+    destroy: (id) => clients.remove(id),
     consume: never('consumed'),
     revokeByGrantId: never('revoked with a grant'),
     findByUid: async () => undefined,

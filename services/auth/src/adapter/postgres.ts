@@ -3,7 +3,6 @@ import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provid
 import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts';
 import type { TokenAccount } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
-import { asking } from '../stores-away.ts';
 import { AlreadyConsumed } from './consumed.ts';
 import { setAside, takeAside } from './side-by-side.ts';
 
@@ -18,7 +17,7 @@ const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id
 
 export function makePostgresAdapter(pool: Pool, model: string): Adapter {
   const query = (name: string, text: string, values: unknown[]) =>
-    asking(pool.query<Row>({ name: `artefact ${name}`, text, values }));
+    pool.query<Row>({ name: `artefact ${name}`, text, values });
   return {
     async upsert(id, payload, expiresIn) {
       const json = JSON.stringify(payload);
@@ -86,15 +85,13 @@ function incarnationOf(model: string, { accountId }: AdapterPayload): string | u
 async function findGrant(pool: Pool, id: string): Promise<Row | undefined> {
   const known = takeAside<Row>('grant', id);
   if (known) return known;
-  const { rows } = await asking(
-    pool.query<Row & AccountForTokens>({
-      name: 'grant and account',
-      text: `SELECT grant_.payload, grant_.consumed_at, ${accountColumns}
+  const { rows } = await pool.query<Row & AccountForTokens>({
+    name: 'grant and account',
+    text: `SELECT grant_.payload, grant_.consumed_at, ${accountColumns}
              FROM artefacts grant_ LEFT JOIN accounts account ON account.user_id = grant_.account_id
              WHERE model = 'Grant' AND id = $1 AND expires_at > now()`,
-      values: [id],
-    }),
-  );
+    values: [id],
+  });
   const row = rows[0];
   if (row?.userId) setAside({ kind: 'account', id: row.userId, row });
   return row;

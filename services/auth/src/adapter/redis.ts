@@ -4,7 +4,6 @@
  */
 import type { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { asking } from '../stores-away.ts';
 import { AlreadyConsumed } from './consumed.ts';
 
 // KEYS[1] the artefact, KEYS[2] (if any) the set of its grant's artefacts; ARGV: payload, lifetime in seconds.
@@ -57,13 +56,13 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
   const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
 
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
-    const [payload, consumed] = await asking(redis.hmget(key(id), 'payload', 'consumed'));
+    const [payload, consumed] = await redis.hmget(key(id), 'payload', 'consumed');
     if (!payload) return undefined;
     const parsed = JSON.parse(payload) as AdapterPayload;
     return consumed ? { ...parsed, consumed: Number(consumed) } : parsed;
   };
   const findThrough = async (indexKey: string) => {
-    const id = await asking(redis.get(indexKey));
+    const id = await redis.get(indexKey);
     return id ? find(id) : undefined;
   };
 
@@ -75,24 +74,24 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
       const json = JSON.stringify(payload);
       // A proof seen before is refused whoever asks first: the library's own check reads and then writes.
       if (model === 'ReplayDetection') {
-        const first = await asking(redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX'));
+        const first = await redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX');
         if (first === null) throw new errors.InvalidGrant('seen before');
       }
       const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
       const writes: Promise<unknown>[] = [scripts.artefactUpsert(keys.length, ...keys, json, expiresIn)];
       if (model === 'Session' && payload.uid) writes.push(redis.set(uidKey(payload.uid), id, 'EX', expiresIn));
       if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
-      await asking(Promise.all(writes));
+      await Promise.all(writes);
     },
     async consume(id) {
-      const first = await asking(scripts.artefactConsume(key(id), Math.floor(Date.now() / 1000)));
+      const first = await scripts.artefactConsume(key(id), Math.floor(Date.now() / 1000));
       if (first !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
-      await asking(redis.del(key(id)));
+      await redis.del(key(id));
     },
     async revokeByGrantId(grantId) {
-      await asking(scripts.artefactRevoke(grantKey(grantId)));
+      await scripts.artefactRevoke(grantKey(grantId));
     },
   };
 }

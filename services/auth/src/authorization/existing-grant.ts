@@ -8,7 +8,6 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { makeGrant } from '../library/seam.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
-import { asking } from '../stores-away.ts';
 import { needsConfirmation } from './confirmation.ts';
 import type { Consent, ConsentStore } from './consents.ts';
 
@@ -74,7 +73,7 @@ function requestedScopes(ctx: KoaContextWithOIDC): Consent {
 
 async function apisSkipConsent(ctx: KoaContextWithOIDC, resources: ResourceStore): Promise<boolean> {
   for (const resource of Object.keys(ctx.oidc.resourceServers ?? {})) {
-    const api = await asking(resources.find(audienceOf(resource)));
+    const api = await resources.find(audienceOf(resource));
     if (!api?.skipConsent) return false;
   }
   return true;

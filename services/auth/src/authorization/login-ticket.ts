@@ -9,7 +9,6 @@ import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { type AccountState, type AccountStore, stateOf, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
-import { asking } from '../stores-away.ts';
 
 export type Ticket = {
   /** As it was when it proved who it is: a change of its address or password ends the ticket. */
@@ -42,11 +41,11 @@ export function makeTicketStore(redis: Redis, prefix: string, accounts: AccountS
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
       const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
-      await asking(redis.set(key(value), stored, 'EX', ticket.browser ? ttlSeconds : askedTtlSeconds));
+      await redis.set(key(value), stored, 'EX', ticket.browser ? ttlSeconds : askedTtlSeconds);
       return value;
     },
-    find: async (value) => live(await asking(redis.get(key(value)))),
-    redeem: async (value) => live(await asking(redis.getdel(key(value)))),
+    find: async (value) => live(await redis.get(key(value))),
+    redeem: async (value) => live(await redis.getdel(key(value))),
   };
 }
 

@@ -9,7 +9,6 @@ import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking } from '../stores-away.ts';
 import { refuseTokensInTheClear } from './front-channel.ts';
 import { loginByTicket, type TicketStore } from './login-ticket.ts';
 
@@ -41,8 +40,8 @@ export function makeExtraParams(stores: {
     async connection(ctx: KoaContextWithOIDC, name: string | undefined) {
       if (name === undefined) return;
       const params = ctx.oidc.params as Parameters;
-      const { identifierFirst } = await asking(stores.settings.load());
-      const connection = identifierFirst ? await asking(stores.connections.find(name)) : undefined;
+      const { identifierFirst } = await stores.settings.load();
+      const connection = identifierFirst ? await stores.connections.find(name) : undefined;
       if (!connection || connection.strategy === 'auth0') params.connection = undefined;
     },
 
@@ -129,7 +128,7 @@ export function extParameters(params: Parameters | undefined): Record<string, st
 
 async function apisAllowOffline(ctx: KoaContextWithOIDC, resources: ResourceStore): Promise<boolean> {
   for (const indicator of Object.keys(ctx.oidc.resourceServers ?? {})) {
-    const api = await asking(resources.find(audienceOf(indicator)));
+    const api = await resources.find(audienceOf(indicator));
     if (!api?.allowOfflineAccess) return false;
   }
   return true;

@@ -12,7 +12,6 @@ import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking } from '../stores-away.ts';
 
 export type DatabaseConnectionParts = {
   provider: Provider;
@@ -76,7 +75,7 @@ function changePassword(parts: DatabaseConnectionParts): ApiHandler {
 
 async function databaseOf(parts: DatabaseConnectionParts, fields: Record<string, unknown>): Promise<ConnectionModel> {
   const name = textField(fields, 'connection');
-  const connection = await asking(name ? parts.connections.find(name) : parts.connections.database());
+  const connection = await (name ? parts.connections.find(name) : parts.connections.database());
   if (connection?.strategy !== 'auth0') throw new ApiError(400, 'invalid_request', 'missing or unknown connection');
   return connection;
 }

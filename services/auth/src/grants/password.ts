@@ -8,7 +8,7 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { GateEvents } from '../events.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking, Busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
 import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
@@ -26,7 +26,7 @@ export function passwordGrants(parts: {
         throw new errors.UnauthorizedClient('only first-party clients may use this grant');
       const { username, password, realm } = ctx.oidc.params as Record<string, string | undefined>;
       if (!username || !password) throw new errors.InvalidRequest('missing required parameter(s) username, password');
-      const connection = realm ? await asking(connections.find(realm)) : await asking(connections.database());
+      const connection = realm ? await connections.find(realm) : await connections.database();
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
       const isAuthenticated = client.clientAuthMethod !== 'none';
       const address = personAddress(ctx.req, { client, isAuthenticated, events });

@@ -8,7 +8,7 @@ import type { OpenAccount } from '../passwordless/account.ts';
 import type { Channel } from '../passwordless/message.ts';
 import { apiPlace } from '../passwordless/place.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking, Busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
 import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
@@ -25,7 +25,7 @@ export function passwordlessOtp(parts: {
       const { username, otp, realm } = ctx.oidc.params as Record<string, string | undefined>;
       if (!username || !otp || !realm)
         throw new errors.InvalidRequest('missing required parameter(s) username, otp, realm');
-      const connection = await asking(parts.connections.find(realm));
+      const connection = await parts.connections.find(realm);
       if (connection?.strategy !== 'email' && connection?.strategy !== 'sms')
         throw new errors.InvalidRequest('unknown connection');
       const channel: Channel = connection.strategy;

@@ -3,7 +3,6 @@ import { errors, type Provider, type ResourceServerInstance, type TokenEndpointG
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
-import { asking } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
 
 /** What Auth0 gives when nobody names a scope or an API. */
@@ -96,7 +95,7 @@ async function requestedScopes(
   resources: ResourceStore,
 ): Promise<Set<string>> {
   const asked = [...ctx.oidc.requestParamScopes];
-  const api = server ? await asking(resources.find(audienceOf(server.identifier()))) : undefined;
+  const api = server ? await resources.find(audienceOf(server.identifier())) : undefined;
   if (asked.length === 0) return new Set(api ? api.scopes.map((scope) => scope.value) : defaultScopes);
   const offline = ctx.oidc.client!.grantTypeAllowed('refresh_token') && (!server || api?.allowOfflineAccess === true);
   const available = new Set([...openidScopes, ...(api?.scopes.map((scope) => scope.value) ?? [])]);

@@ -6,7 +6,6 @@ import { addToGrant } from '../authorization/existing-grant.ts';
 import { loginOf, makeGrant } from '../library/seam.ts';
 import type { ConsentApi } from '../pages/pages.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
-import { asking } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
 
 export async function showConsent(interaction: Interaction, _response: Response): Promise<void> {
@@ -59,7 +58,7 @@ async function requestedConsent({ params, parts }: Interaction): Promise<Consent
   ];
   const consent: Consent = { '': scopes.filter((scope) => openidScopes.includes(scope)) };
   for (const resource of resourcesOf(params)) {
-    const api = await asking(parts.resources.find(audienceOf(resource)));
+    const api = await parts.resources.find(audienceOf(resource));
     const available = new Set([...openidScopes, ...(api?.scopes.map((scope) => scope.value) ?? [])]);
     consent[resource] = scopes.filter((scope) => available.has(scope));
   }
@@ -75,7 +74,7 @@ async function consentApis(interaction: Interaction): Promise<ConsentApi[]> {
       if (scopes.length > 0) apis.push({ scopes: scopes.map((value) => ({ value })) });
       continue;
     }
-    const api = await asking(interaction.parts.resources.find(audienceOf(resource)));
+    const api = await interaction.parts.resources.find(audienceOf(resource));
     const own = scopes.filter((scope) => !openidScopes.includes(scope));
     if (!api || own.length === 0) continue;
     apis.push({

@@ -9,7 +9,7 @@ import { networkOf } from '../http/network.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Channel } from '../passwordless/message.ts';
-import { asking, busySeconds } from '../stores-away.ts';
+import { busySeconds } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
 
 /** What this request's person can log in with. */
@@ -160,7 +160,7 @@ export async function finishLogin(interaction: Interaction, account: AccountMode
 }
 
 async function waysOf({ parts, params }: Interaction): Promise<Ways> {
-  const [settings, connections] = await Promise.all([asking(parts.settings.load()), asking(parts.connections.list())]);
+  const [settings, connections] = await Promise.all([parts.settings.load(), parts.connections.list()]);
   const asked = connections.find((connection) => connection.name === params.connection);
   const offers = (strategy: string) =>
     asked ? (asked.strategy === strategy ? asked : undefined) : connections.find((one) => one.strategy === strategy);

@@ -8,7 +8,6 @@ import type { AccountModel } from '../generated/models.ts';
 import type { Place, User } from '../pages/pages.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
-import { asking } from '../stores-away.ts';
 
 export type PlaceInput = {
   acceptLanguage?: string | undefined;
@@ -23,7 +22,7 @@ export type MakePlace = (input: PlaceInput) => Promise<Place>;
 
 export function makePlaceMaker(stores: { settings: SettingsStore; templates: TemplateStore; log: Log }): MakePlace {
   return async ({ acceptLanguage, client, params, account, uid }) => {
-    const settings = await asking(stores.settings.load());
+    const settings = await stores.settings.load();
     const redirectUri = params?.redirect_uri;
     return {
       acceptLanguage,
@@ -39,7 +38,7 @@ export function makePlaceMaker(stores: { settings: SettingsStore; templates: Tem
       state: uid,
       params: extParameters(params),
       redirectUri: textOf(redirectUri),
-      template: await asking(stores.templates.find()),
+      template: await stores.templates.find(),
       noteTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was left aside"),
     };
   };

@@ -4,11 +4,11 @@
  */
 
 import { describeError, type Log } from '@gatepost/runtime/log';
+import { isAway } from '@gatepost/runtime/store-errors';
 import express, { type ErrorRequestHandler, type Request, type Router } from 'express';
 import { ApiError } from '../http/api-error.ts';
 import { allowOrigin, makePreflight } from '../http/cors.ts';
 import { setRoute } from '../http/route.ts';
-import { isStoreAway } from '../stores-away.ts';
 import { type Caller, makeAuthenticate } from './authenticate.ts';
 import { type ManagementParts, makeParts } from './parts.ts';
 import { ManagementProblem } from './problem.ts';
@@ -54,7 +54,7 @@ export function makeProblemHandler(log: Log): ErrorRequestHandler {
 
 function toProblem(error: unknown): ManagementProblem {
   if (error instanceof ManagementProblem) return error;
-  if (isStoreAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
+  if (isAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
   // What Express and its body parsers refuse: malformed JSON, a broken escape in the path, too large a body.
   if (error instanceof ApiError) return new ManagementProblem(error.status, 'invalid_uri', error.message);
   const { status } = error as { status?: unknown };

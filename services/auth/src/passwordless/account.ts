@@ -2,7 +2,6 @@
 import type { AccountStore } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking } from '../stores-away.ts';
 import type { Channel } from './message.ts';
 
 export type OpenAccount = (channel: Channel, connection: string, address: string) => Promise<AccountModel | undefined>;
@@ -19,7 +18,7 @@ export function makeOpenAccount(accounts: AccountStore, settings: SettingsStore)
       channel === 'email' ? { email: address, emailVerified: true } : { phoneNumber: address, phoneVerified: true };
     // Not of an account that has got another address this very moment.
     if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
-    if (!(await asking(settings.load())).allowSignup) return undefined;
+    if (!(await settings.load()).allowSignup) return undefined;
     // Two devices may finish at once: then the other one has just created it.
     return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, address);
   };

@@ -20,7 +20,6 @@ import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
 import type { Csrf } from '../interaction/csrf.ts';
 import type { MakePlace } from '../interaction/place.ts';
-import { asking } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
 import type { SendMessage } from './message.ts';
 
@@ -56,8 +55,8 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
     const account = await parts.accounts.findAddressee('email', link.connection, link.email);
     return stateText(account) === owner ? link : undefined;
   };
-  const find = async (value: string) => live(await asking(redis.get(key(value))));
-  const redeem = async (value: string) => live(await asking(redis.getdel(key(value))));
+  const find = async (value: string) => live(await redis.get(key(value)));
+  const redeem = async (value: string) => live(await redis.getdel(key(value)));
 
   const sendLink: SendLink = (link, ip) =>
     parts.sendMessage({
@@ -67,7 +66,7 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
       ip,
       async compose(name, owner) {
         const value = randomBytes(32).toString('base64url');
-        await asking(redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds));
+        await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
         const text = `To sign in to ${name}, open
 
 ${parts.issuer}${path.slice(1)}?ticket=${value}

@@ -6,7 +6,7 @@ import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking, Busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
 export type Message = { subject: string; text: string };
@@ -44,7 +44,7 @@ export function makeSendMessage(parts: {
     if (!(await parts.rate.take('codes-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
     const [known, settings] = await Promise.all([
       parts.accounts.findAddressee(channel, connection, address),
-      asking(parts.settings.load()),
+      parts.settings.load(),
     ]);
     const ownNetwork = known?.lastIp ? networkOf(known.lastIp) : undefined;
     if (!(await parts.limits.take({ kind: 'login', recipient: address, network, ownNetwork }))) return 'too_many';

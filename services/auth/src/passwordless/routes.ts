@@ -17,7 +17,7 @@ import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { asking, Busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
 import { type Link, linkParams, type SendLink } from './link.ts';
 import type { Channel } from './message.ts';
@@ -185,7 +185,7 @@ function tooManyAttempts(retryAfterSeconds: number, description: string): ApiErr
 
 async function targetOf(parts: PasswordlessParts, fields: Record<string, unknown>): Promise<Target> {
   const name = textField(fields, 'connection');
-  const connection = name ? await asking(parts.connections.find(name)) : undefined;
+  const connection = name ? await parts.connections.find(name) : undefined;
   if (connection?.strategy !== 'email' && connection?.strategy !== 'sms')
     throw new ApiError(400, 'bad.connection', 'missing or unknown connection', { code: 'bad.connection' });
   const channel: Channel = connection.strategy;

@@ -5,7 +5,6 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { asking } from '../stores-away.ts';
 import type { Api, ResourceStore } from './store.ts';
 
 export const openidScopes = ['openid', 'profile', 'email', 'phone', 'address', 'offline_access'];
@@ -47,7 +46,7 @@ export function makeResourceIndicators(options: {
       if (oneOf) return audience && oneOf.includes(resourceOf(audience)) ? resourceOf(audience) : oneOf[0]!;
       // Auth0's way to ask for an opaque token in spite of a default audience.
       if (audience === `${issuer}userinfo`) return none;
-      const wanted = audience ?? (await asking(settings.load())).defaultAudience;
+      const wanted = audience ?? (await settings.load()).defaultAudience;
       return wanted ? resourceOf(wanted) : none;
     },
 
@@ -55,7 +54,7 @@ export function makeResourceIndicators(options: {
       const audience = requestedAudience(ctx);
       if (audience && ctx.oidc.params?.resource !== resourceOf(audience) && !Array.isArray(ctx.oidc.params?.resource))
         throw new errors.InvalidTarget('audience and resource name different APIs');
-      const api = await asking(resources.find(audienceOf(indicator)));
+      const api = await resources.find(audienceOf(indicator));
       if (!api) throw new errors.InvalidTarget(`no such API: ${audienceOf(indicator)}`);
       return resourceServerOf(api, allowedScopes(ctx, api, client as Client & OwnMetadata));
     },

@@ -3,13 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
+import { troubleOf } from '@gatepost/runtime/store-errors';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { publishDeadLetter } from '../dead-letter.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Moved } from '../moved.ts';
 import type { Enqueue } from '../routing/enqueue.ts';
-import { deadReasonOf, troubleOf } from '../trouble.ts';
+import { deadReasonOf } from '../trouble.ts';
 
 /** Taken this much ahead of their time; whoever delivers waits for the exact moment. */
 export const aheadMs = 400;

@@ -5,9 +5,9 @@
  */
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
+import { troubleOf } from '@gatepost/runtime/store-errors';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
-import { troubleOf } from '../trouble.ts';
 import { type Parking, park } from './park.ts';
 
 /** With more jobs than this in the queue a missing outcome means late, not lost. */

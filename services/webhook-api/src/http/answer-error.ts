@@ -1,11 +1,9 @@
 /** Where every error becomes an answer in GitHub's form. What is our fault says nothing of itself to the client. */
 
-import { types } from 'node:util';
 import { NotPublished } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';
-import { Prisma } from '@gatepost/webhook-db/client';
+import { isAway } from '@gatepost/runtime/store-errors';
 import type { ErrorRequestHandler } from 'express';
-import pg from 'pg';
 import type { AnyRoute } from '../routes.ts';
 import { ApiError, unavailable } from './errors.ts';
 
@@ -28,31 +26,8 @@ export function answerError(log: Log): ErrorRequestHandler {
 
 function asAnswer(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isAway(error)) return unavailable(error);
+  if (error instanceof NotPublished || isAway(error)) return unavailable(error);
   // Express could not decode the path: nothing is there.
   if (error instanceof URIError) return new ApiError(404, 'Not Found', { cause: error });
   return new ApiError(500, 'Server Error', { cause: error });
-}
-
-/** PostgreSQL's classes for connections, resources, interventions and waiting for a lock; all else is a statement's fault. */
-const awayClasses = ['08', '53', '57', '58'];
-const lockNotAvailable = '55P03';
-
-function isAway(error: unknown): boolean {
-  if (error instanceof NotPublished) return true;
-  if (error instanceof pg.DatabaseError)
-    return awayClasses.includes(error.code?.slice(0, 2) ?? '') || error.code === lockNotAvailable;
-  if (error instanceof Prisma.PrismaClientInitializationError) return true;
-  if (error instanceof Prisma.PrismaClientKnownRequestError)
-    return error.code.startsWith('P1') || error.code === 'P2024' || error.code === 'P2028';
-  // What the driver says of a connection that could not be made, broke, or did not answer in time carries no SQL state.
-  return types.isNativeError(error) && isFromDriver(error);
-}
-
-function isFromDriver(error: Error): boolean {
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return true;
-  return /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/.test(
-    error.message,
-  );
 }

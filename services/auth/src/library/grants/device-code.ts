@@ -2,7 +2,6 @@
 import type { Redis } from 'ioredis';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
-import { asking } from '../../stores-away.ts';
 import { aroundGrant } from '../seam.ts';
 
 const intervalSeconds = 5;
@@ -21,7 +20,7 @@ export function registerDeviceCode(provider: Provider, redis: Redis, prefix: str
         // Only waiting is bounded: an answer that is there goes out at once.
         if (!(error instanceof errors.AuthorizationPending)) throw error;
         const key = `${prefix}device-poll:${hashId(String((ctx.oidc.params as { device_code?: string }).device_code))}`;
-        const first = await asking(redis.set(key, '1', 'PX', intervalSeconds * 1000 - toleranceMs, 'NX'));
+        const first = await redis.set(key, '1', 'PX', intervalSeconds * 1000 - toleranceMs, 'NX');
         throw first === null ? new errors.SlowDown('polling faster than the interval') : error;
       }
     },

@@ -7,7 +7,6 @@ import type { Redis } from 'ioredis';
 import type { Grant, Provider } from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
 import { artefactKey } from '../../adapter/redis.ts';
-import { asking } from '../../stores-away.ts';
 import { keepProperty } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 import type { RevokedTokens } from './structured.ts';
@@ -41,7 +40,7 @@ export function endWithSources(
   };
 
   async function isAlive({ model: name, id, isJwt, clientId, grantId }: Source): Promise<boolean> {
-    const stored = isJwt ? !(await revoked.has(id)) : (await asking(redis.exists(artefactKey(prefix, name, id)))) === 1;
+    const stored = isJwt ? !(await revoked.has(id)) : (await redis.exists(artefactKey(prefix, name, id))) === 1;
     if (!stored || !(await provider.Client.find(clientId))) return false;
     if (grantId === undefined) return true;
     // What that grant was made from stands in our own list.

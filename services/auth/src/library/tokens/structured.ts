@@ -8,7 +8,6 @@ import Provider, { type Provider as ProviderType } from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
 import { grantClaim } from '../../claims.ts';
 import { verifyAccessToken } from '../../resources/token-dialect.ts';
-import { asking } from '../../stores-away.ts';
 import { publicKeys } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 
@@ -24,9 +23,9 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
   const key = (jti: string) => `${prefix}revoked:${hashId(jti)}`;
   return {
     async add(jti, exp) {
-      await asking(redis.set(key(jti), '1', 'EXAT', exp));
+      await redis.set(key(jti), '1', 'EXAT', exp);
     },
-    has: async (jti) => (await asking(redis.exists(key(jti)))) === 1,
+    has: async (jti) => (await redis.exists(key(jti))) === 1,
   };
 }
 

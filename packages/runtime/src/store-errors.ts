@@ -1,4 +1,4 @@
-/** What an error of PostgreSQL, or of the way to it, says about trying again. */
+/** What an error of a store, or of the way to it, says about trying again: what it means that a store is away, for all services. */
 
 /**
  * - `away`: the store is away, or there was contention for a moment. The same request works later: it is retried for ever.
@@ -29,15 +29,20 @@ export const sqlStates: readonly (readonly [begins: string, trouble: Trouble, me
   ['57P0', 'away', 'shutdown, crash, starting up, database dropped, idle session timeout'],
 ];
 
-/** Judges an error by itself, then by its causes. */
+/** Judges an error by itself, then by its causes. An error of ours may say its `trouble` itself. */
 export function troubleOf(error: unknown): Trouble {
-  for (let one = error; typeof one === 'object' && one !== null; one = (one as { cause?: unknown }).cause) {
+  for (let one = error; typeof one === 'object' && one !== null; one = causeOf(one)) {
+    const { trouble } = one as { trouble?: Trouble };
+    if (trouble !== undefined) return trouble;
     const state = sqlStateOf(one);
     if (state !== undefined) return troubleOfState(state);
-    if (isConnectionError(one)) return 'away';
+    if (isPrismaAway(one) || isRedisRefusal(one) || isConnectionError(one)) return 'away';
   }
   return 'other';
 }
+
+/** Whether a store is away: PostgreSQL, Redis or RabbitMQ cannot be reached, or cannot do its work now. */
+export const isAway = (error: unknown): boolean => troubleOf(error) === 'away';
 
 export function troubleOfState(state: string): Trouble {
   const fitting = sqlStates.filter(([begins]) => state.startsWith(begins));
@@ -46,27 +51,56 @@ export function troubleOfState(state: string): Trouble {
 
 /** Five characters of SQLSTATE; Node's own error codes have another form. */
 export function sqlStateOf(error: unknown): string | undefined {
-  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown };
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
+  const { code, severity, originalCode } = (error ?? {}) as Record<string, unknown>;
+  const state = originalCode ?? (severity === undefined ? undefined : code);
+  return typeof state === 'string' && /^[0-9A-Z]{5}$/.test(state) ? state : undefined;
+}
+
+/** Prisma keeps what its driver said of a raw statement, with the SQLSTATE as `originalCode`, below `meta`. */
+function causeOf(error: object): unknown {
+  const { cause, meta } = error as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
+  return cause ?? meta?.driverAdapterError;
+}
+
+/** Prisma's own codes: P1… (the database), P2024 (no connection in time), P2028 (no transaction begun in time), P2034 (a deadlock). */
+function isPrismaAway(error: object): boolean {
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  if (name === 'PrismaClientInitializationError') return true;
+  return name === 'PrismaClientKnownRequestError' && /^P(1\d{3}|2024|2028|2034)$/.test(String(code));
+}
+
+/** Redis's error codes: the first word of a reply; before Redis 7 it stands behind a dash in the error of a script. */
+const refusal = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|OOM|BUSY) /;
+
+/**
+ * A Redis that answers but does not do its work, whatever is asked: it has become a replica (a failover that keeps the connection), loads its
+ * data, is full, or has lost its cluster.
+ */
+function isRedisRefusal(error: object): boolean {
+  if (!isRedisReply(error)) return false;
+  // A transaction of which a command was refused; ioredis adds what was said to each.
+  if (error.message.startsWith('EXECABORT')) return error.previousErrors?.some(isRedisRefusal) ?? false;
+  return refusal.test(error.message);
+}
+
+/** What Redis answered; all else that ioredis rejects with is about the connection. */
+export function isRedisReply(error: unknown): error is { message: string; previousErrors?: object[] } {
+  return (error as { name?: unknown } | undefined)?.name === 'ReplyError';
 }
 
 /** What the system, TLS or the driver says of a connection that could not be made, broke or fell silent. */
 function isConnectionError(error: object): boolean {
-  const { code, syscall, message, errors } = error as {
-    code?: unknown;
-    syscall?: unknown;
-    message?: unknown;
-    errors?: unknown;
-  };
+  const { code, syscall, path, message, errors } = error as Record<string, unknown>;
   // Node tries all addresses of a name, and then throws all that came of it.
   if (Array.isArray(errors))
     return errors.some((one) => typeof one === 'object' && one !== null && isConnectionError(one));
+  if (path !== undefined) return false; // of a file
   if (typeof syscall === 'string') return true;
   if (typeof code === 'string' && /^(E[A-Z]{3,}|ERR_(TLS|SSL|SOCKET|STREAM)_.+|.*CERT.*)$/.test(code)) return true;
   return typeof message === 'string' && driversWords.has(message);
 }
 
-/** The driver's own errors (pg and pg-pool) have no codes. */
+/** Errors of pg's and pg-pool's own have neither a code nor a class: of them, and only of them, the words decide. */
 const driversWords = new Set([
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',
