@@ -1,33 +1,18 @@
-/** sec-001 to sec-034: redirection and the front channel. */
+/** sec-001 to sec-022 and sec-082: redirect URIs, and the pages and answers of the front channel. */
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
-import { pkce } from '@gatepost/testkit/pkce';
-import { redisUrl } from '@gatepost/testkit/stores';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { decodeJwt } from 'jose';
 import { api } from '../seeds.ts';
-import { callback, openTarget } from './target.ts';
+import { answerOf, callback, openTarget, request } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
 const { gate, issuer } = target;
-const redis = stack.adopt(new Redis(redisUrl()), (opened) => void opened.disconnect());
 // Logged in once, for all tests that leave the session as it is.
 const alice = await target.loggedIn();
-const base = {
-  client_id: 'spa',
-  redirect_uri: callback,
-  scope: 'openid',
-  nonce: 'n',
-  response_type: 'code',
-  ...pkce(),
-};
 type Params = Record<string, string>;
-const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...base, ...params });
-const answer = (page: Page): Params =>
-  Object.fromEntries(new URLSearchParams(page.location?.hash ? page.location.hash.slice(1) : page.location?.search));
+const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...request, ...params });
 
 describe('redirect URIs are compared as strings', () => {
   const foreign: [string, string, string?][] = [
@@ -75,7 +60,7 @@ describe('redirect URIs are compared as strings', () => {
         expect(page.html).not.toContain('authorization_response');
       }
       const pushed = await gate.post('oauth/par', {
-        ...base,
+        ...request,
         client_id: 'web',
         client_secret: 'web-secret',
         redirect_uri,
@@ -108,7 +93,7 @@ describe('redirect URIs are compared as strings', () => {
     ] as Params[]) {
       const page = await ask({ state: 's t', ...wrong });
       expect(page.status).toBe(302);
-      expect(answer(page)).toMatchObject({ error: expect.any(String), state: 's t', iss: issuer });
+      expect(answerOf(page)).toMatchObject({ error: expect.any(String), state: 's t', iss: issuer });
     }
     expect((await ask({ client_id: 'nobody' })).status).toBe(400);
   });
@@ -177,7 +162,7 @@ test.each([
 // Authlib and Nimbus take an answer that ends with an empty fragment for one of the implicit flow.
 test('sec-015-fragment: a redirect by query has no fragment, not even an empty one', async () => {
   const browser = alice;
-  const url = new URL(`${issuer}authorize?${new URLSearchParams(base)}`);
+  const url = new URL(`${issuer}authorize?${new URLSearchParams(request)}`);
   const response = await fetch(url, { redirect: 'manual', headers: { cookie: browser.cookieHeader(url) } });
   expect(response.headers.get('location')).toMatch(/^[^#]*\?[^#]*code=[^#]+$/);
 });
@@ -197,7 +182,7 @@ test('sec-016-see-other: a form with credentials is answered 303, which does not
   const onward = new URL(response.headers.get('location')!, url);
   const cookie = browser.cookieHeader(onward);
   expect((await fetch(onward, { redirect: 'manual', headers: { cookie } })).status).toBe(302);
-  expect((await gate.get(`authorize?${new URLSearchParams(base)}`)).status).toBe(302);
+  expect((await gate.get(`authorize?${new URLSearchParams(request)}`)).status).toBe(302);
 });
 
 describe('sec-017, sec-018, sec-019: pages and answers of the front channel', () => {
@@ -297,151 +282,4 @@ describe('what is given back is inert', () => {
     const logout = await new Browser(gate).get(`v2/logout?${new URLSearchParams({ client_id: evil, returnTo: evil })}`);
     expect(logout.html).not.toContain('<img src=x');
   });
-});
-
-test.each(['https://evil.example', 'https://app.example.evil.com', 'http://app.example'])(
-  'sec-023-web-message-origin: a page of %s that asks gets nothing posted',
-  async (origin) => {
-    const browser = alice;
-    const query = new URLSearchParams({ ...base, response_mode: 'web_message', prompt: 'none' });
-    const page = await browser.get(`authorize?${query}`, { referer: `${origin}/` });
-    expect(page.status).toBe(400);
-    expect(page.html).not.toContain('authorization_response');
-  },
-);
-
-test('sec-024-web-message-login: without a session login_required is posted, never a login page shown', async () => {
-  const page = await ask({ response_mode: 'web_message', prompt: 'none' });
-  expect(page.html).toContain('login_required');
-  expect(page.html).not.toContain('name="identifier"');
-});
-
-test.each(['token', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'])(
-  'sec-025-query-mode: %s never goes into a query',
-  async (response_type) => {
-    const page = await ask({ response_type, response_mode: 'query' }, alice);
-    expect(answer(page).error).toBe('invalid_request');
-    expect(page.location!.href).not.toMatch(/access_token|id_token=|code=/);
-  },
-);
-
-test('sec-026-prompt-none: not beside another prompt; consent_required where a question would be needed', async () => {
-  const browser = await target.loggedIn('bob@example.com');
-  expect(answer(await ask({ prompt: 'none login' }, browser)).error).toBe('invalid_request');
-  const third = { client_id: 'third', audience: api, scope: 'openid write:x', prompt: 'none' };
-  for (let round = 0; round < 2; round += 1) expect(answer(await ask(third, browser)).error).toBe('consent_required');
-});
-
-test('sec-027-prompt-login: asks again, and giving up leaves the session as it was', async () => {
-  const browser = await target.loggedIn();
-  const page = await ask({ prompt: 'login' }, browser);
-  expect(page.status).toBe(200);
-  expect((await browser.logIn(page, 'bob@example.com', 'wrong')).status).toBe(400);
-  const silent = await ask({ response_type: 'id_token', prompt: 'none' }, browser);
-  expect(decodeJwt(answer(silent).id_token!).sub).toBe('auth0|alice');
-});
-
-test('sec-028-max-age: is honoured, and auth_time says when', async () => {
-  const browser = alice;
-  const fresh = await ask({ response_type: 'id_token', max_age: '600' }, browser);
-  const { auth_time } = decodeJwt(answer(fresh).id_token!);
-  expect(Math.abs(Date.now() / 1000 - Number(auth_time))).toBeLessThan(60);
-  expect((await ask({ max_age: '0' }, browser)).status).toBe(200);
-  expect(answer(await ask({ max_age: '0', prompt: 'none' }, browser)).error).toBe('login_required');
-  expect(answer(await ask({ max_age: '-1' }, browser)).error).toBe('invalid_request');
-});
-
-test.each(['query', 'fragment', 'form_post', 'web_message'])(
-  'sec-029-mix-up: iss stands in every answer by %s',
-  async (response_mode) => {
-    const browser = alice;
-    const { json } = await gate.get('.well-known/openid-configuration');
-    expect(json).toMatchObject({ issuer, authorization_response_iss_parameter_supported: true });
-    for (const params of [{}, { prompt: 'none login' }] as Params[]) {
-      const page = await ask({ response_mode, ...params }, browser);
-      const carried = page.location ? answer(page).iss : page.html.includes(issuer) && issuer;
-      expect(carried).toBe(issuer);
-    }
-  },
-);
-
-test('sec-030-state: comes back byte for byte up to 2 KB, and does not come out of nowhere', async () => {
-  const browser = alice;
-  for (const state of ['a+b%20c &=#?/\\"\'<>', 'ü€😀\u200d', 'x'.repeat(2048), '%00', '[object Object]', ' '])
-    expect(answer(await ask({ state }, browser)).state).toBe(state);
-  expect(answer(await ask({}, browser))).not.toHaveProperty('state');
-});
-
-describe('sec-031-duplicates: a parameter given twice is invalid_request', () => {
-  test.each(['scope', 'state', 'response_type', 'nonce', 'code_challenge', 'audience'])(
-    '%s at authorize',
-    async (name) => {
-      const query = new URLSearchParams({ ...base, audience: api, state: 's' });
-      query.append(name, 'second');
-      const page = await new Browser(gate).get(`authorize?${query}`);
-      expect(page.html).not.toContain('name="identifier"');
-      expect(page.location ? answer(page).error : page.status).toBe(page.location ? 'invalid_request' : 400);
-    },
-  );
-
-  test.each(['client_id', 'redirect_uri'])('%s at authorize, without a redirect', async (name) => {
-    const query = new URLSearchParams(base);
-    query.append(name, 'https://evil.example/');
-    const page = await new Browser(gate).get(`authorize?${query}`);
-    expect([page.status, page.location]).toEqual([400, undefined]);
-  });
-
-  test.each([
-    [
-      'oauth/token',
-      'grant_type=client_credentials&client_id=machine&client_secret=machine-secret&scope=read:x&scope=write:x',
-    ],
-    ['oauth/token', 'grant_type=client_credentials&grant_type=password&client_id=machine&client_secret=machine-secret'],
-    [
-      'oauth/token',
-      'grant_type=client_credentials&client_id=machine&client_secret=machine-secret&audience=a&audience=b',
-    ],
-    ['oauth/par', 'client_id=web&client_secret=web-secret&response_type=code&state=a&state=b'],
-    ['oauth/device/code', 'client_id=native&scope=openid&scope=email'],
-    ['oauth/introspect', 'client_id=web&client_secret=web-secret&token=a&token=b'],
-    ['oauth/revoke', 'client_id=web&client_secret=web-secret&token=a&token=b'],
-  ])('at %s', async (path, form) => {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const response = await fetch(`${issuer}${path}`, { method: 'POST', headers, body: form });
-    expect([response.status, ((await response.json()) as Params).error]).toEqual([400, 'invalid_request']);
-  });
-});
-
-test('sec-032-unknown: unknown parameters are ignored, also ext- ones with bad names, values or beyond ten', async () => {
-  const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`ext-p${index}`, '1']));
-  const page = await ask({
-    ...many,
-    'ext-': 'x',
-    'ext-ä': 'x',
-    'ext-long': 'x'.repeat(300),
-    utm_source: 'x',
-    ext: '{"ext-a":"<b>"}',
-  });
-  expect(page.status).toBe(200);
-  expect(page.html).toContain('name="identifier"');
-});
-
-test('sec-034-ext-alphabet: of ext- parameters only what Auth0’s alphabet allows is kept, and nothing is an error', async () => {
-  const kept = { 'ext-a': 'Az09-.*~@+ /:_', 'ext-b': 'x'.repeat(255) };
-  const dropped = Object.fromEntries(
-    ['', 'x'.repeat(256), 'ä', '(', 'a;b', '{', '<', '"', "'", '&', '%', '#', '=', 'a\nb', 'a,b'].map((text, index) => [
-      `ext-x${index}`,
-      text,
-    ]),
-  );
-  const page = await ask({ ...kept, ...dropped, [`ext-${'n'.repeat(29)}`]: 'x', [`ext-${'n'.repeat(28)}`]: 'x' });
-  expect(page.status).toBe(200);
-  const stored = await redis.hget(`${gate.redisPrefix}auth:Interaction:${page.url.split('/').at(-1)}`, 'payload');
-  const { ext } = JSON.parse(stored!).params;
-  expect(JSON.parse(ext)).toEqual({ ...kept, [`ext-${'n'.repeat(28)}`]: 'x' });
-});
-
-test('sec-034-ext-inert: built-in pages say nothing of ext- values', async () => {
-  const page = await ask({ 'ext-link': 'javascript:alert(1)', 'ext-html': '<script>alert(1)</script>' });
-  expect(page.html).not.toMatch(/alert\(1\)/);
 });

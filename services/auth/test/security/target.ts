@@ -1,6 +1,6 @@
 /** The gate that the security checks attack, with every kind of client, and the flows they start from. */
 
-import { Browser } from '@gatepost/testkit/browser';
+import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, openGate, type TestGate } from '../gate.ts';
@@ -10,6 +10,20 @@ export const callback = 'https://app.example/cb';
 export const password = 'correct horse battery staple';
 export type Tokens = { access_token: string; refresh_token: string; id_token: string; scope: string };
 type Form = Record<string, string>;
+
+/** What every authorization request of the front channel's checks begins with. */
+export const request = {
+  client_id: 'spa',
+  redirect_uri: callback,
+  scope: 'openid',
+  nonce: 'n',
+  response_type: 'code',
+  ...pkce(),
+};
+
+/** The parameters of an answer by query or fragment. */
+export const answerOf = ({ location }: Page): Form =>
+  Object.fromEntries(new URLSearchParams(location?.hash ? location.hash.slice(1) : location?.search));
 
 const pair = await generateKeyPair('RS256', { extractable: true });
 const publicJwk = { ...(await exportJWK(pair.publicKey)), alg: 'RS256', use: 'sig', kid: 'k1' };
