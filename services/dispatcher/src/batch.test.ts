@@ -1,26 +1,54 @@
 import { expect, test } from '@jest/globals';
 import { makeBatches } from './batch.ts';
+import { GivenUp } from './persist.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('what arrives while a batch is worked on is the next one, within the bounds', async () => {
   const seen: number[][] = [];
-  let release: () => void = () => {};
-  const batches = makeBatches<number>({
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const batches = makeBatches<number, number>({
     maxItems: 3,
     maxBytes: 10,
     bytesOf: (item) => item,
     async work(items) {
-      seen.push(items);
-      if (seen.length === 1) await new Promise<void>((resolve) => (release = resolve));
+      seen.push([...items]);
+      if (seen.length === 1) await released;
+      return items.map((item) => item * 10);
     },
   });
-  batches.add(1);
-  await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
-  for (const item of [2, 2, 2, 2, 20, 6, 5]) batches.add(item);
+  const first = batches.add(1);
+  await turn();
+  await turn();
+  const others = [2, 2, 2, 2, 20, 6, 5].map((item) => batches.add(item));
   release();
-  await batches.idle();
+  expect(await Promise.all([first, ...others])).toEqual([10, 20, 20, 20, 20, 200, 60, 50]);
   expect(seen).toEqual([[1], [2, 2, 2], [2], [20], [6], [5]]);
-  batches.add(9);
-  await batches.idle();
-  expect(seen.at(-1)).toEqual([9]);
+  expect(await batches.add(9)).toBe(90);
+  await turn();
+  expect(batches.isIdle()).toBe(true);
+});
+
+test('an item that cannot be worked on fails alone; when the process gives up, all that are left do', async () => {
+  let stopped = false;
+  const batches = makeBatches<string, string>({
+    maxItems: 10,
+    maxBytes: 10,
+    bytesOf: () => 0,
+    async work(items) {
+      if (stopped) throw new GivenUp('stopped');
+      if (items.includes('poison')) throw new TypeError('poison');
+      return items.map((item) => item.toUpperCase());
+    },
+  });
+  const settled = await Promise.allSettled(['a', 'poison', 'b', 'c'].map((item) => batches.add(item)));
+  expect(settled.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([
+    'A',
+    'poison',
+    'B',
+    'C',
+  ]);
+  stopped = true;
+  const given = await Promise.allSettled([batches.add('a'), batches.add('b')]);
+  expect(given.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });

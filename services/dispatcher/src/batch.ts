@@ -2,32 +2,40 @@
  * Natural batches: what has arrived while the last batch was being worked on is the next one. No timer is involved, so at low
  * rates an item waits for nothing, and at high rates the cost of a statement is shared by many.
  */
+import { inHalves } from '@gatepost/runtime/halve';
+import { isGivenUp } from './persist.ts';
 
-export type Batches<T> = {
-  add(item: T): void;
+export type Batches<T, R> = {
+  /** Resolves with what came of the item; rejects with the error that it causes alone, or with `GivenUp`. */
+  add(item: T): Promise<R>;
   /** How many wait for their batch. */
   waiting(): number;
   /** Nothing waits, and nothing is being worked on. */
   isIdle(): boolean;
-  /** Resolves when all that was added has been worked on. */
-  idle(): Promise<void>;
 };
 
-/** `work` must not reject. A batch holds at most `maxItems` and, but for a single large item, `maxBytes`. */
-export function makeBatches<T>(options: {
+type Added<T, R> = { item: T; resolve: (result: R) => void; reject: (error: unknown) => void };
+
+/**
+ * `work` answers for each item, in order. A batch that it rejects is halved until the item at fault is alone, and the others go on.
+ * A batch holds at most `maxItems` and, but for a single large item, `maxBytes`.
+ */
+export function makeBatches<T, R>(options: {
   maxItems: number;
   maxBytes: number;
   bytesOf: (item: T) => number;
-  work: (items: T[]) => Promise<void>;
-}): Batches<T> {
-  let waiting: T[] = [];
-  let running: Promise<void> | undefined;
+  /** Awaited before each batch. */
+  before?: () => Promise<void>;
+  work: (items: readonly T[]) => Promise<readonly R[]>;
+}): Batches<T, R> {
+  let waiting: Added<T, R>[] = [];
+  let isRunning = false;
 
-  const take = (): T[] => {
+  const take = (): Added<T, R>[] => {
     let count = 0;
     let bytes = 0;
     while (count < waiting.length && count < options.maxItems) {
-      bytes += options.bytesOf(waiting[count]!);
+      bytes += options.bytesOf(waiting[count]!.item);
       if (count > 0 && bytes > options.maxBytes) break;
       count += 1;
     }
@@ -35,22 +43,36 @@ export function makeBatches<T>(options: {
     waiting = waiting.slice(count);
     return batch;
   };
+  const work = async (batch: readonly Added<T, R>[]) => {
+    const results = await options.work(batch.map(({ item }) => item));
+    for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
+  };
   const workThrough = async () => {
     // What one read of a socket brings arrives in one turn of the event loop, and should be one batch.
     await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.length > 0) await options.work(take());
-    running = undefined;
+    while (waiting.length > 0) {
+      await options.before?.();
+      const batch = take();
+      try {
+        await inHalves(batch, { work, alone: async ({ reject }, error) => reject(error), isNobodysFault: isGivenUp });
+      } catch (error) {
+        for (const { reject } of batch) reject(error); // those that have their result keep it
+      }
+    }
+    isRunning = false;
   };
 
   return {
     add(item) {
-      waiting.push(item);
-      running ??= workThrough();
+      const { promise, resolve, reject } = Promise.withResolvers<R>();
+      waiting.push({ item, resolve, reject });
+      if (!isRunning) {
+        isRunning = true;
+        void workThrough();
+      }
+      return promise;
     },
     waiting: () => waiting.length,
-    isIdle: () => running === undefined,
-    async idle() {
-      while (running) await running;
-    },
+    isIdle: () => !isRunning,
   };
 }

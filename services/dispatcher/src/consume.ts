@@ -1,13 +1,14 @@
 /** The entry: takes messages from both queues, and on stopping lets what is in hand finish. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
-import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import { openConsumer } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Registry } from '@gatepost/runtime/metrics';
-import type { Batches } from './batch.ts';
-import type { Deliver } from './delivering/inbox.ts';
+import type { Inbox } from './delivering/inbox.ts';
 import type { Backpressure } from './fairness/backpressure.ts';
 import { openReadAhead } from './fairness/read-ahead.ts';
+import type { Route } from './routing/route.ts';
+import type { Settle } from './settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
@@ -22,17 +23,18 @@ const eventsMaxBytes = 64 * 1024 * 1024;
 export async function openConsumers(options: {
   broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
   producers: Producers;
-  route: Batches<Incoming>;
+  route: Route;
   /** Routes what need not wait behind a flood. */
-  routeAhead: Batches<Incoming>;
+  routeAhead: Route;
   backpressure: Backpressure;
   eventsWaiting: () => Promise<number>;
-  deliver: Deliver;
+  inbox: Inbox;
+  settle: Settle;
   env: { DELIVERY_CONCURRENCY: number };
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, producers, route, routeAhead, backpressure, eventsWaiting, deliver, giveUp } = options;
+  const { broker, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp } = options;
   const { registry, log } = broker;
   const readAhead = await openReadAhead({
     broker,
@@ -41,6 +43,7 @@ export async function openConsumers(options: {
     ahead: routeAhead,
     backpressure,
     eventsWaiting,
+    settle,
     registry,
     log,
   });
@@ -50,7 +53,7 @@ export async function openConsumers(options: {
     queue: deliveriesQueue,
     // As many as wait for receivers, as many that wait for their row to be committed, and twice as many for their moment or a cap.
     prefetch: options.env.DELIVERY_CONCURRENCY * 4,
-    onMessage: (message) => deliver.take(message),
+    onMessage: inbox.take,
   });
   const events = await openConsumer({
     ...broker,
@@ -58,7 +61,7 @@ export async function openConsumers(options: {
     queue: eventsQueue,
     prefetch: eventsPrefetch,
     maxBytes: eventsMaxBytes,
-    onMessage: (message) => readAhead.take(message),
+    onMessage: readAhead.take,
   });
   return {
     areConnected: () => events.isConnected() && deliveries.isConnected(),
@@ -66,7 +69,7 @@ export async function openConsumers(options: {
       const timer = setTimeout(() => giveUp.abort(), options.stopDeadlineMs);
       await Promise.all([events.pause(), readAhead.pause(), deliveries.pause()]);
       await Promise.all([route.idle(), routeAhead.idle()]);
-      await deliver.finish();
+      await inbox.finish();
       clearTimeout(timer);
       giveUp.abort();
       await Promise.all([events, readAhead, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));

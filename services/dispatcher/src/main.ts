@@ -17,7 +17,7 @@ import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
-import { makeDeliver } from './delivering/inbox.ts';
+import { makeInbox } from './delivering/inbox.ts';
 import { makePost } from './delivering/post.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
@@ -33,6 +33,7 @@ import { makePersist } from './persist.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { makeRoute } from './routing/route.ts';
 import { makeStoreEvents } from './routing/store-events.ts';
+import { makeSettle } from './settle.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';
@@ -87,14 +88,15 @@ await run(service, variables, async ({ env, log, stack }) => {
   const admit = makeAdmit(throttle, limitOf, metrics);
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
+  const settle = makeSettle({ publisher, persist, metrics, log, giveUp: giveUp.signal });
   const routeParts = {
     pool,
     accounts,
     producers,
-    publisher,
     storeEvents,
     enqueue: enqueue.always,
     admit,
+    settle,
     persist,
     moved,
     metrics,
@@ -103,13 +105,13 @@ await run(service, variables, async ({ env, log, stack }) => {
   const backpressure = makeBackpressure();
   const route = makeRoute(routeParts, backpressure.lifted);
   const routeAhead = makeRoute(routeParts);
-  const deliver = makeDeliver({
+  const inbox = makeInbox({
     pool,
     accounts,
-    publisher,
     jobKey,
     post,
     admit,
+    settle,
     persist,
     moved,
     metrics,
@@ -128,15 +130,16 @@ await run(service, variables, async ({ env, log, stack }) => {
       routeAhead,
       backpressure,
       eventsWaiting,
-      deliver,
+      inbox,
+      settle,
       env,
       giveUp,
       stopDeadlineMs,
     }),
   );
   // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
-  const isBehind = () => deliver.heldUp() > env.DELIVERY_CONCURRENCY / 2;
-  const hasRoom = () => deliver.waiting() < env.DELIVERY_CONCURRENCY / 2;
+  const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
+  const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
   stack.use(
     openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, publisher, metrics, moved, log }),
@@ -156,13 +159,13 @@ await run(service, variables, async ({ env, log, stack }) => {
         },
         {
           name: 'deliveries',
-          waits: async () => deliver.inHand().jobs > 0 || (await jobsWaiting()) > 0,
+          waits: async () => inbox.inHand().jobs > 0 || (await jobsWaiting()) > 0,
           moved: () => moved.jobs,
           // All that is in hand may be attempts at receivers that hang.
           patienceMs: 60_000 + env.DELIVERY_TIMEOUT_MS,
         },
-        { name: 'parking', waits: () => deliver.inHand().parking, moved: () => moved.parked },
-        { name: 'recording', waits: () => deliver.inHand().recording, moved: () => moved.recorded },
+        { name: 'parking', waits: () => inbox.inHand().parking, moved: () => moved.parked },
+        { name: 'recording', waits: () => inbox.inHand().recording, moved: () => moved.recorded },
         { name: 'pump', waits: () => true, moved: () => moved.pumped },
       ],
     }),

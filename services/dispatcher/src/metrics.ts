@@ -16,6 +16,8 @@ export type Metrics = {
   /** The attempt could not be made for reasons of our own; it will be made again and is not spent. */
   attemptPostponed(job: DeliveryJob, cause: string): void;
   deliveryCancelled(job: DeliveryJob, reason: CancelReason): void;
+  /** A message was acked, given back or moved to the dead letters. */
+  settled(how: 'ack' | 'give_back' | 'dead_letter', why: string): void;
   /** Deliveries were slowed by their account's limit. */
   throttled(count: number): void;
 };
@@ -62,6 +64,12 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
     registers,
   });
+  const settled = new Counter({
+    name: 'dispatcher_messages_settled_total',
+    help: 'Messages of both queues that were acked, given back or moved to the dead letters, and why',
+    labelNames: ['how', 'why'],
+    registers,
+  });
   const delivered = deliveries.labels('delivered', 'ok');
   for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) events.inc({ result }, 0);
 
@@ -104,6 +112,7 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
       deliveries.inc({ outcome: 'postponed', reason: 'ours' });
       log.warn({ ...fields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
     },
+    settled: (how, why) => settled.inc({ how, why }),
     throttled: (count) => throttled.inc(count),
     deliveryCancelled(job, reason) {
       deliveries.inc({ outcome: 'cancelled', reason });

@@ -1,63 +1,87 @@
 /** One attempt, from the look-up of its hook to its classified outcome. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Log } from '@gatepost/runtime/log';
+import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
+import type { Ran } from '../fairness/concurrency-limiter.ts';
+import type { CancelReason, Metrics } from '../metrics.ts';
+import type { Persist } from '../persist.ts';
 import { loadPayload } from '../routing/store-events.ts';
 import { OutOfResources } from '../trouble.ts';
-import { classify, type Outcome } from './classify.ts';
-import type { Attempt, Post } from './post.ts';
+import { classify } from './classify.ts';
+import type { Post } from './post.ts';
 import { type Ended, isRecorded } from './record.ts';
-import { buildRequest, type DeliveryRequest } from './request.ts';
+import { buildRequest } from './request.ts';
 import { retryWaitMs } from './retry.ts';
-import { cancel, dismiss, type SettleParts } from './settle.ts';
 
-export type AttemptParts = SettleParts & {
+export type AttemptParts = {
+  pool: Pool;
   accounts: Accounts;
   post: Post;
+  persist: Persist;
+  metrics: Metrics;
+  log: Log;
   userAgent: string;
   retryScheduleSeconds: readonly number[];
 };
 
+export type Attempted =
+  | { kind: 'ended'; ended: Ended }
+  /** Somebody has made it, or it is not to be made any more. */
+  | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' };
+
 /** How far the clocks of two of our machines may be apart. */
 const clocksDifferMs = 2_000;
 
-/** Makes the attempt that a job asks for. Answers undefined when the message is settled without one. */
-export async function deliver(parts: AttemptParts, message: Incoming, job: DeliveryJob): Promise<Ended | undefined> {
+/** Makes the attempt that a job asks for. */
+export async function makeAttempt(parts: AttemptParts, message: Incoming, job: DeliveryJob): Promise<Attempted> {
+  const { pool, persist } = parts;
   // Somebody may have made this attempt and died before the ack: then the row says so.
   if (message.redelivered || job.mayRepeat) {
-    const recorded = await parts.persist('look for an outcome', () => isRecorded(parts.pool, job.deliveryId));
-    if (recorded) return dismiss(parts, message, job);
+    const recorded = await persist('look for an outcome', () => isRecorded(pool, job.deliveryId));
+    if (recorded) return { kind: 'not_made', why: 'recorded_before' };
   }
-  const hook = await parts.persist('look up a hook', () => findHook(parts.accounts, job));
-  if (!hook) return cancel(parts, message, job, 'hook_gone');
-  if (!hook.deliverable) return cancel(parts, message, job, 'hook_disabled');
+  const cancelled = (reason: CancelReason): Attempted => {
+    parts.metrics.deliveryCancelled(job, reason);
+    return { kind: 'not_made', why: 'cancelled' };
+  };
+  const hook = await persist('look up a hook', () => findHook(parts.accounts, job));
+  if (!hook) return cancelled('hook_gone');
+  if (!hook.deliverable) return cancelled('hook_disabled');
   const payload =
     message.body.length > 0
       ? message.body
-      : await parts.persist('load a payload', () => loadPayload(parts.pool, job.eventKey, job.eventOn));
-  if (!payload) return cancel(parts, message, job, 'event_gone');
-  return attempt(parts, job, hook, payload);
+      : await persist('load a payload', () => loadPayload(pool, job.eventKey, job.eventOn));
+  if (!payload) return cancelled('event_gone');
+  return { kind: 'ended', ended: await attempt(parts, job, hook, payload) };
 }
 
 /** Posts until the receiver, the network or the deadline decided; a fault of our own machine spends no attempt. */
 async function attempt(parts: AttemptParts, job: DeliveryJob, hook: Hook, payload: Buffer): Promise<Ended> {
-  return parts.persist('make an attempt', async () => {
+  const made = await parts.persist('make an attempt', async () => {
     const deliveredAt = new Date();
-    const request: DeliveryRequest = buildRequest(job, hook, payload, parts.userAgent, deliveredAt.getTime());
+    const request = buildRequest(job, hook, payload, parts.userAgent, deliveredAt.getTime());
     parts.metrics.attemptStarted(job);
-    const made: Attempt = await parts.post(request);
-    const outcome: Outcome | undefined = classify(made);
-    if (!outcome) {
-      const cause = made.kind === 'error' ? made.code : made.kind;
-      parts.metrics.attemptPostponed(job, cause);
-      throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
-    }
-    parts.metrics.attemptEnded(job, outcome, made.timings.total);
-    const nowMs = Date.now();
-    const waitMs = retryWaitMs(job, hook.retry, made, outcome, parts.retryScheduleSeconds, nowMs);
-    const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
-    return { job, hook, request, attempt: made, outcome, deliveredAt, retryDueMs };
+    const attempt = await parts.post(request);
+    const outcome = classify(attempt);
+    if (outcome) return { deliveredAt, request, attempt, outcome };
+    const cause = attempt.kind === 'error' ? attempt.code : attempt.kind;
+    parts.metrics.attemptPostponed(job, cause);
+    throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
   });
+  const { attempt, outcome } = made;
+  parts.metrics.attemptEnded(job, outcome, attempt.timings.total);
+  const nowMs = Date.now();
+  const waitMs = retryWaitMs(job, hook.retry, attempt, outcome, parts.retryScheduleSeconds, nowMs);
+  return { job, hook, ...made, retryDueMs: waitMs === undefined ? undefined : nowMs + waitMs };
+}
+
+/** What its receiver's concurrency limit learns of an attempt. */
+export function ranOf(attempted: Attempted): Ran | undefined {
+  if (attempted.kind === 'not_made') return undefined;
+  const { attempt } = attempted.ended;
+  return { durationMs: attempt.timings.total, timedOut: attempt.kind === 'timeout' };
 }
 
 /**

@@ -1,54 +1,63 @@
 /** Writes outcomes into the delivery log, in batches; a job is acked once its row is committed. */
-import type { Incoming } from '@gatepost/amqp/consumer';
+import type { Log } from '@gatepost/runtime/log';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { makeBatches } from '../batch.ts';
 import type { Moved } from '../moved.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
+import { isGivenUp, type Persist } from '../persist.ts';
+import { ack, type Verdict } from '../settle.ts';
 import { type Ended, insertDeliveries } from './record.ts';
-import { type SettleParts, settleFailed, workOff } from './settle.ts';
 
-export type RecordingParts = SettleParts & { moved: Moved };
+export type Recording = {
+  /** Resolves when the outcome is recorded; rejects when PostgreSQL takes it in no form. */
+  record(ended: Ended): Promise<Verdict>;
+  isIdle(): boolean;
+};
 
-export type Settling = { ended: Ended; message: Incoming };
+const batchMaxRows = 200;
+const batchMaxBytes = 4 * 1024 * 1024;
 
-/** Records a batch of outcomes, then acks their jobs. */
-export async function settle(parts: RecordingParts, batch: Settling[]): Promise<void> {
-  await workOff(parts, batch, {
-    async work(some) {
-      await record(
-        parts,
-        some.map(({ ended }) => ended),
-      );
-      for (const { message } of some) message.ack();
-      parts.moved.recorded += some.length;
-    },
-    alone: (settling, error) => settleUnstorable(parts, settling, error),
-  });
-}
-
-async function record(parts: RecordingParts, ended: Ended[]): Promise<void> {
-  await parts.persist('record deliveries', async () => {
+export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Moved; log: Log }): Recording {
+  const { pool, persist, moved, log } = parts;
+  const insert = async (ended: readonly Ended[]) => {
     try {
-      await insertDeliveries(parts.pool, ended);
+      await insertDeliveries(pool, ended);
     } catch (error) {
       if (!isMissingPartition(error)) throw error;
-      await ensurePartitions(parts.pool);
-      await insertDeliveries(parts.pool, ended);
+      await ensurePartitions(pool);
+      await insertDeliveries(pool, ended);
     }
+  };
+  const batches = makeBatches<Ended, Verdict>({
+    maxItems: batchMaxRows,
+    maxBytes: batchMaxBytes,
+    bytesOf: ({ attempt }) => 2_000 + (attempt.kind === 'response' ? attempt.body.length * 2 : 0),
+    async work(some) {
+      await persist('record deliveries', () => insert(some));
+      moved.recorded += some.length;
+      return some.map(() => ack('recorded'));
+    },
   });
+  return {
+    async record(ended) {
+      try {
+        return await batches.add(ended);
+      } catch (error) {
+        if (isGivenUp(error)) throw error;
+        // The receiver answered with something that PostgreSQL does not take.
+        log.error({ 'delivery.id': ended.job.deliveryId, error }, 'could not record a response, recording it without');
+        return batches.add(withoutResponse(ended));
+      }
+    },
+    isIdle: batches.isIdle,
+  };
 }
 
-/** A receiver answered with something PostgreSQL does not take: the outcome is recorded without its words. */
-async function settleUnstorable(parts: RecordingParts, { ended, message }: Settling, error: unknown): Promise<void> {
-  parts.log.error({ 'delivery.id': ended.job.deliveryId, error }, 'could not record a response, recording it without');
+function withoutResponse(ended: Ended): Ended {
   const { timings } = ended.attempt;
-  const bare: Ended = {
+  return {
     ...ended,
     attempt: { kind: 'error', code: '', message: '', hadResponse: false, timings },
     outcome: ended.outcome.kind === 'delivered' ? ended.outcome : { ...ended.outcome, error: null },
   };
-  try {
-    await record(parts, [bare]);
-    message.ack();
-  } catch (again) {
-    await settleFailed(parts, { message, job: ended.job }, again);
-  }
 }

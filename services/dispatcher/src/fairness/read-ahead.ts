@@ -10,7 +10,8 @@ import type { Producers } from '@gatepost/contracts/producers';
 import { eventsQueue } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
-import type { Batches } from '../batch.ts';
+import type { Route } from '../routing/route.ts';
+import type { Settle, Tag } from '../settle.ts';
 import type { Backpressure } from './backpressure.ts';
 import { makeNoisyNeighbours, ownerOf } from './noisy-neighbours.ts';
 
@@ -41,18 +42,19 @@ export async function openReadAhead(options: {
   broker: Omit<ConnectionOptions, 'name'>;
   producers: Producers;
   /** Routes in the order of the queue. */
-  route: Batches<Incoming>;
+  route: Route;
   /** Routes those of accounts that do not flood. */
-  ahead: Batches<Incoming>;
+  ahead: Route;
   backpressure: Backpressure;
   /** How many events RabbitMQ has ready. */
   eventsWaiting: () => Promise<number>;
+  settle: Settle;
   registry: Registry;
   log: Log;
 }): Promise<ReadAhead> {
   const { route, ahead, log } = options;
   const noisyNeighbours = makeNoisyNeighbours();
-  const held: (() => void)[] = [];
+  const held: Tag[] = [];
   let readers: Consumer[] = [];
   let capacity = 0;
   let floodedAt = 0;
@@ -83,8 +85,8 @@ export async function openReadAhead(options: {
     // What was given back is to be routed now; it came here because we have room as well.
     const batches = floods || message.redelivered ? route : ahead;
     const isTurn = !floods || message.redelivered;
-    if (isTurn && batches.waiting() < waitingMax) batches.add(message);
-    else held.push(message.giveBack);
+    if (isTurn && batches.waiting() < waitingMax) batches.take(message);
+    else held.push({ ack: message.ack, giveBack: message.giveBack });
   };
   const openReader = (standby: boolean, number: number, prefetch: number) =>
     openConsumer({
@@ -130,7 +132,7 @@ export async function openReadAhead(options: {
       if (!options.backpressure.isLifted() || route.waiting() >= giveBackMax) return;
       // Given back, they may come to any dispatcher.
       if ((await options.eventsWaiting()) < giveBackMax && !paused)
-        for (const giveBack of held.splice(0, giveBackMax)) giveBack();
+        for (const tag of held.splice(0, giveBackMax)) void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (Date.now() - floodedAt > overMs && route.isIdle() && ahead.isIdle()) {
       // At a moment when all that came through them is settled, for a channel that closes gives back what is not.
       change(end);
@@ -146,8 +148,8 @@ export async function openReadAhead(options: {
   return {
     take(message) {
       const { owner, floods } = count(message);
-      if (readers.length > 0 && !floods && !message.redelivered) return ahead.add(message);
-      route.add(message);
+      if (readers.length > 0 && !floods && !message.redelivered) return ahead.take(message);
+      route.take(message);
       const isBehind = floods && route.waiting() >= backlogMin && noisyNeighbours.hasOthers(owner);
       if (isBehind && readers.length === 0 && !paused) change(extend);
     },

@@ -1,26 +1,24 @@
 /**
  * The spine of routing: a message of `gatepost.events` becomes an event row and one delivery job per hook. It is acked only
- * when the row is committed and all its jobs are confirmed, or its dead letter is.
+ * when the row is committed and all its jobs are confirmed.
  * Whether a message is a duplicate is said in duplicates.ts.
  */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { type DeadReason, type Event, parseEvent } from '@gatepost/contracts/event';
+import { type Event, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
-import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Account, Accounts } from '../accounts.ts';
-import { type Batches, makeBatches } from '../batch.ts';
-import { publishDeadLetter } from '../dead-letter.ts';
+import { makeBatches } from '../batch.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
 import type { EventResult, Metrics } from '../metrics.ts';
 import type { Moved } from '../moved.ts';
 import { type Parking, park } from '../parked/park.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
-import { isGivenUp, type Persist } from '../persist.ts';
-import { deadReasonOf } from '../trouble.ts';
+import type { Persist } from '../persist.ts';
+import { ack, deadLetter, type Settle, type Verdict } from '../settle.ts';
+import { makeTake, type Take } from '../take.ts';
 import { findDuplicates } from './duplicates.ts';
 import type { Enqueue } from './enqueue.ts';
 import { type Match, match } from './match.ts';
@@ -31,10 +29,10 @@ export type RouteParts = {
   pool: Pool;
   accounts: Accounts;
   producers: Producers;
-  publisher: Publisher;
   storeEvents: StoreEvents;
   enqueue: Enqueue;
   admit: Admit;
+  settle: Settle;
   persist: Persist;
   moved: Moved;
   metrics: Metrics;
@@ -46,72 +44,68 @@ const batchMaxBytes = 8 * 1024 * 1024;
 
 type Routed = { message: Incoming; event: Event; account: Account | undefined; match: Match };
 
-/**
- * Takes messages that hold events; each is settled by what is made here, sooner or later. `before` is awaited before each batch.
- */
-export function makeRoute(parts: RouteParts, before?: () => Promise<void>): Batches<Incoming> {
-  return makeBatches<Incoming>({
+/** Takes messages that hold events. */
+export type Route = Take & {
+  /** How many wait to be routed. */
+  waiting(): number;
+  isIdle(): boolean;
+};
+
+/** Makes what routes, in batches, in the order in which messages are taken. `before` is awaited before each batch. */
+export function makeRoute(parts: RouteParts, before?: () => Promise<void>): Route {
+  // Messages of a batch that failed: what follows from their events may have begun.
+  const tried = new WeakSet<Incoming>();
+  const batches = makeBatches<Incoming, Verdict>({
     maxItems: batchMaxMessages,
     maxBytes: batchMaxBytes,
     bytesOf: (message) => message.body.length,
+    ...(before && { before }),
     async work(messages) {
-      await before?.();
-      await routeSurely(parts, messages);
-      for (const message of messages) released(message.body.length);
+      const wasTried = messages.some((message) => tried.has(message));
+      for (const message of messages) tried.add(message);
+      return routeBatch(parts, messages, wasTried);
     },
   });
+  const taking = makeTake({
+    settle: parts.settle,
+    log: parts.log,
+    decide: batches.add,
+    onSettled: (message) => released(message.body.length),
+  });
+  return { ...taking, waiting: batches.waiting, isIdle: () => taking.inHand() === 0 };
 }
 
-/** Routes a batch; one that cannot be routed as it is, is halved until the message at fault is alone and buried. */
-async function routeSurely(parts: RouteParts, messages: Incoming[]): Promise<void> {
-  let isFirst = true;
-  try {
-    await inHalves(messages, {
-      async work(some) {
-        // What follows from an event may have begun before the batch failed.
-        const mayBeHalfDone = !isFirst;
-        isFirst = false;
-        await routeBatch(parts, some, mayBeHalfDone);
-      },
-      async alone(message, error) {
-        parts.log.error({ error, 'message.id': message.messageId }, 'could not route an event');
-        const { reason, detail } = deadReasonOf(error);
-        try {
-          if (!message.isSettled()) await bury(parts, message, reason, detail);
-        } catch (again) {
-          if (isGivenUp(again)) throw again;
-          parts.log.error({ error: again, 'message.id': message.messageId }, 'could not bury an event either');
-          message.giveBack(); // and the others go on
-        }
-      },
-      isNobodysFault: isGivenUp,
-    });
-  } catch (error) {
-    // What is not acked comes back, to us or another dispatcher.
-    if (!isGivenUp(error)) parts.log.error({ error }, 'could not route a batch of events');
-    for (const message of messages) if (!message.isSettled()) message.giveBack();
-  }
-}
-
-async function routeBatch(parts: RouteParts, messages: readonly Incoming[], mayBeHalfDone: boolean): Promise<void> {
+/** Says of each message what becomes of it, in order. */
+async function routeBatch(
+  parts: RouteParts,
+  messages: readonly Incoming[],
+  wasTried: boolean,
+): Promise<readonly Verdict[]> {
+  const verdicts = new Map<Incoming, Verdict>();
   const good: { message: Incoming; event: Event }[] = [];
-  const dead: Promise<void>[] = [];
   for (const message of messages) {
-    if (message.isSettled()) continue; // buried, before the rest of the batch failed
     const parsed = parseEvent(message);
     const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.owner);
-    if (refusal) dead.push(buryUnfit(parts, message, refusal.reason, refusal.detail));
+    if (refusal) verdicts.set(message, deadLetter(refusal.reason, refusal.detail));
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
   }
-  const outcomes = await Promise.allSettled([...dead, good.length > 0 && routeEvents(parts, good, mayBeHalfDone)]);
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  if (good.length > 0) {
+    const results = await routeEvents(parts, good, wasTried);
+    for (const [index, { message }] of good.entries()) {
+      const result = results[index]!;
+      parts.metrics.eventRouted(result);
+      verdicts.set(message, ack(result === 'duplicate' ? 'duplicate' : 'routed'));
+    }
+  }
+  parts.moved.events += messages.length; // what cannot be stored never comes here
+  return messages.map((message) => verdicts.get(message)!);
 }
 
 async function routeEvents(
   parts: RouteParts,
   incoming: { message: Incoming; event: Event }[],
   wasTried: boolean,
-): Promise<void> {
+): Promise<EventResult[]> {
   const owners = new Set(incoming.map(({ event }) => event.owner));
   const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(owners));
   const routed = incoming.map(({ message, event }): Routed => {
@@ -120,7 +114,7 @@ async function routeEvents(
   });
   const { stored, tries } = await store(parts, routed);
   // A statement may have been committed although we did not hear so.
-  await followUp(parts, routed, stored, wasTried || tries > 1);
+  return followUp(parts, routed, stored, wasTried || tries > 1);
 }
 
 async function store(parts: RouteParts, routed: Routed[]): Promise<{ stored: StoredEvent[]; tries: number }> {
@@ -138,13 +132,13 @@ async function store(parts: RouteParts, routed: Routed[]): Promise<{ stored: Sto
   return { stored, tries };
 }
 
-/** Publishes or parks the jobs of stored events, notes that, and acks. */
+/** Publishes or parks the jobs of stored events, and notes that. Answers what became of each event. */
 async function followUp(
   parts: RouteParts,
   routed: Routed[],
   stored: StoredEvent[],
   mayBeHalfDone: boolean,
-): Promise<void> {
+): Promise<EventResult[]> {
   const jobs: { job: DeliveryJob; payload: Buffer; account: Account }[] = [];
   const toMark: StoredEvent[] = [];
   const results: EventResult[] = [];
@@ -186,11 +180,7 @@ async function followUp(
     later.length > 0 && parts.persist('park deliveries', () => park(parts.pool, later)),
   ]);
   if (toMark.length > 0) await parts.persist('mark events routed', () => markRouted(parts.pool, toMark));
-  for (const [index, { message }] of routed.entries()) {
-    parts.metrics.eventRouted(results[index]!);
-    parts.moved.events += 1;
-    message.ack();
-  }
+  return results;
 }
 
 /** Asks each account's limit once for all its deliveries of the batch, in their order. */
@@ -224,15 +214,4 @@ function toRow({ event, account, match: found }: Routed) {
     // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
     keepPayload: hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null),
   };
-}
-
-async function buryUnfit(parts: RouteParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
-  await bury(parts, message, reason, detail);
-  parts.moved.events += 1; // what we could not store is not moved by being buried
-}
-
-async function bury(parts: RouteParts, message: Incoming, reason: DeadReason, detail: string): Promise<void> {
-  await parts.persist('publish a dead letter', () => publishDeadLetter(parts.publisher, message, reason, detail));
-  parts.metrics.eventDead(reason, detail, message.messageId);
-  message.ack();
 }

@@ -1,0 +1,92 @@
+/**
+ * The one place where messages are settled. Each that is taken gets one verdict: it is acked, given back or moved to the dead letters,
+ * and why. It is acked only when what follows from it is durable.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Incoming } from '@gatepost/amqp/consumer';
+import type { Publisher } from '@gatepost/amqp/publisher';
+import type { DeadReason } from '@gatepost/contracts/event';
+import type { Log } from '@gatepost/runtime/log';
+import { publishDeadLetter } from './dead-letter.ts';
+import type { Metrics } from './metrics.ts';
+import { isGivenUp, type Persist } from './persist.ts';
+import { deadReasonOf } from './trouble.ts';
+
+/** Why a message needs nobody any more. */
+export type AckReason =
+  /** An event: its deliveries are jobs or parked, or there are none. */
+  | 'routed'
+  /** An event that another message has brought. */
+  | 'duplicate'
+  /** A job: its outcome is in the log. */
+  | 'recorded'
+  /** A job whose outcome was in the log already. */
+  | 'recorded_before'
+  /** A job that waits in PostgreSQL. */
+  | 'parked'
+  /** A job of a delivery that is not to be made any more. */
+  | 'cancelled';
+
+export type GiveBackReason =
+  /** This process stops; another dispatcher goes on. */
+  | 'stopping'
+  /** An event of an account that floods, left with RabbitMQ until its turn. */
+  | 'held'
+  /** Not even its dead letter could be published. */
+  | 'not_buried';
+
+export type Verdict =
+  | { kind: 'ack'; why: AckReason }
+  | { kind: 'give_back'; why: GiveBackReason }
+  | { kind: 'dead_letter'; why: DeadReason; detail: string };
+
+export const ack = (why: AckReason): Verdict => ({ kind: 'ack', why });
+export const deadLetter = (why: DeadReason, detail: string): Verdict => ({ kind: 'dead_letter', why, detail });
+
+/** What is kept of a message that is only to be given back: its body can go. */
+export type Tag = Pick<Incoming, 'ack' | 'giveBack'>;
+
+export type Settle = {
+  (message: Incoming, verdict: Verdict): Promise<void>;
+  (tag: Tag, verdict: { kind: 'give_back'; why: GiveBackReason }): Promise<void>;
+};
+
+/** What could not be buried would come back at once, and so for ever. */
+const notBuriedPauseMs = 10_000;
+
+/** Makes the function that settles. It never rejects. */
+export function makeSettle(parts: {
+  publisher: Publisher;
+  persist: Persist;
+  metrics: Metrics;
+  log: Log;
+  giveUp: AbortSignal;
+}): Settle {
+  const { publisher, persist, metrics, log, giveUp } = parts;
+  const bury = async (message: Incoming, verdict: Verdict & { kind: 'dead_letter' }): Promise<Verdict> => {
+    const { why, detail } = verdict;
+    try {
+      await persist('publish a dead letter', () => publishDeadLetter(publisher, message, why, detail));
+      return verdict;
+    } catch (error) {
+      if (isGivenUp(error)) return { kind: 'give_back', why: 'stopping' };
+      log.error({ error, 'message.id': message.messageId }, 'could not publish a dead letter');
+      await wait(notBuriedPauseMs, undefined, { signal: giveUp }).catch(() => {}); // stopping: it goes back at once
+      return { kind: 'give_back', why: 'not_buried' };
+    }
+  };
+  return async (message: Tag, asked: Verdict) => {
+    const verdict = asked.kind === 'dead_letter' ? await bury(message as Incoming, asked) : asked;
+    if (verdict.kind === 'give_back') message.giveBack();
+    else message.ack();
+    metrics.settled(verdict.kind, verdict.why);
+    if (verdict.kind === 'dead_letter') metrics.eventDead(verdict.why, verdict.detail, (message as Incoming).messageId);
+  };
+}
+
+/** What an error means for the message that it befell, once it was tried again as often as makes sense. */
+export function verdictOf(error: unknown): Verdict {
+  if (isGivenUp(error)) return { kind: 'give_back', why: 'stopping' };
+  const { reason, detail } = deadReasonOf(error);
+  return deadLetter(reason, detail);
+}

@@ -1,0 +1,50 @@
+/** Takes messages, and sees to it that each is settled. */
+import type { Incoming } from '@gatepost/amqp/consumer';
+import type { Log } from '@gatepost/runtime/log';
+import { type Settle, type Verdict, verdictOf } from './settle.ts';
+
+export type Take = {
+  /** Takes a message, which is settled sooner or later. */
+  take(message: Incoming): void;
+  /** How many are not settled. */
+  inHand(): number;
+  /** Resolves when all that was taken is settled. */
+  idle(): Promise<void>;
+};
+
+/** Makes what takes the messages of a queue: what `decide` says of a message settles it. What it throws does too, so that no fault of ours comes again for ever. */
+export function makeTake(options: {
+  settle: Settle;
+  log: Log;
+  decide: (message: Incoming) => Promise<Verdict>;
+  onSettled?: (message: Incoming) => void;
+}): Take {
+  const { settle, log, decide, onSettled } = options;
+  let idle = Promise.withResolvers<void>();
+  let inHand = 0;
+  const work = async (message: Incoming) => {
+    let verdict: Verdict;
+    try {
+      verdict = await decide(message);
+    } catch (error) {
+      verdict = verdictOf(error);
+      if (verdict.kind === 'dead_letter')
+        log.error({ error, 'message.id': message.messageId }, 'could not deal with a message');
+    }
+    await settle(message, verdict);
+    onSettled?.(message);
+    inHand -= 1;
+    if (inHand === 0) idle.resolve();
+  };
+  return {
+    take(message) {
+      if (inHand === 0) idle = Promise.withResolvers<void>();
+      inHand += 1;
+      void work(message);
+    },
+    inHand: () => inHand,
+    async idle() {
+      while (inHand > 0) await idle.promise;
+    },
+  };
+}
