@@ -50,8 +50,10 @@ import { makeInteractionRoutes } from './interaction/routes.ts';
 import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
 import { keepKeysCurrent } from './keys/keep-current.ts';
+import { makePublishedAlgs } from './keys/published.ts';
 import { ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
 import { throttleClientAuthentication } from './library/client-authentication.ts';
+import { publishUsedKeys } from './library/published-keys.ts';
 import { shareSuccessors } from './library/tokens/refresh.ts';
 import { endWithSources } from './library/tokens/sources.ts';
 import { findStructuredTokens, makeRevokedTokens } from './library/tokens/structured.ts';
@@ -200,6 +202,7 @@ async function makeGateProvider(parts: Parts) {
     dpopNonceSecret: keyFor('dpop nonces'),
     pages: makeProviderPages(place),
   });
+  publishUsedKeys(provider, makePublishedAlgs(parts.pool));
   shareSuccessors(provider, keyFor('refresh tokens'));
   findStructuredTokens(provider, issuer, revokedTokens);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });

@@ -6,7 +6,7 @@ import type { Changes } from '../changes.ts';
 import type { Database, Pool } from '../database.ts';
 import { replaceSigningKeys } from '../library/seam.ts';
 import { rotateSigningKeys } from './rotate.ts';
-import { loadSigningKeys, type SigningAlg } from './signing-keys.ts';
+import { ensureSigningKeys, loadSigningKeys, type SigningAlg } from './signing-keys.ts';
 
 /** A key that was published changes into one that signs without anybody telling: looked at this often. */
 const checkMs = 30_000;
@@ -27,7 +27,7 @@ export function keepKeysCurrent(parts: {
 
   const refresh = async () => {
     const keys = await loadSigningKeys(db, seal);
-    const order = keys.map((key) => key.kid).join();
+    const order = keys.map((key) => `${key.kid} ${key.x5t}`).join();
     if (closed || order === shown || keys.length === 0) return;
     replaceSigningKeys(provider, keys);
     if (shown !== '') log.info({ kids: keys.map((key) => key.kid) }, 'signing keys changed');
@@ -36,6 +36,7 @@ export function keepKeysCurrent(parts: {
   const rotateOld = async () => {
     const before = new Date(Date.now() - parts.rotateAfterDays * 86_400_000);
     const keys = await db.signingKey.findMany({ where: { revokedAt: null, retiresAt: null } });
+    if (keys.some((key) => key.certificate === null)) await ensureSigningKeys(pool, seal);
     const old = keys.filter((key) => key.signsFrom < before).map((key) => key.alg as SigningAlg);
     const due = [...new Set(old)].filter((alg) => !keys.some((key) => key.alg === alg && key.signsFrom >= before));
     if (due.length === 0) return;

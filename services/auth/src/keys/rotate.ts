@@ -33,9 +33,9 @@ export function rotateSigningKeys(
       if (next === undefined) {
         const key = await makeSigningKey(alg, seal);
         const inserted = await client.query<{ kid: string; signs_from: Date }>(
-          `INSERT INTO signing_keys (kid, alg, public_jwk, sealed, signs_from)
-           VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5)) RETURNING kid, signs_from`,
-          [key.kid, alg, JSON.stringify(key.publicJwk), key.sealed, publishAheadSeconds],
+          `INSERT INTO signing_keys (kid, alg, public_jwk, sealed, certificate, signs_from)
+           VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6)) RETURNING kid, signs_from`,
+          [key.kid, alg, JSON.stringify(key.publicJwk), key.sealed, key.certificate, publishAheadSeconds],
         );
         next = inserted.rows[0]!;
       }

@@ -5,12 +5,13 @@
  *
  * Which state a key is in follows from its times alone, so every process sees the same without being told.
  */
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Database, Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
+import { makeCertificate } from './certificate.ts';
 
 /** One key of each: RS256 signs ID tokens and, unless an API says otherwise, access tokens. */
 export const signingAlgs = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
@@ -21,7 +22,7 @@ export type PrivateJwk = JWK & { kid: string; alg: string; use: 'sig' };
 
 const purpose = 'signing key';
 
-/** Makes a key for each algorithm that has none; of several processes that start at once, one does it. */
+/** Makes a key for each algorithm that has none, and a certificate for each key; of several processes that start at once, one does it. */
 export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
   return inTransaction(pool, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
@@ -32,12 +33,18 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
     for (const alg of signingAlgs) {
       if (present.has(alg)) continue;
       const key = await makeSigningKey(alg, seal);
-      await client.query('INSERT INTO signing_keys (kid, alg, public_jwk, sealed) VALUES ($1, $2, $3, $4)', [
-        key.kid,
-        key.alg,
-        JSON.stringify(key.publicJwk),
-        key.sealed,
-      ]);
+      await client.query(
+        'INSERT INTO signing_keys (kid, alg, public_jwk, sealed, certificate) VALUES ($1, $2, $3, $4, $5)',
+        [key.kid, key.alg, JSON.stringify(key.publicJwk), key.sealed, key.certificate],
+      );
+    }
+    // A release that knew of no certificates may have made keys.
+    const { rows: bare } = await client.query<{ kid: string; sealed: Buffer }>(
+      'SELECT kid, sealed FROM signing_keys WHERE certificate IS NULL AND revoked_at IS NULL',
+    );
+    for (const { kid, sealed } of bare) {
+      const certificate = await makeCertificate(privateJwkOf(kid, sealed, seal));
+      await client.query('UPDATE signing_keys SET certificate = $2 WHERE kid = $1', [kid, certificate]);
     }
   });
 }
@@ -46,7 +53,7 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
 export async function makeSigningKey(
   alg: SigningAlg,
   seal: Seal,
-): Promise<{ kid: string; alg: SigningAlg; publicJwk: JWK; sealed: Uint8Array<ArrayBuffer> }> {
+): Promise<{ kid: string; alg: SigningAlg; publicJwk: JWK; sealed: Uint8Array<ArrayBuffer>; certificate: string }> {
   const { publicKey, privateKey } = await generateKeyPair(alg, {
     extractable: true,
     modulusLength: 2048,
@@ -57,14 +64,19 @@ export async function makeSigningKey(
     .update(JSON.stringify([alg, publicPart]))
     .digest('base64url')
     .slice(0, 22);
-  const header = { kid, alg, use: 'sig' };
+  const header = { kid, alg, use: 'sig' } as const;
   const privateJwk = { ...(await exportJWK(privateKey)), ...header };
   return {
     kid,
     alg,
     publicJwk: { ...publicPart, ...header },
     sealed: new Uint8Array(seal.seal(JSON.stringify(privateJwk), `${purpose} ${kid}`)),
+    certificate: await makeCertificate(privateJwk),
   };
+}
+
+function privateJwkOf(kid: string, sealed: Uint8Array, seal: Seal): PrivateJwk {
+  return JSON.parse(seal.open(sealed, `${purpose} ${kid}`)) as PrivateJwk;
 }
 
 /** The keys that are published at `now`, as oidc-provider wants them: of each algorithm the one that signs comes first. */
@@ -77,7 +89,14 @@ export async function loadSigningKeys(db: Database, seal: Seal, now = new Date()
   return rows
     .map((row) => ({ row, state: stateOf(row, rows, now) }))
     .sort((a, b) => rank[a.state] - rank[b.state])
-    .map(({ row }) => JSON.parse(seal.open(row.sealed, `${purpose} ${row.kid}`)) as PrivateJwk);
+    .map(({ row }) => ({ ...privateJwkOf(row.kid, row.sealed, seal), ...certificateParts(row.certificate) }));
+}
+
+/** RFC 7517 sections 4.7 and 4.8: clients of Auth0 look for both. */
+function certificateParts(certificate: string | null): Pick<JWK, 'x5c' | 'x5t'> {
+  if (certificate === null) return {};
+  const { raw } = new X509Certificate(certificate);
+  return { x5c: [raw.toString('base64')], x5t: createHash('sha1').update(raw).digest('base64url') };
 }
 
 /** @param all every key that is neither revoked nor retired */

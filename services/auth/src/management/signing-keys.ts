@@ -1,6 +1,5 @@
 /** `keys/signing`: the keys that sign tokens, of each algorithm one that signs, and at times its successor and predecessors. */
-import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
-import { calculateJwkThumbprint, type JWK } from 'jose';
+import { createPublicKey, type JsonWebKey, X509Certificate } from 'node:crypto';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../keys/rotate.ts';
 import { stateOf } from '../keys/signing-keys.ts';
@@ -11,7 +10,7 @@ import { ManagementProblem, missing } from './problem.ts';
 export const listSigningKeys = operation({
   async run({ parts }) {
     const all = await loadAll(parts);
-    return ok(await Promise.all(all.map((key) => present(key, all))));
+    return ok(all.map((key) => present(key, all)));
   },
 });
 
@@ -22,7 +21,7 @@ export const rotateKeys = operation({
     const kid = rotated.find(({ alg }) => alg === 'RS256')?.kid;
     const { key, all } = await load(parts, kid);
     return created({
-      ...(await present(key, all)),
+      ...present(key, all),
       rotated: rotated.map((each) => ({ kid: each.kid, alg: each.alg })),
     });
   },
@@ -31,7 +30,7 @@ export const rotateKeys = operation({
 export const getSigningKey = operation({
   async run({ parts, params }) {
     const { key, all } = await load(parts, params.kid);
-    return ok(await present(key, all));
+    return ok(present(key, all));
   },
 });
 
@@ -42,7 +41,7 @@ export const revokeKey = operation({
       throw new ManagementProblem(400, 'key_in_use', 'The current signing key cannot be revoked: rotate first');
     if (key.revokedAt === null) await revokeSigningKey(parts.pool, key.kid);
     const after = await load(parts, key.kid);
-    return ok(await present(after.key, after.all));
+    return ok(present(after.key, after.all));
   },
 });
 
@@ -59,19 +58,13 @@ function live(all: SigningKeyModel[]): SigningKeyModel[] {
   return all.filter(({ revokedAt }) => revokedAt === null);
 }
 
-/** Auth0 shows a certificate; our keys have none, and `cert` is the public key itself, in PEM. */
-async function present(key: SigningKeyModel, all: SigningKeyModel[]): Promise<object> {
-  const now = new Date();
-  const jwk = key.publicJwk as JWK;
-  const publicKey = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' });
-  const state = key.revokedAt === null ? stateOf(key, live(all), now) : 'previous';
-  const digest = createHash('sha256').update(publicKey.export({ type: 'spki', format: 'der' }));
+/** `fingerprint` and `thumbprint` are the certificate's SHA-1, as Auth0 has them: the latter is `x5t` in hexadecimal. */
+function present(key: SigningKeyModel, all: SigningKeyModel[]): object {
+  const state = key.revokedAt === null ? stateOf(key, live(all), new Date()) : 'previous';
   return {
     kid: key.kid,
     alg: key.alg,
-    cert: publicKey.export({ type: 'spki', format: 'pem' }),
-    fingerprint: digest.digest('hex').toUpperCase().match(/../g)?.join(':'),
-    thumbprint: await calculateJwkThumbprint(jwk),
+    ...certificateOf(key),
     current: state === 'current',
     next: state === 'next',
     previous: state === 'previous',
@@ -80,4 +73,14 @@ async function present(key: SigningKeyModel, all: SigningKeyModel[]): Promise<ob
     revoked: key.revokedAt !== null,
     ...(key.revokedAt !== null && { revoked_at: key.revokedAt.toISOString() }),
   };
+}
+
+/** A key that was revoked before keys had certificates shows itself. */
+function certificateOf({ certificate, publicJwk }: SigningKeyModel): object {
+  if (certificate === null) {
+    const publicKey = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' });
+    return { cert: publicKey.export({ type: 'spki', format: 'pem' }) };
+  }
+  const { fingerprint } = new X509Certificate(certificate);
+  return { cert: certificate, fingerprint, thumbprint: fingerprint.replaceAll(':', '') };
 }

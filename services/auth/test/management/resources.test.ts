@@ -287,7 +287,7 @@ test('keys/signing: listed without private parts, rotated with the successor pub
   const { signing } = auth0.keys;
   const before = await signing.list();
   expect(before.filter(({ current }) => current)).toHaveLength(4);
-  expect(before[0]?.cert).toContain('BEGIN PUBLIC KEY');
+  expect(before[0]?.cert).toContain('BEGIN CERTIFICATE');
   expect(JSON.stringify(before)).not.toMatch(/"d":|PRIVATE/);
   const next = await signing.rotate();
   expect(await signing.get(next.kid)).toMatchObject({ next: true, current: false });

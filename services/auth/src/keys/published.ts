@@ -1,0 +1,28 @@
+/**
+ * Whose keys stand in the JWKS: those of RS256, as at Auth0; those of another algorithm while an API or client uses it, and until the
+ * last token signed with it is dead. Some verifiers fail over a key of a type that they do not know, though no token names it.
+ */
+import { setTimeout } from 'node:timers/promises';
+import type { Pool } from '../database.ts';
+
+/** Undefined: it cannot be told, and all are published. */
+export type PublishedAlgs = () => Promise<Set<string> | undefined>;
+
+const patienceMs = 500;
+
+/** Read anew each time, in one statement: so there is no moment between use and former use in which a key is missing. */
+export function makePublishedAlgs(pool: Pool): PublishedAlgs {
+  let last: Set<string> | undefined;
+  const read = async () => {
+    const { rows } = await pool.query<{ alg: string }>(`
+      SELECT signing_alg AS alg FROM resource_servers
+      UNION SELECT unnest(client_signing_algs(oidc_metadata)) FROM clients WHERE client_signing_algs(oidc_metadata) <> '{}'
+      UNION SELECT alg FROM former_signing_algs WHERE until > now()`);
+    last = new Set(['RS256', ...rows.map(({ alg }) => alg)]);
+  };
+  return async () => {
+    // While PostgreSQL is away, what was used a moment ago is used still.
+    await Promise.race([read().catch(() => {}), setTimeout(patienceMs, undefined, { ref: false })]);
+    return last;
+  };
+}

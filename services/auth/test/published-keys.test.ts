@@ -1,0 +1,136 @@
+/** The JWKS as Auth0's clients read it: RS256 with a certificate, keys of other algorithms only while something uses them. */
+import { X509Certificate } from 'node:crypto';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { createLocalJWKSet, importX509, type JWK, jwtVerify } from 'jose';
+import pg from 'pg';
+import { openGate, type TestGate } from './gate.ts';
+import { apis, machine } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const seed = (issuer: string) => ({
+  apis: apis.slice(0, 1),
+  clients: [
+    machine,
+    {
+      client_id: 'manager',
+      client_secret: 'manager-secret',
+      grant_types: ['client_credentials'],
+      client_grants: [
+        {
+          audience: `${issuer}api/v2/`,
+          scope: ['create:resource_servers', 'delete:resource_servers', 'create:client_grants', 'read:signing_keys'],
+        },
+      ],
+    },
+  ],
+});
+const gate = stack.use(await openGate(seed));
+const sql = stack.adopt(new pg.Client({ connectionString: gate.databaseUrl, options: '-c search_path=auth' }), (open) =>
+  open.end(),
+);
+await sql.connect();
+
+const jwks = async (at: TestGate = gate) => (await at.get('.well-known/jwks.json')).json.keys as JWK[];
+const algs = async () => (await jwks()).map(({ alg }) => alg);
+async function tokenOf(client_id: string, audience: string): Promise<string> {
+  const form = { grant_type: 'client_credentials', client_id, client_secret: `${client_id}-secret`, audience };
+  return (await gate.post('oauth/token', form)).json.access_token as string;
+}
+async function manage(method: string, path: string, body?: object) {
+  const token = await tokenOf('manager', `${gate.issuer}api/v2/`);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  const response = await fetch(`${gate.issuer}api/v2/${path}`, init);
+  return { status: response.status, json: response.status === 204 ? undefined : await response.json() };
+}
+
+// omniauth-auth0 and auth0-PHP read the key from `x5c` alone; auth0-python takes every key for an RSA key.
+test('where all is RS256 the JWKS holds keys of RS256 alone, each with its certificate, by which our tokens verify', async () => {
+  const [key, ...others] = await jwks();
+  expect(others).toEqual([]);
+  expect(key).toEqual({
+    kty: 'RSA',
+    alg: 'RS256',
+    use: 'sig',
+    kid: expect.any(String),
+    n: expect.any(String),
+    e: 'AQAB',
+    x5c: [expect.any(String)],
+    x5t: expect.any(String),
+  });
+  const certificate = new X509Certificate(Buffer.from(key!.x5c![0]!, 'base64'));
+  expect(certificate.publicKey.export({ format: 'jwk' })).toMatchObject({ n: key!.n, e: key!.e });
+  expect(Buffer.from(key!.x5t!, 'base64url').toString('hex').toUpperCase()).toBe(
+    certificate.fingerprint.replaceAll(':', ''),
+  );
+  expect(certificate.verify(certificate.publicKey)).toBe(true);
+  expect(certificate.validToDate.getTime()).toBeGreaterThan(Date.now() + 10 * 365 * 86_400_000);
+  const pem = `-----BEGIN CERTIFICATE-----\n${key!.x5c![0]!.match(/.{1,64}/g)!.join('\n')}\n-----END CERTIFICATE-----\n`;
+  const { protectedHeader } = await jwtVerify(
+    await tokenOf('machine', apis[0]!.identifier),
+    await importX509(pem, 'RS256'),
+  );
+  expect(protectedHeader.kid).toBe(key!.kid);
+});
+
+test('a certificate is the same in every process and after a restart, and is what the management API shows', async () => {
+  const [key] = await jwks();
+  const again = { DATABASE_URL: gate.databaseUrl, SECRETS_KEY: gate.env.SECRETS_KEY! };
+  await using other = await openGate(seed, again);
+  expect((await jwks(other))[0]).toEqual(key);
+  const shown = (await manage('GET', `keys/signing/${key!.kid}`)).json as Record<string, string>;
+  const certificate = new X509Certificate(shown.cert!);
+  expect(certificate.raw.toString('base64')).toBe(key!.x5c![0]);
+  expect(shown).toMatchObject({
+    fingerprint: certificate.fingerprint,
+    thumbprint: Buffer.from(key!.x5t!, 'base64url').toString('hex').toUpperCase(),
+  });
+});
+
+test('keys from before there were certificates get one at a start, and all processes show it', async () => {
+  const [before] = await jwks();
+  await sql.query('UPDATE signing_keys SET certificate = NULL');
+  await using _other = await openGate(seed, {
+    DATABASE_URL: gate.databaseUrl,
+    SECRETS_KEY: gate.env.SECRETS_KEY!,
+  });
+  const after = await until('the new certificate', async () => {
+    const [key] = await jwks();
+    return key!.x5t !== undefined && key!.x5t !== before!.x5t && key;
+  });
+  expect(after).toMatchObject({ kid: before!.kid, n: before!.n });
+});
+
+test('a key of another algorithm is published while an API uses it, and until the last token it signed is dead', async () => {
+  const identifier = 'urn:other';
+  const { json } = await manage('POST', 'resource-servers', {
+    identifier,
+    signing_alg: 'ES256',
+    token_lifetime: 600,
+    scopes: [{ value: 'read:x' }],
+  });
+  expect(await algs()).toEqual(['RS256', 'ES256']);
+  await manage('POST', 'client-grants', { client_id: 'machine', audience: identifier, scope: ['read:x'] });
+  const token = await tokenOf('machine', identifier);
+  expect((await manage('DELETE', `resource-servers/${(json as { id: string }).id}`)).status).toBe(204);
+  await jwtVerify(token, createLocalJWKSet({ keys: await jwks() }), { audience: identifier });
+  const { rows } = await sql.query("SELECT until > now() + interval '9 minutes' AS ok FROM former_signing_algs");
+  expect(rows).toEqual([{ ok: true }]);
+  await sql.query("UPDATE former_signing_algs SET until = now() - interval '1 second'");
+  expect(await algs()).toEqual(['RS256']);
+});
+
+test('a client whose ID tokens are signed by another algorithm brings its key, for ten hours beyond its end', async () => {
+  await sql.query(
+    `INSERT INTO clients (client_id, oidc_metadata) VALUES ('es', '{"id_token_signed_response_alg": "EdDSA"}'), ('fapi', '{"compliance_level": "fapi2_sp_pkj_mtls"}')`,
+  );
+  expect((await algs()).sort()).toEqual(['EdDSA', 'PS256', 'RS256']);
+  await sql.query("DELETE FROM clients WHERE client_id IN ('es', 'fapi')");
+  const { rows } = await sql.query(
+    "SELECT alg FROM former_signing_algs WHERE until > now() + interval '10 hours' ORDER BY alg",
+  );
+  expect(rows.map(({ alg }) => alg)).toEqual(['EdDSA', 'PS256']);
+  expect((await algs()).sort()).toEqual(['EdDSA', 'PS256', 'RS256']);
+});
