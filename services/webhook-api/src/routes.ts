@@ -1,6 +1,7 @@
 /** Every route: method, path, who may, what it does. */
 import type { Role } from './access/place.ts';
 import * as scopes from './access/scopes.ts';
+import { deleteRepository, updateRepository } from './accounts/change-repository.ts';
 import { createOrganization } from './accounts/create-organization.ts';
 import { getOrganization } from './accounts/get-organization.ts';
 import { getRepository } from './accounts/get-repository.ts';
@@ -9,6 +10,8 @@ import { approve, listApprovals, revokeApproval } from './accounts/oauth-app-app
 import { getPolicy, setPolicy } from './accounts/oauth-app-policy.ts';
 import { createRepository, listRepositories } from './accounts/repositories.ts';
 import { getThrottle, removeThrottle, setThrottle } from './accounts/throttle.ts';
+import { getTopics, setTopics } from './accounts/topics.ts';
+import { disableAlerts, enableAlerts, getAlerts } from './accounts/vulnerability-alerts.ts';
 import { getDelivery } from './deliveries/get.ts';
 import { listDeliveries } from './deliveries/list.ts';
 import { redeliver } from './deliveries/redeliver.ts';
@@ -30,12 +33,12 @@ import { getVersions } from './meta/versions.ts';
 
 /**
  * `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role, and with `firstParty`
- * through one of the installation's own clients.
+ * through one of the installation's own clients. `refusal`: members who may not do it are told so, with 403, instead of 404.
  */
 export type Access =
   | { kind: 'open' }
   | { kind: 'token'; scopes: readonly string[] }
-  | { kind: 'place'; scopes: readonly string[]; role: Role; firstParty?: true };
+  | { kind: 'place'; scopes: readonly string[]; role: Role; firstParty?: true; refusal?: string };
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type CallAt<A extends Access> = A extends { kind: 'open' }
@@ -63,6 +66,10 @@ const open = { kind: 'open' } as const;
 const site = { kind: 'token', scopes: scopes.site } as const;
 const member = { kind: 'place', scopes: scopes.any, role: 'member' } as const;
 const admin = (accepted: readonly string[]) => ({ kind: 'place', scopes: accepted, role: 'admin' }) as const;
+const repositoryAdmin = {
+  ...admin(scopes.repositoryDeletion),
+  refusal: 'Must have admin rights to Repository.',
+} as const;
 const ownAdmin = { ...admin(scopes.organization), firstParty: true } as const;
 const { read, write, manage } = scopes.repositoryHooks;
 const { organization, organizationHooks, organizationRepositories } = scopes;
@@ -76,6 +83,13 @@ const approvals = `${org}/oauth-app-approvals`;
 // biome-ignore format: a table
 export const routes: AnyRoute[] = [
   at('get',    repo,                                  member,                          getRepository),
+  at('patch',  repo,                                  admin(scopes.repository),        updateRepository),
+  at('delete', repo,                                  repositoryAdmin,                 deleteRepository),
+  at('get',    `${repo}/topics`,                      member,                          getTopics),
+  at('put',    `${repo}/topics`,                      admin(scopes.repository),        setTopics),
+  at('get',    `${repo}/vulnerability-alerts`,        admin(scopes.repository),        getAlerts),
+  at('put',    `${repo}/vulnerability-alerts`,        admin(scopes.repository),        enableAlerts),
+  at('delete', `${repo}/vulnerability-alerts`,        admin(scopes.repository),        disableAlerts),
   at('get',    `${repo}/hooks`,                       admin(read),                     listHooks),
   at('post',   `${repo}/hooks`,                       admin(write),                    createHook),
   at('get',    `${repo}${hook}`,                      admin(read),                     getHook),

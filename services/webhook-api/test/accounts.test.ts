@@ -74,7 +74,10 @@ describe('repositories', () => {
     expect(created).toMatchObject({ status: 201, body: { full_name: 'acme/Gizmos', permissions: { admin: true } } });
     expect(await call(api, alice, 'POST', '/orgs/acme/repos', { name: 'gizmos' })).toMatchObject({
       status: 422,
-      body: { errors: [{ resource: 'Repository', field: 'name', message: 'name already exists on this account' }] },
+      body: {
+        message: 'Repository creation failed.',
+        errors: [{ resource: 'Repository', field: 'name', message: 'name already exists on this account' }],
+      },
     });
     for (const name of ['..', 'a b', 'ä', '', 'x'.repeat(101)])
       expect(await call(api, alice, 'POST', '/orgs/acme/repos', { name })).toMatchObject({ status: 422 });

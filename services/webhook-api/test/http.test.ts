@@ -51,7 +51,7 @@ describe('an answer', () => {
       'x-github-api-version-selected': '2022-11-28',
       'x-github-request-id': expect.stringMatching(/^[0-9A-F]{32}$/),
       'x-oauth-scopes': 'repo',
-      'x-accepted-oauth-scopes': 'admin:repo_hook, read:repo_hook, repo, write:repo_hook',
+      'x-accepted-oauth-scopes': 'admin:repo_hook, public_repo, read:repo_hook, repo, write:repo_hook',
       'x-ratelimit-limit': '5000',
       'x-ratelimit-resource': 'core',
       'x-content-type-options': 'nosniff',

@@ -128,11 +128,12 @@ const queries = fc.dictionary(
 const writing = routes.filter(({ method }) => method !== 'get' && method !== 'delete');
 const reading = routes.filter(({ method }) => method === 'get');
 
-function pathOf(template: string, hostile: string | undefined): string {
+function pathOf(template: string, hostile: string | undefined, method: string): string {
   const known: Record<string, string> = {
     owner: 'acme',
     org: 'acme',
-    repo: 'gadgets',
+    // One that may be renamed.
+    repo: method !== 'get' && template.endsWith('{repo}') ? 'widgets' : 'gadgets',
     login: 'acme',
     hook_id: String(hookId),
     delivery_id: String(deliveryId),
@@ -153,7 +154,7 @@ describe('no request is a fault of ours', () => {
       maxLength: 8,
     });
     const send = async ([route, body, hostile]: [(typeof writing)[number], string, string | undefined]) => {
-      const response = await checkedFetch(api.base + pathOf(route.path, hostile), {
+      const response = await checkedFetch(api.base + pathOf(route.path, hostile, route.method), {
         method: route.method.toUpperCase(),
         headers: { authorization: `Bearer ${token}` },
         body,
@@ -183,7 +184,7 @@ describe('no request is a fault of ours', () => {
       Record<string, string>,
     ]) => {
       const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, value.toWellFormed()]));
-      const response = await checkedFetch(`${api.base}${pathOf(route.path, hostile)}?${search}`, {
+      const response = await checkedFetch(`${api.base}${pathOf(route.path, hostile, route.method)}?${search}`, {
         headers: { authorization: `Bearer ${token}` },
       });
       expect(response.status).toBeLessThan(500);

@@ -1,20 +1,34 @@
 /** Where a request happens: an account, or a repository in it, as the caller may see it. */
+
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { RepositorySettings, Visibility } from '../accounts/repository-settings.ts';
 import { ApiError, notFound } from '../http/errors.ts';
 import type { Token } from './token.ts';
 
 export type Role = 'admin' | 'member';
 
+export type Repository = {
+  id: number;
+  name: string;
+  createdAt: Date;
+  updatedAt: Date;
+  visibility: Visibility;
+  settings: RepositorySettings;
+};
+
 export type Place = {
   account: { id: number; login: string; createdAt: Date };
   /** null: the organization itself. */
-  repository: { id: number; name: string; createdAt: Date } | null;
+  repository: Repository | null;
   /** The caller's role in the account. */
   role: Role;
 };
 
-/** The place that a request names, and what its caller must be there (an admin is a member too). */
-export type Wanted = { owner: string; repository: string | undefined; role: Role };
+/**
+ * The place that a request names, and what its caller must be there (an admin is a member too). `publicOnly`: the token opens public
+ * repositories alone.
+ */
+export type Wanted = { owner: string; repository: string | undefined; role: Role; publicOnly: boolean };
 
 /** The part of a place that URLs hold. */
 export type PlaceNames = { account: { login: string }; repository: { name: string } | null };
@@ -46,23 +60,37 @@ export function readPlace(row: PlaceRow | undefined, wanted: Wanted): Place {
   checkEntry(row, wanted);
   return {
     account: { id: row.account_id, login: row.login, createdAt: row.account_created_at },
-    repository:
-      wanted.repository === undefined
-        ? null
-        : { id: row.repository_id!, name: row.repository_name!, createdAt: row.repository_created_at! },
+    repository: wanted.repository === undefined ? null : readRepository(row),
     role: row.role,
   };
 }
+
+/** `checkEntry` has seen that it is there. */
+const readRepository = (row: PlaceRow): Repository => ({
+  id: row.repository_id!,
+  name: row.repository_name!,
+  createdAt: row.repository_created_at!,
+  updatedAt: row.repository_updated_at!,
+  visibility: row.visibility!,
+  settings: row.repository_settings!,
+});
 
 /** Checks that what `placeSql` found may be entered. @throws ApiError as `loadPlace`. */
 export function checkEntry<R extends EntryRow>(row: R | undefined, wanted: Wanted): asserts row is R {
   if (!row || (wanted.repository !== undefined && row.repository_id === null)) throw notFound();
   if (wanted.role === 'admin' && row.role !== 'admin') throw notFound();
+  if (wanted.publicOnly && row.visibility !== 'public') throw notFound();
   if (row.app_restricted) throw restricted(row.login);
 }
 
 /** What decides who may enter. */
-export type EntryRow = { login: string; role: Role; app_restricted: boolean; repository_id: unknown };
+export type EntryRow = {
+  login: string;
+  role: Role;
+  app_restricted: boolean;
+  repository_id: unknown;
+  visibility: Visibility | null;
+};
 
 export type PlaceRow = EntryRow & {
   account_id: number;
@@ -71,6 +99,8 @@ export type PlaceRow = EntryRow & {
   repository_id: number | null;
   repository_name: string | null;
   repository_created_at: Date | null;
+  repository_updated_at: Date | null;
+  repository_settings: RepositorySettings | null;
 };
 
 /**
@@ -80,6 +110,7 @@ export type PlaceRow = EntryRow & {
 export const placeSql = `
   SELECT a.id AS account_id, a.login, a.created_at AS account_created_at, a.oauth_app_restrictions, m.role,
          r.id AS repository_id, r.name AS repository_name, r.created_at AS repository_created_at,
+         r.updated_at AS repository_updated_at, r.visibility, r.settings AS repository_settings,
          a.oauth_app_restrictions AND $4::text IS NOT NULL AND NOT EXISTS (
            SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = $4) AS app_restricted
     FROM accounts a

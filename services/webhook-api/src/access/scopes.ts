@@ -1,6 +1,9 @@
 /** Which scopes open which routes (docs/reference/webhooks-api.md#scopes-and-roles). One of the listed is enough. */
 
-const manage = ['admin:repo_hook', 'repo'];
+/** Opens what `repo` does, in public repositories only. */
+export const publicScope = 'public_repo';
+
+const manage = ['admin:repo_hook', 'repo', publicScope];
 const write = [...manage, 'write:repo_hook'];
 const read = [...write, 'read:repo_hook'];
 
@@ -14,11 +17,22 @@ export const organizationHooks = ['admin:org_hook'];
 export const organization = ['admin:org', 'site_admin'];
 export const organizationRepositories = [...organization, 'repo'];
 
+/** A repository itself: changing it; deleting it. */
+export const repository = [...organizationRepositories, publicScope];
+export const repositoryDeletion = [...organization, 'delete_repo'];
+
 /** The installation: accounts and their limits. */
 export const site = ['site_admin'];
 
 /** Whatever the token's scopes are. */
 export const any: string[] = [];
+
+/** Whether `accepted` are met only where the repository is public. */
+export const isForPublicOnly = (held: readonly string[], accepted: readonly string[]): boolean =>
+  !sufficient(
+    held,
+    accepted.filter((scope) => scope !== publicScope),
+  );
 
 /** Whether one of `held` is among `accepted`; nothing accepted means that none is needed. */
 export function sufficient(held: readonly string[], accepted: readonly string[]): boolean {

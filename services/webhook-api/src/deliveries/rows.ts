@@ -40,7 +40,8 @@ export type DeliveryDetailRow = {
 export type Outcome = 'success' | 'failure' | undefined;
 
 // What `checkEntry` looks at, and whether the hook is there and may be seen; by names that no delivery has.
-const entryColumns = 'p.login, p.role, p.app_restricted, p.repository_id AS place_repository_id, h.id AS seen_hook_id';
+const entryColumns =
+  'p.login, p.role, p.app_restricted, p.visibility, p.repository_id AS place_repository_id, h.id AS seen_hook_id';
 
 type EnteredRow = Omit<EntryRow, 'repository_id'> & {
   place_repository_id: number | null;

@@ -4,7 +4,7 @@ import type { Token } from '../access/token.ts';
 import { notFound } from '../http/errors.ts';
 import type { Parts } from '../parts.ts';
 import { type Config, checkSize } from './config.ts';
-import { changeHooks } from './lock.ts';
+import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
 import { findRow, type HookRow, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
@@ -24,7 +24,7 @@ export function changeHook(
   id: number,
   change: (before: Changeable) => Changeable,
 ): Promise<Changed> {
-  return changeHooks(parts.pool, place, async (db) => {
+  return changeInPlace(parts.pool, place, async (db) => {
     const row = await findRow(db, place, token, id);
     if (!row) throw notFound();
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };

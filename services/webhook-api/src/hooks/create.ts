@@ -6,7 +6,7 @@ import { checkConnected, publishDelivery } from '../publish.ts';
 import { checkSize, configInput, makeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
-import { changeHooks } from './lock.ts';
+import { changeInPlace } from './lock.ts';
 import { type StoredPing, storePing } from './ping-event.ts';
 import { hookSchema, presentHook } from './present.ts';
 import { deleteRow, findRow, insertRow } from './rows.ts';
@@ -40,7 +40,7 @@ export const createHook = placeOperation({
     const active = body.active ?? true;
     if (active) checkConnected(parts.publisher);
 
-    const { hook, ping } = await changeHooks(parts.pool, place, async (db) => {
+    const { hook, ping } = await changeInPlace(parts.pool, place, async (db) => {
       await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
       const id = await insertRow(db, place, token, sealConfig(config, { active, events }, parts.seal));
       // It was just made.

@@ -1,5 +1,5 @@
 /**
- * Changing the hooks of one place, one change at a time: so that two at once cannot exceed the limit or make a duplicate. The row lock is
+ * Changing a place and its hooks, one change at a time: so that two at once cannot exceed the limit or make a duplicate. The row lock is
  * for other processes. A change that waited for it would hold a connection: sixteen clients that created hooks in one repository once made everybody
  * else's requests fail.
  */
@@ -16,10 +16,10 @@ const waitMaxMs = 3_000;
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Runs `change` in a transaction that holds the place's row; nobody else changes its hooks meanwhile.
+ * Runs `change` in a transaction that holds the place's row; nobody else changes it or its hooks meanwhile.
  * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time.
  */
-export function changeHooks<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
+export function changeInPlace<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
   return inTurn(`${place.account.id}/${place.repository?.id ?? ''}`, () => changeNow(pool, place, change));
 }
 

@@ -94,7 +94,7 @@ export async function listRows(
   const { rows } = await pool.query<ListedRow>({
     name: `hooks ${kind}`,
     text: `WITH p AS (${placeSql})
-           SELECT p.login, p.role, p.app_restricted, p.repository_id, p.repository_name, h.* FROM p LEFT JOIN LATERAL (
+           SELECT p.login, p.role, p.app_restricted, p.visibility, p.repository_id, p.repository_name, h.* FROM p LEFT JOIN LATERAL (
              SELECT ${columnsFrom('p', 'h.headers IS NOT NULL AS has_headers')}, total, last_status, last_status_code
                FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
                       ORDER BY id LIMIT $5 OFFSET $6) h ${lastDelivery}) h ON true

@@ -12,6 +12,8 @@ import { ApiError } from './errors.ts';
 export type Limits = {
   /** Counts a request in. @throws ApiError 403 or 429 when it is one too many. Requests without a token are not counted. */
   admit(token: Token | undefined, response: Response): Promise<Admitted>;
+  /** Counts in that the caller makes something. @throws ApiError 429 when it is one too many. */
+  admitCreation(token: Token): Promise<void>;
   /** What the caller has left of this hour, without counting anything; undefined when no requests are counted by the hour. */
   left(token: Token | undefined): Promise<RateLimit | undefined>;
 };
@@ -23,6 +25,8 @@ export type RateLimit = { limit: number; used: number; remaining: number; reset:
 export type Admitted = { settle(status: number, response: Response): void; leave(): void };
 
 const hourSeconds = 3600;
+// GitHub's number for requests that make content.
+const creationsPerHour = 500;
 const rateDocs = 'https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api';
 const unlimited: Admitted = { settle() {}, leave() {} };
 
@@ -34,7 +38,8 @@ export function makeLimits(options: {
 }): Limits {
   const { redis, perHour, concurrent } = options;
   const running = new Map<string, number>();
-  const limiter = redis && makeLimiter(redis, options.prefix, perHour);
+  const limiter = redis && makeLimiter(redis, `${options.prefix}api-rate`, perHour);
+  const creations = redis && makeLimiter(redis, `${options.prefix}api-creations`, creationsPerHour);
   const consume = limiter && makeConsume(limiter);
 
   return {
@@ -66,6 +71,10 @@ export function makeLimits(options: {
         throw error;
       }
     },
+    async admitCreation(token) {
+      const counted = creations && (await consumePoints(creations, keyOf(token), 1));
+      if (counted && counted.consumedPoints > creationsPerHour) throw tooManyCreations(counted.msBeforeNext);
+    },
     async left(token) {
       if (!limiter) return undefined;
       const counted = token && (await limiter.get(keyOf(token)));
@@ -76,12 +85,12 @@ export function makeLimits(options: {
 
 const keyOf = (token: Token) => `${token.clientId} ${token.subject}`;
 
-function makeLimiter(redis: Redis, prefix: string, points: number): RateLimiterRedis {
+function makeLimiter(redis: Redis, keyPrefix: string, points: number): RateLimiterRedis {
   const window = { points, duration: hourSeconds };
   return new RateLimiterRedis({
     ...window,
     storeClient: redis,
-    keyPrefix: `${prefix}api-rate`,
+    keyPrefix,
     insuranceLimiter: new RateLimiterMemory(window),
     // Counting on beyond the limit in Redis gives a flood nothing but work.
     inMemoryBlockOnConsumed: points + 1,
@@ -153,11 +162,14 @@ function writeHeaders(response: Response, consumed: number, msBeforeNext: number
 const tooMany = (token: Token) =>
   new ApiError(403, `API rate limit exceeded for ${token.subject}.`, { documentationUrl: rateDocs });
 
-const tooManyAtOnce = () =>
-  new ApiError(429, 'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.', {
-    headers: { 'Retry-After': '1' },
+const secondary = (wait: string, seconds: number) =>
+  new ApiError(429, `You have exceeded a secondary rate limit. Please wait a few ${wait} before you try again.`, {
+    headers: { 'Retry-After': String(seconds) },
     documentationUrl: `${rateDocs}#about-secondary-rate-limits`,
   });
+
+const tooManyAtOnce = () => secondary('seconds', 1);
+const tooManyCreations = (ms: number) => secondary('minutes', Math.ceil(ms / 1000));
 
 function once(act: () => void): () => void {
   let done = false;

@@ -61,6 +61,8 @@ export type Operation<Call> = {
   answers: Record<number, AnswerSchema>;
   /** It looks its place up itself, in the statement that reads there. */
   entersItself?: true;
+  /** It makes something of which there may be many: counted apart, too. */
+  creates?: true;
   /** It is not counted against the hour's requests. */
   uncounted?: true;
   run(call: Call): Promise<Answer> | Answer;

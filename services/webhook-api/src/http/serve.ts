@@ -3,15 +3,15 @@ import type { Request, RequestHandler, Response } from 'express';
 import { requiresAuthentication } from '../access/authenticate.ts';
 import { checkFirstParty } from '../access/first-party.ts';
 import { loadPlace, type Place, type Wanted } from '../access/place.ts';
-import { sufficient } from '../access/scopes.ts';
+import { isForPublicOnly, sufficient } from '../access/scopes.ts';
 import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
-import type { AnyRoute } from '../routes.ts';
+import type { Access, AnyRoute } from '../routes.ts';
 import { writeAnswer } from './answer.ts';
 import type { BaseOf } from './base.ts';
 import { readBody } from './body.ts';
 import { withDeadline } from './deadline.ts';
-import { notFound } from './errors.ts';
+import { ApiError, notFound } from './errors.ts';
 import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
@@ -34,6 +34,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
       const answer = await withDeadline(async (): Promise<Answer> => {
         const wanted = token && want(request, token);
         const base = baseOf(request);
+        if (token && operation.creates) await limits.admitCreation(token);
         const call = {
           parts,
           routes,
@@ -57,17 +58,20 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
 
   function want(request: Request, token: Token): Wanted | undefined {
     if (access.kind === 'open') return undefined;
+    const isSufficient = sufficient(token.scopes, access.scopes);
+    const says = access.kind === 'place' ? access.refusal : undefined;
     // Whoever lacks the scope does not hear whether the thing is there.
-    if (!sufficient(token.scopes, access.scopes)) throw notFound();
+    if (!isSufficient && !says) throw notFound();
     if (access.kind === 'token') return undefined;
     const { owner, org, repo } = request.params as Record<string, string>;
-    return { owner: owner ?? org ?? '', repository: repo, role: access.role };
+    const publicOnly = isSufficient && isForPublicOnly(token.scopes, access.scopes);
+    return { owner: owner ?? org ?? '', repository: repo, role: says ? 'member' : access.role, publicOnly };
   }
 
   async function enter(token: Token | undefined, wanted: Wanted | undefined): Promise<Place | undefined> {
     if (!token || !wanted || operation.entersItself) return undefined;
     const place = await loadPlace(parts.reads, token, wanted);
-    if (access.kind === 'place' && access.firstParty) checkFirstParty(token);
+    if (access.kind === 'place') checkMore(access, token, place);
     return place;
   }
 
@@ -75,6 +79,13 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     if (!operation.body) return undefined;
     return parseShape(operation.body, await readBody(request, response));
   }
+}
+
+/** What is told to members only. @throws ApiError 403. */
+function checkMore(access: Extract<Access, { kind: 'place' }>, token: Token, place: Place): void {
+  if (access.firstParty) checkFirstParty(token);
+  const { refusal, role, scopes } = access;
+  if (refusal && (place.role !== role || !sufficient(token.scopes, scopes))) throw new ApiError(403, refusal);
 }
 
 /** Of a parameter given twice the last one counts. */

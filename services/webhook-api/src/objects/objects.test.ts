@@ -29,7 +29,9 @@ describe('objects', () => {
 
   test('addresses stand where a GitHub Enterprise Server has them', () => {
     const account = { id: 7, login: 'acme', createdAt };
-    expect(presentRepository(account, { id: 8, name: 'widgets', createdAt }, base)).toMatchObject({
+    const said = { visibility: 'private', settings: {} } as const;
+    const repository = { id: 8, name: 'widgets', createdAt, updatedAt: createdAt, ...said };
+    expect(presentRepository(account, repository, base)).toMatchObject({
       full_name: 'acme/widgets',
       url: 'https://post.example/api/v3/repos/acme/widgets',
       html_url: 'https://post.example/acme/widgets',

@@ -3,7 +3,8 @@
  * github3.py and githubkit read no repository that lacks one. Here are hooks and no code, so what counts code, forks and issues says none.
  */
 import { z } from 'zod';
-import type { Place, Role } from '../access/place.ts';
+import type { Place, Repository, Role } from '../access/place.ts';
+import { settingsSchema } from '../accounts/repository-settings.ts';
 import { linksBelow, linksSchema, webBase } from './links.ts';
 import { nodeId } from './node-id.ts';
 import { permissionsOf, permissionsSchema } from './permissions.ts';
@@ -51,6 +52,7 @@ const links = {
 
 export const repositorySchema = z
   .object({
+    ...settingsSchema.shape,
     id: z.int(),
     node_id: z.string(),
     name: z.string(),
@@ -141,7 +143,7 @@ const plain = {
 /** `role` is the caller's; without it nothing is said of permissions. */
 export function presentRepository(
   account: Place['account'],
-  repository: NonNullable<Place['repository']>,
+  repository: Repository,
   base: string,
   role?: Role,
 ): z.infer<typeof repositorySchema> {
@@ -166,9 +168,12 @@ export function presentRepository(
     svn_url: page,
     ...plain,
     topics: [...plain.topics],
+    ...repository.settings,
+    visibility: repository.visibility,
+    private: repository.visibility !== 'public',
     pushed_at: created,
     created_at: created,
-    updated_at: created,
+    updated_at: seconds(repository.updatedAt),
     ...(role ? { permissions: permissionsOf(role) } : {}),
   };
 }

@@ -110,6 +110,11 @@ const otherBody = fc.record(
     rate: mostly(fc.constantFrom(1, 0.5)),
     burst: mostly(fc.constantFrom(1, 10)),
     name: mostly(fc.constantFrom('gizmos')),
+    description: mostly(oddText),
+    private: mostly(fc.boolean()),
+    archived: mostly(fc.boolean()),
+    default_branch: mostly(fc.constantFrom('main')),
+    names: mostly(fc.constantFrom(['a'], ['b', 'a'])),
   },
   { requiredKeys: [] },
 );
@@ -190,7 +195,8 @@ function pathOf({ route, hostile, pick, query }: Asked): string {
   const known: Record<string, string> = {
     owner: 'acme',
     org: 'acme',
-    repo: 'gadgets',
+    // One that may be renamed or go.
+    repo: route.method !== 'get' && route.path.endsWith('{repo}') ? 'widgets' : 'gadgets',
     login: 'acme',
     // Those that the others ask about are not deleted.
     hook_id: route.method === 'delete' ? '2147483647' : String(hookIds[pick]),

@@ -1,0 +1,94 @@
+/** Repositories in PostgreSQL: rows in, rows out. Names are unique without regard to case, by an index that Prisma cannot name. */
+import type { Pool } from '@gatepost/webhook-db/pool';
+import pg from 'pg';
+import type { Repository } from '../access/place.ts';
+import { type ErrorItem, notFound } from '../http/errors.ts';
+import type { RepositorySettings, Visibility } from './repository-settings.ts';
+
+type Db = Pick<Pool, 'query'>;
+
+type Row = {
+  id: number;
+  name: string;
+  created_at: Date;
+  updated_at: Date;
+  visibility: Visibility;
+  settings: RepositorySettings;
+};
+
+/** null: as it is, or the default. */
+export type RepositoryValues = { name: string | null; visibility: Visibility | null; settings: RepositorySettings };
+
+const columns = 'id, name, created_at, updated_at, visibility, settings';
+
+/** What a client hears whose name another repository of the account has. */
+export const nameTaken: ErrorItem = {
+  resource: 'Repository',
+  code: 'custom',
+  field: 'name',
+  message: 'name already exists on this account',
+};
+
+export async function listRows(
+  db: Db,
+  accountId: number,
+  page: { limit: number; offset: number },
+): Promise<{ repositories: Repository[]; total: number }> {
+  const [{ rows }, total] = await Promise.all([
+    db.query<Row>({
+      name: 'repositories',
+      text: `SELECT ${columns} FROM repositories WHERE account_id = $1 ORDER BY id LIMIT $2 OFFSET $3`,
+      values: [accountId, page.limit, page.offset],
+    }),
+    countRows(db, accountId),
+  ]);
+  return { repositories: rows.map(readRow), total };
+}
+
+export async function countRows(db: Db, accountId: number): Promise<number> {
+  const { rows } = await db.query<{ total: number }>({
+    name: 'count of repositories',
+    text: 'SELECT count(*)::integer AS total FROM repositories WHERE account_id = $1',
+    values: [accountId],
+  });
+  return rows[0]!.total;
+}
+
+/** @returns undefined when the name is taken. */
+export async function insertRow(db: Db, accountId: number, values: RepositoryValues): Promise<Repository | undefined> {
+  const { rows } = await db.query<Row>(
+    `INSERT INTO repositories (account_id, name, visibility, settings) VALUES ($1, $2, coalesce($3, 'private'), $4)
+     ON CONFLICT (account_id, lower(name)) DO NOTHING RETURNING ${columns}`,
+    [accountId, values.name, values.visibility, JSON.stringify(values.settings)],
+  );
+  return rows[0] && readRow(rows[0]);
+}
+
+/** Changes what `values` names. @returns undefined when the name is taken. @throws ApiError 404 when it is gone. */
+export async function updateRow(db: Db, id: number, values: RepositoryValues): Promise<Repository | undefined> {
+  try {
+    const { rows } = await db.query<Row>(
+      `UPDATE repositories SET name = coalesce($2, name), visibility = coalesce($3, visibility), settings = settings || $4,
+                               updated_at = now() WHERE id = $1 RETURNING ${columns}`,
+      [id, values.name, values.visibility, JSON.stringify(values.settings)],
+    );
+    if (!rows[0]) throw notFound();
+    return readRow(rows[0]);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === uniqueViolation) return undefined;
+    throw error;
+  }
+}
+
+const uniqueViolation = '23505';
+
+/** Its hooks go with it, by a foreign key; what was delivered stays in the log until that is dropped. */
+export async function deleteRow(db: Db, id: number): Promise<void> {
+  await db.query('DELETE FROM repositories WHERE id = $1', [id]);
+}
+
+const readRow = ({ created_at: createdAt, updated_at: updatedAt, ...row }: Row): Repository => ({
+  ...row,
+  createdAt,
+  updatedAt,
+});
