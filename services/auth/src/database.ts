@@ -11,22 +11,46 @@ export type Pool = pg.Pool;
 
 export const schemaName = 'auth';
 
-export type Databases = AsyncDisposable & { pool: Pool; db: Database };
+export type Databases = AsyncDisposable & {
+  pool: Pool;
+  db: Database;
+  /** For statements whose cost whoever asks decides: they have two connections, which only read, and two seconds. */
+  searchPool: Pool;
+};
 
 /**
  * Opens the pool and Prisma's client on it. A query that finds no connection within 2 s rejects, and one that takes 4 s is cancelled by
  * PostgreSQL; one that does not answer even then is given up with its connection, so that nobody waits for a server that is frozen.
  */
 export function openDatabase(databaseUrl: string, log: Log): Databases {
+  const pool = openPool(databaseUrl, log, { max: 16 });
+  const searchPool = openPool(databaseUrl, log, {
+    max: 2,
+    statement_timeout: 2_000,
+    options: `-c search_path=${schemaName} -c default_transaction_read_only=on -c jit=off`,
+  });
+  const db = new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) });
+  return {
+    pool,
+    db,
+    searchPool,
+    async [Symbol.asyncDispose]() {
+      await db.$disconnect();
+      await Promise.all([pool.end(), searchPool.end()]);
+    },
+  };
+}
+
+function openPool(databaseUrl: string, log: Log, differing: pg.PoolConfig): Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: 'gatepost-auth',
-    max: 16,
     keepAlive: true,
     connectionTimeoutMillis: 2_000,
     statement_timeout: 4_000,
     query_timeout: 4_500,
     options: `-c search_path=${schemaName}`,
+    ...differing,
   });
   // An idle connection that breaks; whoever queries next gets a new one or an error of their own.
   pool.on('error', (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'));
@@ -34,15 +58,7 @@ export function openDatabase(databaseUrl: string, log: Log): Databases {
   // next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   hearOutages(pool);
-  const db = new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) });
-  return {
-    pool,
-    db,
-    async [Symbol.asyncDispose]() {
-      await db.$disconnect();
-      await pool.end();
-    },
-  };
+  return pool;
 }
 
 /**

@@ -109,7 +109,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
 
   const { applied } = await migrateAuth(databaseUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
-  const { pool, db } = stack.use(openDatabase(databaseUrl, log));
+  const { pool, db, searchPool } = stack.use(openDatabase(databaseUrl, log));
   const redis = stack.adopt(await openRedis(env.REDIS_URL, log), (opened) => void opened.disconnect());
   const changes = stack.use(await openChanges(databaseUrl));
   await ensureSigningKeys(pool, seal);
@@ -120,7 +120,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
   const secure = issuer.startsWith('https:');
-  return { env, log, stack, registry, issuer, secure, seal, keyFor, pool, db, redis, prefix, changes };
+  return { env, log, stack, registry, issuer, secure, seal, keyFor, pool, db, searchPool, redis, prefix, changes };
 }
 
 /** Where things go to: the audit log, the webhooks, mail, and what is done after an answer. */

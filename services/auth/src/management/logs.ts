@@ -1,31 +1,32 @@
 /** `logs`: what happened, the newest first; or from a checkpoint on, the oldest first, for whoever collects them. */
 import { z } from '@gatepost/runtime/env';
-import type { Database, Prisma } from '../database.ts';
+import { Prisma } from '../database.ts';
 import type { LogEntryModel } from '../generated/models.ts';
+import { lengthMax } from './lucene.ts';
 import { type Answer, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badQuery, ManagementProblem } from './problem.ts';
-import { parseSearch, type SearchFields } from './search.ts';
+import { type Field, type Fields, searchCondition } from './search.ts';
 
 const query = z.strictObject({
   ...pageQuery,
   ...fieldsQuery,
   from: z.string().optional(),
   take: z.coerce.number().int().min(1).max(100).optional(),
-  q: z.string().max(2_000).optional(),
-  search: z.string().max(2_000).optional(),
+  q: z.string().max(lengthMax).optional(),
+  search: z.string().max(lengthMax).optional(),
   sort: z
     .string()
     .regex(/^(?:date|log_id):-?1$/)
     .optional(),
 });
 
-export const listLogs = operation({ query, run: ({ parts, query: asked }) => page(parts, asked, {}) });
+export const listLogs = operation({ query, run: ({ parts, query: asked }) => page(parts, asked, Prisma.sql`true`) });
 
 export const listLogsOfUser = operation({
   query,
-  run: ({ parts, params, query: asked }) => page(parts, asked, { userId: params.id ?? '' }),
+  run: ({ parts, params, query: asked }) => page(parts, asked, Prisma.sql`log.user_id = ${params.id ?? ''}`),
 });
 
 export const getLog = operation({
@@ -37,16 +38,20 @@ export const getLog = operation({
   },
 });
 
-async function page({ db }: Parts, asked: z.infer<typeof query>, of: Prisma.LogEntryWhereInput): Promise<Answer> {
+async function page(parts: Parts, asked: z.infer<typeof query>, of: Prisma.Sql): Promise<Answer> {
   const { q, search, sort, from, take, ...paging } = asked;
-  const text = q ?? search;
-  const where: Prisma.LogEntryWhereInput = { AND: [of, text ? parseSearch(text, searchFields) : {}] };
-  if (from !== undefined || take !== undefined) return since(db, where, from, take ?? 50, paging);
-  const direction = sort?.endsWith(':1') ? ('asc' as const) : ('desc' as const);
+  const where = Prisma.sql`${of} AND ${searchCondition(q ?? search ?? '', logFields)}`;
+  if (from !== undefined || take !== undefined) return since(parts, where, from, take ?? 50, paging);
+  const order = sort?.endsWith(':1') ? Prisma.sql`ASC` : Prisma.sql`DESC`;
   const source = {
-    total: () => db.logEntry.count({ where }),
+    async total() {
+      const [row] = await parts.runSearch<{ count: string }>(
+        Prisma.sql`SELECT count(*) AS count FROM logs log WHERE ${where}`,
+      );
+      return Number(row?.count ?? 0);
+    },
     items: (window: { skip: number; take: number }) =>
-      db.logEntry.findMany({ where, orderBy: { id: direction }, skip: window.skip, take: window.take }),
+      entries(parts, Prisma.sql`${where} ORDER BY log.id ${order} LIMIT ${window.take} OFFSET ${window.skip}`),
     key: ({ id }: LogEntryModel) => String(id),
   };
   return list('logs', paging, source, present);
@@ -54,27 +59,39 @@ async function page({ db }: Parts, asked: z.infer<typeof query>, of: Prisma.LogE
 
 /** Auth0's checkpoint: the entries after the one named `from`, a bare array. */
 async function since(
-  db: Database,
-  where: Prisma.LogEntryWhereInput,
+  parts: Parts,
+  where: Prisma.Sql,
   from: string | undefined,
   take: number,
   fields: object,
 ): Promise<Answer> {
   const after = from === undefined ? 0n : readId(from);
   if (after === undefined) throw badQuery('`from` is no log id');
-  const rows = await db.logEntry.findMany({
-    where: { AND: [where, { id: { gt: after } }] },
-    orderBy: { id: 'asc' },
-    take,
-  });
+  const rows = await entries(
+    parts,
+    Prisma.sql`${where} AND log.id > ${String(after)}::bigint ORDER BY log.id LIMIT ${take}`,
+  );
   return ok(rows.map((row) => chooseFields(present(row), fields)));
 }
 
-const searchFields: SearchFields = {
-  type: { column: 'type', holds: 'text' },
-  client_id: { column: 'clientId', holds: 'text' },
-  user_id: { column: 'userId', holds: 'text' },
-  ip: { column: 'ip', holds: 'text' },
+async function entries({ db, runSearch }: Parts, chosen: Prisma.Sql): Promise<LogEntryModel[]> {
+  const found = await runSearch<{ id: string }>(Prisma.sql`SELECT log.id FROM logs log WHERE ${chosen}`);
+  const ids = found.map(({ id }) => BigInt(id));
+  const byId = new Map((await db.logEntry.findMany({ where: { id: { in: ids } } })).map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+const text = (column: Prisma.Sql): Field => ({ holds: 'text', sql: column });
+const fields: Record<string, Field> = {
+  type: text(Prisma.sql`log.type`),
+  client_id: text(Prisma.sql`log.client_id`),
+  user_id: text(Prisma.sql`log.user_id`),
+  ip: text(Prisma.sql`log.ip`),
+  date: { holds: 'date', sql: Prisma.sql`log.date` },
+};
+const logFields: Fields = {
+  find: (name) => (Object.hasOwn(fields, name) ? fields[name] : undefined),
+  anywhere: Object.values(fields).filter(({ holds }) => holds === 'text'),
 };
 
 /** Wide enough that ids sort as text too. */

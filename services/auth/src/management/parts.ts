@@ -15,6 +15,7 @@ import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
+import { makeRunSearch, type RunSearch } from './run-search.ts';
 
 /** What the gate gives. */
 export type ManagementParts = {
@@ -22,6 +23,7 @@ export type ManagementParts = {
   provider: Provider;
   db: Database;
   pool: Pool;
+  searchPool: Pool;
   seal: Seal;
   changes: Changes;
   clients: ClientStore;
@@ -43,6 +45,7 @@ export type Parts = ManagementParts & {
   /** Makes and saves an initial access token. */
   issueRegistrationToken(ttlSeconds: number): Promise<string>;
   endAccess: EndAccess;
+  runSearch: RunSearch;
 };
 
 export function makeParts(given: ManagementParts): Parts {
@@ -57,5 +60,6 @@ export function makeParts(given: ManagementParts): Parts {
     checkMetadata: (metadata) => void new CheckedClient(metadata),
     issueRegistrationToken: (expiresIn) => new InitialAccessToken({ expiresIn }).save(),
     endAccess: makeEndAccess(given.pool),
+    runSearch: makeRunSearch(given.searchPool),
   };
 }

@@ -1,101 +1,245 @@
 /**
- * `q` of Auth0's lists, the part of Lucene's syntax that its users write: `email:"a@b.c"`, `name:jo*`, `blocked:true`,
- * `logins_count:3`, `_exists_:phone_number`, joined by AND, OR, NOT and parentheses. A word without a field looks in all
- * text fields.
- *
- *   any    = all { "OR" all }         all = one { ["AND"] one }
- *   one    = ("NOT" | "-") one | "(" any ")" | [field ":"] value
+ * `q` of Auth0's lists as a condition of PostgreSQL's. What a list can be searched by is in its table of fields; of the query only
+ * parameters reach the statement, whose text depends on the query's form alone.
  */
+import { Prisma } from '../database.ts';
+import { type Bound, parseLucene, type Query, type Value } from './lucene.ts';
 import { badQuery } from './problem.ts';
 
-/** The searchable fields by their names outside: the column as Prisma names it, and what it holds. */
-export type SearchFields = Record<string, { column: string; holds: 'text' | 'boolean' | 'number' }>;
-/** A `where` of Prisma's. */
-export type Where = Record<string, unknown>;
+/** A field by its name outside. */
+export type Field =
+  /** `ignoreCase`: compared in lower case, as the index beside it. */
+  | { holds: 'text'; sql: Prisma.Sql; ignoreCase?: boolean; within?: (condition: Prisma.Sql) => Prisma.Sql }
+  | { holds: 'boolean' | 'number' | 'date'; sql: Prisma.Sql }
+  /** Below a JSON column. */
+  | { holds: 'json'; sql: Prisma.Sql; path: string[] }
+  /** One of Auth0's that nobody has here. */
+  | { holds: 'nothing' };
 
-const maxTokens = 100;
+export type Fields = {
+  find(name: string): Field | undefined;
+  /** Where a term without a field is looked for. */
+  anywhere: Field[];
+};
 
-/** @throws ManagementProblem 400 for what is not in this language, or names a field that is not searchable. */
-export function parseSearch(q: string, fields: SearchFields): Where {
-  const tokens = [...q.matchAll(/\(|\)|-(?=[\w"(])|(?:[\w.]+:)?(?:"(?:\\.|[^"\\])*"|[^\s()"]+)/g)].map(
-    ([token]) => token,
-  );
-  if (tokens.length > maxTokens) throw badQuery(`'q' has more than ${maxTokens} terms`);
-  let at = 0;
-  const where = any();
-  if (at < tokens.length) throw badQuery(`'q' is not understood at ${tokens[at]}`);
-  return where;
+/** @throws ManagementProblem 400 for what is not in the language, or names a field that is not searchable */
+export function searchCondition(q: string, fields: Fields): Prisma.Sql {
+  return q.trim() === '' ? Prisma.sql`true` : compile(parseLucene(q), fields);
+}
 
-  function any(): Where {
-    const alternatives = [all()];
-    while (tokens[at] === 'OR') {
-      at += 1;
-      alternatives.push(all());
+function compile(query: Query, fields: Fields): Prisma.Sql {
+  switch (query.kind) {
+    case 'everything':
+      return Prisma.sql`true`;
+    case 'and':
+      return group(query.of, ' AND ', fields);
+    case 'or':
+      return group(query.of, ' OR ', fields);
+    case 'not':
+      // Who has no such field does not match either, and so is found.
+      return Prisma.sql`(${compile(query.of, fields)}) IS NOT TRUE`;
+    case 'exists':
+      return existence(findField(query.field, fields));
+    case 'match': {
+      const { value } = query;
+      if (query.field !== undefined) return condition(findField(query.field, fields), value);
+      return Prisma.sql`(${Prisma.join(
+        fields.anywhere.map((field) => condition(field, value)),
+        ' OR ',
+      )})`;
     }
-    return alternatives.length === 1 ? (alternatives[0] as Where) : { OR: alternatives };
-  }
-
-  function all(): Where {
-    const terms = [one()];
-    while (at < tokens.length && tokens[at] !== 'OR' && tokens[at] !== ')') {
-      if (tokens[at] === 'AND') at += 1;
-      terms.push(one());
-    }
-    return terms.length === 1 ? (terms[0] as Where) : { AND: terms };
-  }
-
-  function one(): Where {
-    const token = tokens[at];
-    at += 1;
-    if (token === undefined || token === ')' || token === 'AND' || token === 'OR') throw badQuery("'q' ends too early");
-    if (token === 'NOT' || token === '-') return { NOT: one() };
-    if (token !== '(') return term(token, fields);
-    const inner = any();
-    if (tokens[at] !== ')') throw badQuery("'q' lacks a closing parenthesis");
-    at += 1;
-    return inner;
   }
 }
 
-function term(token: string, fields: SearchFields): Where {
-  const [, name, value = ''] = /^(?:([\w.]+):)?(.*)$/s.exec(token) ?? [];
-  if (name === '_exists_') return { NOT: { [columnOf(value, fields).column]: null } };
-  if (name !== undefined) return condition(columnOf(name, fields), value);
-  const texts = Object.values(fields).filter(({ holds }) => holds === 'text');
-  return { OR: texts.map((field) => condition(field, value)) };
+function group(of: Query[], operator: ' AND ' | ' OR ', fields: Fields): Prisma.Sql {
+  return Prisma.sql`(${Prisma.join(
+    of.map((query) => compile(query, fields)),
+    operator,
+  )})`;
 }
 
-function columnOf(name: string, fields: SearchFields): SearchFields[string] {
-  // Auth0's exact-match subfields (`email.raw`) are the fields themselves here.
-  const exact = name.replace(/\.raw$/, '');
-  const field = Object.hasOwn(fields, exact) ? fields[exact] : undefined;
+function findField(name: string, fields: Fields): Field {
+  // Auth0's exact-match subfields of former times (`email.raw`) are the fields themselves.
+  const field = fields.find(name) ?? fields.find(name.replace(/\.raw$/, ''));
   if (field === undefined) throw badQuery(`'q' names a field that cannot be searched: ${name}`);
   return field;
 }
 
-function condition({ column, holds }: SearchFields[string], value: string): Where {
-  switch (holds) {
-    case 'boolean':
-      if (value !== 'true' && value !== 'false') throw badQuery(`'q' compares a boolean with ${value}`);
-      return { [column]: value === 'true' };
-    case 'number':
-      if (!/^\d{1,9}$/.test(value)) throw badQuery(`'q' compares a number with ${value}`);
-      return { [column]: Number(value) };
+function existence(field: Field): Prisma.Sql {
+  switch (field.holds) {
+    case 'nothing':
+      return Prisma.sql`false`;
+    case 'json':
+      // Auth0 has no index of null, of empty objects and arrays, and says that they are not there.
+      return found(field, '(@.type() == "object" && exists(@.*)) || (@.type() != "object" && @ != null)');
     case 'text':
-      return { [column]: textCondition(value) };
+      return within(field, Prisma.sql`${field.sql} IS NOT NULL`);
+    default:
+      return Prisma.sql`${field.sql} IS NOT NULL`;
   }
 }
 
-function textCondition(value: string): object {
-  const insensitive = { mode: 'insensitive' };
-  if (value.startsWith('"')) return { equals: value.slice(1, -1).replace(/\\(.)/g, '$1'), ...insensitive };
-  if (value === '*') return { not: null };
-  const starts = value.endsWith('*');
-  const ends = value.startsWith('*');
-  const text = value.slice(ends ? 1 : 0, starts ? -1 : undefined);
-  if (text === '' || text.includes('*')) throw badQuery("'q' may have a * at the beginning or the end of a word only");
-  if (starts && ends) return { contains: text, ...insensitive };
-  if (starts) return { startsWith: text, ...insensitive };
-  if (ends) return { endsWith: text, ...insensitive };
-  return { equals: text, ...insensitive };
+function condition(field: Field, value: Value): Prisma.Sql {
+  switch (field.holds) {
+    case 'nothing':
+      return Prisma.sql`false`;
+    case 'text':
+      return within(field, textCondition(field, value));
+    case 'json':
+      return jsonCondition(field, value);
+    case 'boolean':
+      if (value.kind !== 'text' || (value.text !== 'true' && value.text !== 'false'))
+        throw badQuery("'q' compares a field that is true or false with something else");
+      return Prisma.sql`${field.sql} = ${value.text === 'true'}`;
+    case 'number':
+      return spanCondition(field.sql, value, (text) => {
+        if (!isNumber(text)) throw badQuery(`'q' compares a number with ${text}`);
+        return { from: Prisma.sql`${Number(text)}::float8` };
+      });
+    case 'date':
+      return spanCondition(field.sql, value, (text) => {
+        const { from, to } = readDate(text);
+        return { from: Prisma.sql`${from}::timestamptz`, to: Prisma.sql`${to}::timestamptz` };
+      });
+  }
+}
+
+const within = ({ within: wrap }: Field & { holds: 'text' }, inner: Prisma.Sql) => (wrap ? wrap(inner) : inner);
+
+function textCondition({ sql, ignoreCase }: Field & { holds: 'text' }, value: Value): Prisma.Sql {
+  const given = (text: string) => (ignoreCase ? Prisma.sql`lower(${text}::text)` : Prisma.sql`${text}::text`);
+  switch (value.kind) {
+    case 'text':
+      return Prisma.sql`${sql} = ${given(value.text)}`;
+    case 'pattern':
+      return Prisma.sql`${sql} LIKE ${given(likePattern(value.parts))}`;
+    case 'range':
+      return all([
+        value.from && Prisma.sql`${sql} COLLATE "C" ${more(value.from)} ${given(value.from.text)}`,
+        value.to && Prisma.sql`${sql} COLLATE "C" ${less(value.to)} ${given(value.to.text)}`,
+        Prisma.sql`${sql} IS NOT NULL`,
+      ]);
+  }
+}
+
+function likePattern(parts: string[]): string {
+  checkBeginning(parts);
+  return parts.map((part) => part.replace(/[\\%_]/g, '\\$&')).join('%');
+}
+
+/** In a regular expression of PostgreSQL's, a backslash before what is no letter or digit makes it mean itself. */
+function regexPattern(parts: string[]): string {
+  checkBeginning(parts);
+  return `^${parts.map((part) => part.replace(/[!-/:-@[-`{-~]/g, '\\$&')).join('.*')}$`;
+}
+
+/** Auth0: what begins with a wildcard has three literal characters at least. */
+function checkBeginning(parts: string[]): void {
+  if (parts[0] === '' && parts.join('').length < 3)
+    throw badQuery("'q' has a wildcard at the beginning of fewer than 3 characters");
+}
+
+/** Of what is ordered; a value may be a span of several (a day, a month), whose end is not in it. */
+function spanCondition(
+  sql: Prisma.Sql,
+  value: Value,
+  read: (text: string) => { from: Prisma.Sql; to?: Prisma.Sql },
+): Prisma.Sql {
+  if (value.kind === 'pattern') throw badQuery("'q' has a wildcard in a number or date");
+  if (value.kind === 'text') {
+    const { from, to } = read(value.text);
+    return to ? Prisma.sql`(${sql} >= ${from} AND ${sql} < ${to})` : Prisma.sql`${sql} = ${from}`;
+  }
+  const lower = (bound: Bound) => {
+    const { from, to } = read(bound.text);
+    if (to) return bound.inclusive ? Prisma.sql`${sql} >= ${from}` : Prisma.sql`${sql} >= ${to}`;
+    return Prisma.sql`${sql} ${more(bound)} ${from}`;
+  };
+  const upper = (bound: Bound) => {
+    const { from, to } = read(bound.text);
+    if (to) return bound.inclusive ? Prisma.sql`${sql} < ${to}` : Prisma.sql`${sql} < ${from}`;
+    return Prisma.sql`${sql} ${less(bound)} ${from}`;
+  };
+  return all([value.from && lower(value.from), value.to && upper(value.to), Prisma.sql`${sql} IS NOT NULL`]);
+}
+
+/**
+ * As Auth0 has metadata: arrays on the way are looked into, a number is found by its digits and `true` by its name, whether it is in
+ * quotes or not. An equality is PostgreSQL's own `@?`, which an index serves.
+ */
+function jsonCondition(field: Field & { holds: 'json' }, value: Value): Prisma.Sql {
+  switch (value.kind) {
+    case 'text':
+      return found(
+        field,
+        literals(value.text)
+          .map((literal) => `@ == ${literal}`)
+          .join(' || '),
+      );
+    case 'pattern':
+      return found(field, `@ like_regex ${JSON.stringify(regexPattern(value.parts))} flag "s"`);
+    case 'range': {
+      const { from, to } = value;
+      if (!from && !to) return existence(field);
+      const isNumeric = [from, to].every((bound) => bound === undefined || isNumber(bound.text));
+      const literal = ({ text }: Bound) => (isNumeric ? String(Number(text)) : JSON.stringify(text));
+      const tests = [
+        from && `@ ${from.inclusive ? '>=' : '>'} ${literal(from)}`,
+        to && `@ ${to.inclusive ? '<=' : '<'} ${literal(to)}`,
+      ];
+      return found(field, tests.filter((test) => test !== undefined).join(' && '));
+    }
+  }
+}
+
+/** Whether anything there passes a filter of jsonpath, which is a parameter like any other. */
+function found(field: Field & { holds: 'json' }, filter: string): Prisma.Sql {
+  return Prisma.sql`${field.sql} @? ${`${pathOf(field)} ? (${filter})`}::jsonpath`;
+}
+
+/** In the lax mode of jsonpath, its default, arrays on the way are unwrapped. Its strings are written as JSON's. */
+function pathOf({ path }: Field & { holds: 'json' }): string {
+  return `$${path.map((key) => `.${JSON.stringify(key)}`).join('')}`;
+}
+
+function literals(text: string): string[] {
+  const string = JSON.stringify(text);
+  if (text === 'true' || text === 'false') return [string, text];
+  return isNumber(text) ? [string, String(Number(text))] : [string];
+}
+
+const isNumber = (text: string) => /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text);
+
+const dateForm =
+  /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?$/;
+
+/** A date of ISO 8601, as exact as it is given: from its beginning to that of the next year, month, day, … */
+function readDate(text: string): { from: Date; to: Date } {
+  const [, year, month, day, hour, minute, second, fraction, zone = 'Z'] = dateForm.exec(text) ?? [];
+  const ms = (fraction ?? '').padEnd(3, '0').slice(0, 3);
+  const full = `${year}-${month ?? '01'}-${day ?? '01'}T${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}.${ms}`;
+  const written = new Date(`${full}Z`);
+  // A day that is none, such as the 30th of February, comes back as another.
+  if (year === undefined || Number.isNaN(written.getTime()) || written.toISOString() !== `${full}Z` || Number(year) < 1)
+    throw badQuery(`'q' compares a date with ${text}`);
+  const end = new Date(written);
+  if (month === undefined) end.setUTCFullYear(end.getUTCFullYear() + 1);
+  else if (day === undefined) end.setUTCMonth(end.getUTCMonth() + 1);
+  else {
+    const length = fraction ? 1 : second ? 1_000 : minute ? 60_000 : hour ? 3_600_000 : 86_400_000;
+    end.setTime(end.getTime() + length);
+  }
+  const [, sign, hours = '0', minutes = '0'] = /([+-])(\d\d):?(\d\d)/.exec(zone) ?? [];
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
+  return { from: new Date(written.getTime() - offset), to: new Date(end.getTime() - offset) };
+}
+
+const more = ({ inclusive }: Bound) => (inclusive ? Prisma.sql`>=` : Prisma.sql`>`);
+const less = ({ inclusive }: Bound) => (inclusive ? Prisma.sql`<=` : Prisma.sql`<`);
+
+function all(conditions: (Prisma.Sql | undefined)[]): Prisma.Sql {
+  return Prisma.sql`(${Prisma.join(
+    conditions.filter((each) => each !== undefined),
+    ' AND ',
+  )})`;
 }

@@ -4,15 +4,17 @@ import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { parseUsername } from '../accounts/identifier.ts';
 import { hashPassword, passwordMaxBytes, TooBusy } from '../accounts/password.ts';
 import { passwordProblem } from '../accounts/signup.ts';
-import { type Database, Prisma } from '../database.ts';
+import { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { merge } from './clients.ts';
+import { lengthMax } from './lucene.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { badBody, badQuery, conflict, ManagementProblem, missing } from './problem.ts';
-import { parseSearch, type SearchFields } from './search.ts';
+import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
+import { searchCondition } from './search.ts';
 import { httpUri, shortText } from './shapes.ts';
+import { userFields, userOrder } from './user-search.ts';
 
 const metadata = z.record(z.string().max(255), z.unknown());
 const profile = {
@@ -56,20 +58,31 @@ export const listUsers = operation({
   query: z.strictObject({
     ...pageQuery,
     ...fieldsQuery,
-    q: z.string().max(2_000).optional(),
-    sort: z.string().optional(),
-    connection: z.string().optional(),
-    search_engine: z.enum(['v1', 'v2', 'v3']).optional(),
-    primary_order: z.string().optional(),
+    q: z.string().max(lengthMax).optional(),
+    sort: z.string().max(100).optional(),
+    connection: z.string().max(256).optional(),
+    search_engine: z
+      .enum(['v1', 'v3'], {
+        error: 'Only the search engine v3 is supported (https://auth0.com/docs/manage-users/user-search)',
+      })
+      .optional(),
+    primary_order: z.enum(['true', 'false']).optional(),
   }),
   async run({ parts, query }) {
-    const where: Prisma.AccountWhereInput = {
-      AND: [
-        query.q ? parseSearch(query.q, searchFields) : {},
-        query.connection === undefined ? {} : { connection: query.connection },
-      ],
-    };
-    return list('users', query, source(parts.db, where, orderOf(query.sort)), await presenter(parts));
+    if ((query.page + 1) * query.per_page > reachable)
+      throw new ManagementProblem(
+        400,
+        'invalid_paging',
+        `You can only page through the first ${reachable} records. See https://auth0.com/docs/users/search/v3/view-search-results-by-page#limitation`,
+      );
+    const { q = '', connection } = query;
+    const where = Prisma.sql`${searchCondition(q, userFields)} AND ${
+      connection === undefined ? Prisma.sql`true` : Prisma.sql`account.connection = ${connection}`
+    }`;
+    // Whoever does without an order may have the same person on two pages.
+    const isOrdered = query.primary_order !== 'false' || query.sort !== undefined;
+    const order = isOrdered ? Prisma.sql`ORDER BY ${userOrder(query.sort)}` : Prisma.empty;
+    return list('users', query, source(parts, where, order), await presenter(parts));
   },
 });
 
@@ -77,7 +90,7 @@ export const listUsersByEmail = operation({
   query: z.strictObject({ ...fieldsQuery, email: z.string().max(320) }),
   async run({ parts, query }) {
     const found = await parts.db.account.findMany({
-      where: { email: { equals: query.email, mode: 'insensitive' } },
+      where: { email: query.email.toLowerCase() }, // as they are kept
       orderBy: { createdAt: 'asc' },
       take: 100,
     });
@@ -173,46 +186,27 @@ async function presenter({ connections }: Parts): Promise<(account: AccountModel
   return (account) => presentUser(account, known.get(account.connection));
 }
 
-const searchFields: SearchFields = {
-  user_id: { column: 'userId', holds: 'text' },
-  email: { column: 'email', holds: 'text' },
-  email_verified: { column: 'emailVerified', holds: 'boolean' },
-  username: { column: 'username', holds: 'text' },
-  name: { column: 'name', holds: 'text' },
-  given_name: { column: 'givenName', holds: 'text' },
-  family_name: { column: 'familyName', holds: 'text' },
-  nickname: { column: 'nickname', holds: 'text' },
-  phone_number: { column: 'phoneNumber', holds: 'text' },
-  blocked: { column: 'blocked', holds: 'boolean' },
-  logins_count: { column: 'loginsCount', holds: 'number' },
-  last_ip: { column: 'lastIp', holds: 'text' },
-  'identities.connection': { column: 'connection', holds: 'text' },
-};
+/** Most of what a search finds can be paged through, as at Auth0: whoever wants more refines it. */
+const reachable = 1_000;
 
-const sortable: Record<string, string> = {
-  ...Object.fromEntries(Object.entries(searchFields).map(([field, { column }]) => [field, column])),
-  created_at: 'createdAt',
-  updated_at: 'updatedAt',
-  last_login: 'lastLogin',
-};
-
-/** `email:1`, `created_at:-1`; the oldest first by default. */
-function orderOf(sort: string | undefined): Prisma.AccountOrderByWithRelationInput[] {
-  if (sort === undefined) return [{ createdAt: 'asc' }, { userId: 'asc' }];
-  const [, field = '', direction] = /^([\w.]+):(-?1)$/.exec(sort) ?? [];
-  const column = Object.hasOwn(sortable, field) ? sortable[field] : undefined;
-  if (column === undefined) throw badQuery('`sort` must be a field, a colon and 1 or -1');
-  return [{ [column]: direction === '1' ? 'asc' : 'desc' }, { userId: 'asc' }];
-}
-
-function source(
-  db: Database,
-  where: Prisma.AccountWhereInput,
-  orderBy: Prisma.AccountOrderByWithRelationInput[],
-): Source<AccountModel> {
+/** The accounts that a search finds, in its order. */
+function source({ db, runSearch }: Parts, where: Prisma.Sql, order: Prisma.Sql): Source<AccountModel> {
   return {
-    total: () => db.account.count({ where }),
-    items: ({ skip, take }) => db.account.findMany({ where, orderBy, skip, take }),
+    async total() {
+      const [row] = await runSearch<{ count: string }>(
+        Prisma.sql`SELECT count(*) AS count FROM accounts account WHERE ${where}`,
+      );
+      return Number(row?.count ?? 0);
+    },
+    async items({ skip, take }) {
+      const found = await runSearch<{ user_id: string }>(
+        Prisma.sql`SELECT account.user_id FROM accounts account WHERE ${where} ${order} LIMIT ${take} OFFSET ${skip}`,
+      );
+      const ids = found.map(({ user_id }) => user_id);
+      const accounts = await db.account.findMany({ where: { userId: { in: ids } } });
+      const byId = new Map(accounts.map((account) => [account.userId, account]));
+      return ids.flatMap((id) => byId.get(id) ?? []); // one that was deleted meanwhile is left out
+    },
     key: ({ userId }) => userId,
   };
 }

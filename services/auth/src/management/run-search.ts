@@ -1,0 +1,26 @@
+/** Runs what a search became: a condition that anybody with the scope may write, however much there is to look through. */
+import type { Pool, Prisma } from '../database.ts';
+import { ManagementProblem } from './problem.ts';
+
+/** @throws ManagementProblem 503 when it takes longer than the pool allows */
+export type RunSearch = <Row extends object>(statement: Prisma.Sql) => Promise<Row[]>;
+
+const queryCanceled = '57014';
+
+/** @param pool of few connections, which only read, and each statement only for so long (database.ts) */
+export function makeRunSearch(pool: Pool): RunSearch {
+  return async <Row extends object>({ text, values }: Prisma.Sql) => {
+    try {
+      return (await pool.query<Row>(text, values)).rows;
+    } catch (error) {
+      // As the pool tells it (database.ts): the store is away, because of this.
+      if (((error as Error).cause as { code?: unknown } | undefined)?.code !== queryCanceled) throw error;
+      throw new ManagementProblem(
+        503,
+        'query_timed_out',
+        'The query exceeded the timeout. Please try refining your search criteria',
+        { cause: error },
+      );
+    }
+  };
+}

@@ -1,0 +1,83 @@
+/** What people can be searched and sorted by. Never by what is not shown of them, a password's hash first of all. */
+import { Prisma } from '../database.ts';
+import { badQuery } from './problem.ts';
+import type { Field, Fields } from './search.ts';
+
+const { sql } = Prisma;
+const text = (expression: Prisma.Sql): Field => ({ holds: 'text', sql: expression });
+/** In lower case, however it is written: Auth0's five. */
+const normalized = (expression: Prisma.Sql): Field => ({
+  holds: 'text',
+  sql: sql`lower(${expression})`,
+  ignoreCase: true,
+});
+/** Kept in lower case already. */
+const lowered = (column: Prisma.Sql): Field => ({ holds: 'text', sql: column, ignoreCase: true });
+const date = (column: Prisma.Sql): Field => ({ holds: 'date', sql: column });
+
+// What presentUser makes of an account without these. The indexes have the same words.
+const name = sql`coalesce(account.name, account.email, account.phone_number, account.username, account.user_id)`;
+const nickname = sql`coalesce(account.nickname, account.username, split_part(coalesce(account.email, account.phone_number, account.user_id), '@', 1))`;
+
+/** Indexed, but for what says otherwise. Equality and prefixes are found by the index, what begins with a wildcard and the rest by a scan. */
+const fields: Record<string, Field> = {
+  user_id: text(sql`account.user_id`),
+  email: lowered(sql`account.email`),
+  'email.domain': { holds: 'text', sql: sql`split_part(account.email, '@', 2)`, ignoreCase: true },
+  username: lowered(sql`account.username`),
+  phone_number: text(sql`account.phone_number`),
+  name: normalized(name),
+  nickname: normalized(nickname),
+  given_name: normalized(sql`account.given_name`),
+  family_name: normalized(sql`account.family_name`),
+  created_at: date(sql`account.created_at`),
+  'identities.connection': text(sql`account.connection`),
+  'identities.provider': {
+    holds: 'text',
+    sql: sql`strategy`,
+    within: (condition) =>
+      sql`account.connection = ANY (ARRAY(SELECT connections.name FROM connections WHERE ${condition}))`,
+  },
+  // From here on by a scan: a login changes some of them, and would have to change the index each time.
+  'identities.user_id': text(sql`substr(account.user_id, strpos(account.user_id, '|') + 1)`),
+  'identities.isSocial': { holds: 'boolean', sql: sql`false` },
+  email_verified: { holds: 'boolean', sql: sql`(account.email IS NOT NULL AND account.email_verified)` },
+  phone_verified: { holds: 'boolean', sql: sql`(account.phone_number IS NOT NULL AND account.phone_verified)` },
+  blocked: { holds: 'boolean', sql: sql`account.blocked` },
+  picture: text(sql`account.picture`),
+  logins_count: { holds: 'number', sql: sql`account.logins_count` },
+  last_login: date(sql`account.last_login`),
+  last_ip: text(sql`account.last_ip`),
+  last_password_reset: date(sql`account.last_password_reset`),
+  updated_at: date(sql`account.updated_at`),
+};
+const metadata: Record<string, Prisma.Sql> = {
+  user_metadata: sql`account.user_metadata`,
+  app_metadata: sql`account.app_metadata`,
+};
+/** Fields of Auth0's profiles that nobody has here. */
+const strange = new Set(['organization_id', 'multifactor', 'locale', 'gender', 'birthdate', 'description', 'verified']);
+
+export const userFields: Fields = {
+  find(asked) {
+    if (Object.hasOwn(fields, asked)) return fields[asked];
+    const [column = '', ...path] = asked.split('.');
+    if (Object.hasOwn(metadata, column) && path.every((key) => key !== ''))
+      return { holds: 'json', sql: metadata[column]!, path };
+    return strange.has(asked) || asked.startsWith('identities.profileData.') ? { holds: 'nothing' } : undefined;
+  },
+  anywhere: ['user_id', 'email', 'username', 'phone_number', 'name', 'nickname', 'given_name', 'family_name'].map(
+    (each) => fields[each]!,
+  ),
+};
+
+/** `email:1`, `created_at:-1`; the oldest first by default. Metadata are not sorted by, as at Auth0. */
+export function userOrder(sort: string | undefined): Prisma.Sql {
+  const [, asked = '', direction] = /^([\w.]+):(-?1)$/.exec(sort ?? 'created_at:1') ?? [];
+  const field = Object.hasOwn(fields, asked) ? fields[asked] : undefined;
+  if (field === undefined || field.holds === 'nothing' || field.holds === 'json' || asked.startsWith('identities.'))
+    throw badQuery('`sort` must be a field, a colon and 1 or -1');
+  return direction === '1'
+    ? sql`${field.sql} ASC, account.user_id`
+    : sql`${field.sql} DESC NULLS LAST, account.user_id`;
+}
