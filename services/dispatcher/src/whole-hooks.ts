@@ -5,6 +5,7 @@
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import type { Hook } from './accounts.ts';
 import { makeKeys } from './delivering/sign.ts';
@@ -89,8 +90,7 @@ type Row = {
 
 /** A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one. */
 export const isDeliverable = `
-  h.active AND NOT (a.oauth_app_restrictions AND h.created_by_app IS NOT NULL AND NOT EXISTS (
-    SELECT FROM oauth_app_approvals p WHERE p.account_id = a.id AND p.client_id = h.created_by_app))`;
+  h.active AND NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', 'h.created_by_app')}`;
 
 /** Makes the asking for rows: what is asked for in one turn of the event loop goes out in as few statements as parts. */
 function makeAsk(pool: Pool): (id: number) => Promise<Row | undefined> {

@@ -4,6 +4,7 @@
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
+import { parkPublished, unpark } from '@gatepost/webhook-db/asked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Parts } from './parts.ts';
 
@@ -12,13 +13,7 @@ export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId
 
 /** Writes down, as handed to RabbitMQ, what `publishDelivery` is to hand over once this is committed. */
 export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Promise<DeliveryJob> {
-  const { rows } = await db.query<{ delivery_id: string }>({
-    name: 'park a delivery',
-    text: `INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
-           VALUES (coalesce($1, nextval('delivery_ids')), $2, 'retry', now(), now(), $3, $4, $5) RETURNING delivery_id`,
-    values: [job.deliveryId ?? null, job.accountId, job.eventKey, job.eventOn, JSON.stringify(job)],
-  });
-  return { ...job, deliveryId: Number(rows[0]!.delivery_id), parked: true };
+  return { ...job, deliveryId: await parkPublished(db, job), parked: true };
 }
 
 /**
@@ -33,7 +28,7 @@ export async function publishDelivery(
   try {
     await publisher.publish(jobMessage(job, payload, jobKey));
   } catch (error) {
-    await pool.query('DELETE FROM parked WHERE delivery_id = $1', [job.deliveryId]);
+    await unpark(pool, [job.deliveryId]);
     throw error;
   }
 }

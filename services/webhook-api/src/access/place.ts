@@ -1,6 +1,7 @@
 /** Where a request happens: an account, or a repository in it, as the caller may see it. */
 
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import type { RepositorySettings, Visibility } from '../accounts/repository-settings.ts';
 import { ApiError, notFound } from '../http/errors.ts';
 import type { Token } from './token.ts';
@@ -111,8 +112,7 @@ export const placeSql = `
   SELECT a.id AS account_id, a.login, a.created_at AS account_created_at, a.oauth_app_restrictions, m.role,
          r.id AS repository_id, r.name AS repository_name, r.created_at AS repository_created_at,
          r.updated_at AS repository_updated_at, r.visibility, r.settings AS repository_settings,
-         a.oauth_app_restrictions AND $4::text IS NOT NULL AND NOT EXISTS (
-           SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = $4) AS app_restricted
+         ${isRestricted('a.oauth_app_restrictions', 'a.id', '$4::text')} AS app_restricted
     FROM accounts a
     JOIN memberships m ON m.account_id = a.id AND m.subject = $3
     LEFT JOIN repositories r ON r.account_id = a.id AND lower(r.name) = lower($2::text)

@@ -2,6 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { eventKey } from '@gatepost/contracts/event';
+import { storeRouted } from '@gatepost/webhook-db/asked';
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { presentOrganization } from '../objects/organization.ts';
@@ -30,26 +31,18 @@ export async function storePing(
   const key = eventKey({ source, id: guid, owner, repository: name });
   const accountId = account.id;
   const repositoryId = repository?.id ?? null;
-  // Nothing is left to route: we publish the one delivery ourselves.
-  const { rows } = await db.query<{ received_on: string; delivery_id: string; occurred_at: Date }>(
-    `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, payload, hook_ids,
-                         delivery_ids, routed_at)
-     VALUES ($1, $2, $3, $4, 'ping', $5, $6, now(), $7, ARRAY[$8::integer], ARRAY[nextval('delivery_ids')], now())
-     RETURNING received_on::text, delivery_ids[1] AS delivery_id, occurred_at`,
-    [key, guid, source, guid, accountId, repositoryId, payload, hookId],
-  );
-  const { received_on, delivery_id, occurred_at } = rows[0]!;
+  const stored = await storeRouted(db, { key, guid, source, type: 'ping', accountId, repositoryId, payload, hookId });
   const job = await parkDelivery(db, {
-    deliveryId: Number(delivery_id),
+    deliveryId: stored.deliveryId,
     guid,
     hookId,
     event: 'ping',
     action: null,
     eventKey: key,
-    eventOn: received_on,
+    eventOn: stored.receivedOn,
     accountId,
     repositoryId,
-    occurredAt: occurred_at.toISOString(),
+    occurredAt: stored.occurredAt.toISOString(),
     attempt: 1,
     redelivery: false,
     throttledAt: null,

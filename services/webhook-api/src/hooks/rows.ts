@@ -1,5 +1,6 @@
 /** Hooks in PostgreSQL: rows in, rows out. */
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import {
   checkEntry,
   type EntryRow,
@@ -34,12 +35,11 @@ export type HookRow = {
   last_status_code: number | null;
 };
 
-/** `place` is the alias of what has the account's `oauth_app_restrictions`. */
-const columnsFrom = (place: string, headers = 'h.headers') => `
+/** `owner` is the alias of what has the account's `oauth_app_restrictions`. */
+const columnsFrom = (owner: string, headers = 'h.headers') => `
   h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, ${headers}, h.created_by_app,
   h.created_at, h.updated_at,
-  h.created_by_app IS NOT NULL AND ${place}.oauth_app_restrictions AND NOT EXISTS (
-    SELECT FROM oauth_app_approvals o WHERE o.account_id = h.account_id AND o.client_id = h.created_by_app) AS restricted`;
+  ${isRestricted(`${owner}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
 
 /**
  * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's are seen by

@@ -1,0 +1,49 @@
+/** What the API writes for deliveries that somebody asked for: the event of a ping, and a parked row for each delivery. */
+import type { Pool } from './pool.ts';
+
+type Queryable = Pick<Pool, 'query'>;
+
+export type AskedEvent = {
+  key: string;
+  guid: string;
+  source: string;
+  type: string;
+  accountId: number;
+  repositoryId: number | null;
+  payload: Buffer;
+  hookId: number;
+};
+
+/** Stores an event that has just occurred and goes to one hook. It is routed already: who stores it publishes its delivery. */
+export async function storeRouted(
+  db: Queryable,
+  { key, guid, source, type, accountId, repositoryId, payload, hookId }: AskedEvent,
+): Promise<{ receivedOn: string; deliveryId: number; occurredAt: Date }> {
+  const { rows } = await db.query<{ received_on: string; delivery_id: string; occurred_at: Date }>(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, payload, hook_ids,
+                         delivery_ids, routed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, now(), $8, ARRAY[$9::integer], ARRAY[nextval('delivery_ids')], now())
+     RETURNING received_on::text, delivery_ids[1] AS delivery_id, occurred_at`,
+    [key, guid, source, guid, type, accountId, repositoryId, payload, hookId],
+  );
+  const { received_on, delivery_id, occurred_at } = rows[0]!;
+  return { receivedOn: received_on, deliveryId: Number(delivery_id), occurredAt: occurred_at };
+}
+
+export type AskedDelivery = { deliveryId?: number; accountId: number; eventKey: string; eventOn: string };
+
+/** Parks a delivery as one that RabbitMQ has already; without an id it gets the next one. @returns its id */
+export async function parkPublished(db: Queryable, job: AskedDelivery): Promise<number> {
+  const { rows } = await db.query<{ delivery_id: string }>({
+    name: 'park a delivery',
+    text: `INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
+           VALUES (coalesce($1, nextval('delivery_ids')), $2, 'retry', now(), now(), $3, $4, $5) RETURNING delivery_id`,
+    values: [job.deliveryId ?? null, job.accountId, job.eventKey, job.eventOn, JSON.stringify(job)],
+  });
+  return Number(rows[0]!.delivery_id);
+}
+
+/** Forgets parked deliveries that will not be made. */
+export async function unpark(db: Queryable, deliveryIds: number[]): Promise<void> {
+  await db.query('DELETE FROM parked WHERE delivery_id = ANY ($1)', [deliveryIds]);
+}
