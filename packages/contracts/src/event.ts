@@ -183,6 +183,23 @@ export function subjectInHeaders({ contentType, headers }: Pick<EventMessage, 'c
   return undefined;
 }
 
+/** An event's attributes as its producer writes them. */
+export type EventAttributes = {
+  id: string;
+  source: string;
+  type: string;
+  subject: string;
+  time: string;
+  action?: string | undefined;
+  tagspushed?: number | undefined;
+};
+
+/** The headers of a message in binary mode, spelled as the CloudEvents AMQP binding does. */
+export function attributeHeaders(attributes: EventAttributes): Record<string, unknown> {
+  const given = Object.entries({ specversion: '1.0', ...attributes }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [`cloudEvents:${name}`, value]));
+}
+
 function binaryAttributes(headers: Record<string, unknown>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {};
   const names = Object.keys(headers);

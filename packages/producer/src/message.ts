@@ -1,5 +1,12 @@
 /** An event as its producer states it, and the AMQP message that it becomes (docs/asyncapi.yaml, in binary mode). */
-import { type DeadReason, type EventMessage, eventGuid, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
+import {
+  attributeHeaders,
+  type DeadReason,
+  type EventMessage,
+  eventGuid,
+  parseEvent,
+  payloadMaxBytes,
+} from '@gatepost/contracts/event';
 
 export type NewEvent = {
   /** Event type, such as `push`: `[a-z0-9_]{1,64}`; also the routing key. */
@@ -54,17 +61,9 @@ export function prepare(event: NewEvent, id: string, source: string): Prepared {
 }
 
 function headersOf(event: NewEvent, id: string, source: string): Record<string, unknown> {
-  const { type, subject, action, tagspushed, time = new Date() } = event;
-  return {
-    'cloudEvents:specversion': '1.0',
-    'cloudEvents:id': id,
-    'cloudEvents:source': source,
-    'cloudEvents:type': type,
-    'cloudEvents:subject': subject,
-    'cloudEvents:time': time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : String(time),
-    ...(action === undefined ? {} : { 'cloudEvents:action': action }),
-    ...(tagspushed === undefined ? {} : { 'cloudEvents:tagspushed': tagspushed }),
-  };
+  const { type, subject, action, tagspushed, time: given = new Date() } = event;
+  const time = given instanceof Date && !Number.isNaN(given.getTime()) ? given.toISOString() : String(given);
+  return attributeHeaders({ id, source, type, subject, time, action, tagspushed });
 }
 
 function bytesOf({ data, body }: NewEvent): Buffer | undefined {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/connection';
 import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
+import { attributeHeaders } from '@gatepost/contracts/event';
 import { eventsExchange, topology } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
@@ -70,14 +71,13 @@ export async function openEventSink(options: {
         routingKey: type,
         messageId: id,
         contentType: 'application/json',
-        headers: {
-          'cloudEvents:specversion': '1.0',
-          'cloudEvents:id': id,
-          'cloudEvents:source': options.issuer,
-          'cloudEvents:type': type,
-          'cloudEvents:subject': options.account,
-          'cloudEvents:time': new Date().toISOString(),
-        },
+        headers: attributeHeaders({
+          id,
+          source: options.issuer,
+          type,
+          subject: options.account,
+          time: new Date().toISOString(),
+        }),
         body: Buffer.from(JSON.stringify(payload)),
       })
         .catch((error) => log.warn({ error: describeError(error), 'event.type': type }, 'an event was not published'))
