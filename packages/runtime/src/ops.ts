@@ -1,12 +1,12 @@
 /** The ops port of a process: `/metrics`, `/livez`, `/readyz` and nothing else. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type Listening, listen } from './listen.ts';
 import type { Registry } from './metrics.ts';
 
 /** A readiness check: resolves while what it looks at can be used, rejects with the reason otherwise. */
 export type ReadyCheck = () => Promise<unknown> | unknown;
 
-export type Ops = AsyncDisposable & { port: number };
+export type Ops = Listening;
 
 const checkTimeoutMs = 2_000;
 
@@ -35,17 +35,7 @@ export async function openOps(options: {
     }
     response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return listen(server, { host: options.host, port: options.port, closeWithinMs: 0 });
 }
 
 async function failingChecks(checks: Record<string, ReadyCheck>): Promise<Record<string, string>> {

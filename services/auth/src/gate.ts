@@ -1,10 +1,9 @@
 /** The parts list of the gate, from top to bottom: everything that is opened, in order, each closed again by the stack. */
 
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { makeGuard } from '@gatepost/runtime/address';
+import { listen } from '@gatepost/runtime/listen';
 import type { Log } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
@@ -249,13 +248,9 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
     secure,
     machineLane: makeMachineLane({ ...parts, provider, tokensIssued }),
   });
-  server.listen(env.AUTH_PORT, env.HOST);
-  await once(server, 'listening');
-  stack.defer(async () => {
-    server.closeIdleConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
+  // A login may wait for others' for ten seconds.
+  const { port } = stack.use(await listen(server, { host: env.HOST, port: env.AUTH_PORT, closeWithinMs: 15_000 }));
+  return port;
 }
 
 async function serveOps({ env, stack, registry, pool, redis, prefix }: Ground): Promise<number> {

@@ -6,6 +6,7 @@ import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
 import { topology } from '@gatepost/contracts/topology';
+import { listen } from '@gatepost/runtime/listen';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import type { Start } from '@gatepost/runtime/run';
@@ -22,10 +23,17 @@ import { databaseUrlOf, type Env } from './config.ts';
 import { readCatalog } from './hooks/catalog.ts';
 import { makeLimits } from './http/limits.ts';
 import { openRedis } from './http/redis.ts';
-import { openServer } from './http/server.ts';
 import type { Parts } from './parts.ts';
 
 export const name = 'webhook-api';
+
+const patience = {
+  // A head must be there soon and a body not much later: an open connection costs memory.
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // Longer than the idle time of the usual proxies, so that they close first and never write into a closed connection.
+  keepAliveTimeout: 65_000,
+};
 
 /** @returns the ports it listens on. */
 export async function start({ env, log, stack }: Start<Env>): Promise<{ port: number; opsPort: number }> {
@@ -82,7 +90,9 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
     trustedProxies: env.TRUSTED_PROXIES,
     ownUrl: env.WEBHOOK_API_URL,
   });
-  const server = stack.use(await openServer(createServer(app), { host: env.HOST, port: env.WEBHOOK_API_PORT }));
+  const server = stack.use(
+    await listen(createServer(patience, app), { host: env.HOST, port: env.WEBHOOK_API_PORT, closeWithinMs: 6_000 }),
+  );
   const ops = stack.use(
     await openOps({
       host: env.HOST,
