@@ -9,7 +9,6 @@ export const claims: Configuration['claims'] = {
   profile: ['name', 'given_name', 'family_name', 'nickname', 'picture', 'updated_at'],
   email: ['email', 'email_verified'],
   phone: ['phone_number', 'phone_number_verified'],
-  address: ['address'],
 };
 
 /** The access token's claim that names its grant: how userinfo and introspection know of a revoked one. */

@@ -29,6 +29,7 @@ import { refuseOwnMetadata } from './clients/registration.ts';
 import { withConformantClaims } from './conformant-claims.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
+import { signInAcr } from './interaction/acr.ts';
 import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
 import { makeCookieKeys } from './keys/cookie-keys.ts';
@@ -114,6 +115,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     },
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     scopes: openidScopes,
+    acrValues: [signInAcr],
     claims,
     discovery: { ui_locales_supported: locales },
     // Decided for each client (conformant-claims.ts).

@@ -82,6 +82,48 @@ test('the password grant keeps to it as well', async () => {
   expect(await tokens('auth0-trusted')).toMatchObject(person);
 });
 
+test('acr: what is wished for is no condition, and the ID token tells what it was', async () => {
+  const { json } = await gate.get('.well-known/openid-configuration');
+  expect(json.acr_values_supported).toEqual(['1']);
+  for (const acr_values of ['1', '1 2', 'urn:mace:incommon:iap:silver'])
+    expect((await signIn('spa', { acr_values })).idToken.acr).toBe('1');
+  const essential = { id_token: { acr: { essential: true, values: ['urn:higher', '1'] } } };
+  expect((await signIn('spa', { claims: JSON.stringify(essential) })).idToken.acr).toBe('1');
+  expect((await signIn('spa')).idToken).not.toHaveProperty('acr');
+});
+
+// OpenID Connect Core 5.5.1.1, and the error of its extension "unmet_authentication_requirements".
+test.each([{ values: ['urn:higher', 'urn:highest'] }, { value: 'urn:higher' }])(
+  'an essential acr of %j is refused before anybody signs in for nothing',
+  async (wanted) => {
+    const page = await new Browser(gate).get(
+      `authorize?${new URLSearchParams({
+        client_id: 'spa',
+        redirect_uri: spa.callbacks[0]!,
+        response_type: 'code',
+        scope,
+        state: 's',
+        code_challenge: pkce().code_challenge,
+        code_challenge_method: 'S256',
+        claims: JSON.stringify({ id_token: { acr: { essential: true, ...wanted } } }),
+      })}`,
+    );
+    expect(Object.fromEntries(page.location!.searchParams)).toMatchObject({
+      error: 'unmet_authentication_requirements',
+      state: 's',
+      iss: gate.issuer,
+    });
+  },
+);
+
+test('nobody has an address here: the scope is not offered, and whoever asks for it gets the rest', async () => {
+  const { json } = await gate.get('.well-known/openid-configuration');
+  expect(json.scopes_supported).toEqual(['openid', 'profile', 'email', 'phone', 'offline_access']);
+  expect(json.claims_supported).not.toContain('address');
+  const { userinfo } = await signIn('spa', { scope: 'openid email address' });
+  expect(userinfo).toEqual({ sub: 'auth0|alice', email: 'alice@example.com', email_verified: true });
+});
+
 test('the tenant’s setting holds for clients without one of their own', async () => {
   const client = new pg.Client({ connectionString: gate.databaseUrl });
   await client.connect();

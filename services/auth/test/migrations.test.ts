@@ -67,3 +67,19 @@ test('usernames in the form of an address or number are set aside with a log row
       code: '23514',
     });
 });
+
+test('a client that registered itself for the scope address goes on without it', async () => {
+  const { url, client } = await databaseOf('20261122120900');
+  await client.query(`
+    INSERT INTO clients (client_id, oidc_metadata) VALUES
+      ('some', '{"scope": "openid address email", "tos_uri": "https://a.example/"}'), ('only', '{"scope": "address"}'),
+      ('other', '{"scope": "openid urn:address"}'), ('none', '{}')`);
+  await migrateAuth(url);
+  const { rows } = await client.query('SELECT client_id, oidc_metadata FROM clients ORDER BY client_id');
+  expect(Object.fromEntries(rows.map((row) => [row.client_id, row.oidc_metadata]))).toEqual({
+    none: {},
+    only: {},
+    other: { scope: 'openid urn:address' },
+    some: { scope: 'openid email', tos_uri: 'https://a.example/' },
+  });
+});

@@ -2,6 +2,7 @@
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
+import { essentialAcrWeLack } from './acr.ts';
 
 const { base, Check, Prompt } = interactionPolicy;
 
@@ -10,6 +11,7 @@ type Policy = NonNullable<NonNullable<Configuration['interactions']>['policy']>;
 export function makePolicy(): Policy {
   const policy = base();
   const login = policy.get('login')!;
+  login.checks.add(essentialAcrWeLack, 0);
   // A passwordless connection never reuses the session (Auth0): whoever asks for one gets its code page.
   login.checks.add(
     new Check('passwordless_connection', 'End-User authentication is required', 'login_required', (ctx) => {

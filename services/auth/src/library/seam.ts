@@ -15,6 +15,7 @@ import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import { secretMatches } from '../clients/secret.ts';
 import { isInTheClear } from '../http/loopback.ts';
+import { signInAcr } from '../interaction/acr.ts';
 import { signerOf } from '../keys/signer.ts';
 import type { PrivateJwk } from '../keys/signing-keys.ts';
 
@@ -208,16 +209,16 @@ type BoundSession = { accountId?: string; incarnation?: string | undefined; auth
 
 /**
  * Sessions remember which account logged in, not only its id, so that one made later under the same id does not get them. Whoever
- * logs somebody in says it beside `accountId`; a session of which nobody said it is nobody's.
+ * logs somebody in says it beside `accountId`; a session of which nobody said it is nobody's. And it remembers its acr.
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
   const prototype = provider.Session.prototype as unknown as BoundSession & {
-    loginAccount(details: { incarnation?: string }): void;
+    loginAccount(details: { incarnation?: string; acr?: string }): void;
   };
   const { loginAccount } = prototype;
   prototype.loginAccount = function (details) {
-    loginAccount.call(this, details);
+    loginAccount.call(this, { ...details, acr: details.acr ?? signInAcr });
     // The library hands on of an interaction's result only what it knows.
     const result = Provider.ctx?.oidc?.entities.Interaction?.result as { login?: { incarnation?: string } } | undefined;
     this.incarnation = details.incarnation ?? result?.login?.incarnation;

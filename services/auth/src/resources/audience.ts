@@ -7,7 +7,7 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { Api, ResourceStore } from './store.ts';
 
-export const openidScopes = ['openid', 'profile', 'email', 'phone', 'address', 'offline_access'];
+export const openidScopes = ['openid', 'profile', 'email', 'phone', 'offline_access'];
 
 // RFC 8707 wants an absolute URI without a fragment, Auth0 takes any string: others travel under this name inside.
 const wrapped = 'urn:gatepost:api:';

@@ -202,7 +202,6 @@ export const de: Strings = {
     profile: 'Ihren Namen, Rufnamen und Ihr Bild sehen',
     email: 'Ihre E-Mail-Adresse sehen',
     phone: 'Ihre Telefonnummer sehen',
-    address: 'Ihre Postanschrift sehen',
     offline_access: 'diesen Zugriff auch in Ihrer Abwesenheit behalten',
   },
 };

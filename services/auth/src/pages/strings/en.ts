@@ -202,7 +202,6 @@ export const en = {
     profile: 'See your name, nickname and picture',
     email: 'See your email address',
     phone: 'See your phone number',
-    address: 'See your postal address',
     offline_access: 'Keep this access while you are away',
   },
 };
