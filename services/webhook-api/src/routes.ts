@@ -3,8 +3,10 @@ import type { Role } from './access/place.ts';
 import * as scopes from './access/scopes.ts';
 import { deleteRepository, updateRepository } from './accounts/change-repository.ts';
 import { createOrganization } from './accounts/create-organization.ts';
+import { getOrganizationById, getRepositoryById } from './accounts/get-by-id.ts';
 import { getOrganization } from './accounts/get-organization.ts';
 import { getRepository } from './accounts/get-repository.ts';
+import { listMembers } from './accounts/members.ts';
 import { getMembership, removeMembership, setMembership } from './accounts/memberships.ts';
 import { approve, listApprovals, revokeApproval } from './accounts/oauth-app-approvals.ts';
 import { getPolicy, setPolicy } from './accounts/oauth-app-policy.ts';
@@ -26,10 +28,14 @@ import { updateHook } from './hooks/update.ts';
 import { updateHookConfig } from './hooks/update-config.ts';
 import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
 import { getDocs } from './meta/docs.ts';
+import { askGraphql } from './meta/graphql.ts';
 import { getMeta } from './meta/meta.ts';
 import { getOpenApi } from './meta/openapi.ts';
 import { getRateLimit } from './meta/rate-limit.ts';
+import { getRoot } from './meta/root.ts';
 import { getVersions } from './meta/versions.ts';
+import { getAuthenticatedUser, getUser } from './users/get-user.ts';
+import { listOwnMemberships } from './users/memberships.ts';
 
 /**
  * `open`: anyone; `token`: any good token with one of the scopes; `place`: such a token, of a member of that role, and with `firstParty`
@@ -64,6 +70,7 @@ function at<A extends Access>(method: Method, path: string, access: A, operation
 
 const open = { kind: 'open' } as const;
 const site = { kind: 'token', scopes: scopes.site } as const;
+const any = { kind: 'token', scopes: scopes.any } as const;
 const member = { kind: 'place', scopes: scopes.any, role: 'member' } as const;
 const admin = (accepted: readonly string[]) => ({ kind: 'place', scopes: accepted, role: 'admin' }) as const;
 const repositoryAdmin = {
@@ -119,6 +126,7 @@ export const routes: AnyRoute[] = [
 
   at('get',    `${org}/repos`,                        admin(organizationRepositories), listRepositories),
   at('post',   `${org}/repos`,                        admin(organizationRepositories), createRepository),
+  at('get',    `${org}/members`,                      { ...member, scopes: scopes.members }, listMembers),
   at('get',    `${org}/memberships/{subject}`,        admin(organization),             getMembership),
   at('put',    `${org}/memberships/{subject}`,        admin(organization),             setMembership),
   at('delete', `${org}/memberships/{subject}`,        admin(organization),             removeMembership),
@@ -133,6 +141,14 @@ export const routes: AnyRoute[] = [
   at('put',    '/accounts/{login}/throttle',          site,                            setThrottle),
   at('delete', '/accounts/{login}/throttle',          site,                            removeThrottle),
 
+  at('get',    '/user',                               any,                             getAuthenticatedUser),
+  at('get',    '/user/memberships/orgs',              { ...any, scopes: scopes.members }, listOwnMemberships),
+  at('get',    '/users/{username}',                   any,                             getUser),
+  at('get',    '/repositories/{repository_id}',       any,                             getRepositoryById),
+  at('get',    '/organizations/{organization_id}',    any,                             getOrganizationById),
+  at('post',   '/api/graphql',                        any,                             askGraphql),
+
+  at('get',    '/',                                   open,                            getRoot),
   at('get',    '/meta',                               open,                            getMeta),
   at('get',    '/versions',                           open,                            getVersions),
   at('get',    '/rate_limit',                         open,                            getRateLimit),

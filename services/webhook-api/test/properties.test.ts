@@ -139,6 +139,9 @@ function pathOf(template: string, hostile: string | undefined, method: string): 
     delivery_id: String(deliveryId),
     client_id: 'app',
     subject: 'auth0|dave',
+    username: 'auth0|alice',
+    repository_id: '1',
+    organization_id: '1',
   };
   const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return template.replace(/\{(\w+)\}/g, (_, name) =>

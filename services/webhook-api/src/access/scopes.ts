@@ -21,6 +21,9 @@ export const organizationRepositories = [...organization, 'repo'];
 export const repository = [...organizationRepositories, publicScope];
 export const repositoryDeletion = [...organization, 'delete_repo'];
 
+/** Who belongs to an organization. */
+export const members = [...organization, 'read:org'];
+
 /** The installation: accounts and their limits. */
 export const site = ['site_admin'];
 

@@ -16,7 +16,7 @@ import { identifierIn } from './name.ts';
 
 const role = z.enum(['admin', 'member']);
 
-const membershipSchema = z
+export const membershipSchema = z
   .object({
     url: z.url(),
     state: z.literal('active'),
@@ -38,7 +38,7 @@ export const getMembership = placeOperation({
     const subject = identifierIn(params, 'subject');
     const membership = await database.membership.findUnique({ where: keyOf(place, subject) });
     if (!membership) throw notFound();
-    return { status: 200, body: present(place, subject, role.parse(membership.role), base) };
+    return { status: 200, body: presentMembership(place.account, subject, role.parse(membership.role), base) };
   },
 });
 
@@ -61,7 +61,7 @@ export const setMembership = placeOperation({
         update: { role: wanted },
       });
     });
-    return { status: 200, body: present(place, subject, wanted, base) };
+    return { status: 200, body: presentMembership(place.account, subject, wanted, base) };
   },
 });
 
@@ -107,13 +107,13 @@ async function checkMayUnmake(transaction: Transaction, place: Place, token: Tok
     });
 }
 
-function present(
-  place: Place,
+export function presentMembership(
+  account: Place['account'],
   subject: string,
   role: 'admin' | 'member',
   base: string,
 ): z.infer<typeof membershipSchema> {
-  const organization = presentOrganization(place.account, base);
+  const organization = presentOrganization(account, base);
   return {
     url: `${organization.url}/memberships/${encodeURIComponent(subject)}`,
     state: 'active',

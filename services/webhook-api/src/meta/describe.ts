@@ -140,7 +140,10 @@ const response = (name: keyof typeof errors): Response => ({ $ref: `#/components
 const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const tagOf = (path: string): string => {
+  if (/^\/(organizations|user\/memberships)\//.test(path)) return 'orgs';
   const first = path.split('/')[1] ?? '';
+  if (['user', 'users'].includes(first)) return 'users';
+  if (first === 'repositories') return 'repos';
   return ['repos', 'orgs', 'admin', 'accounts'].includes(first) ? first : 'meta';
 };
 

@@ -16,6 +16,7 @@ h2 { margin-top: 2rem; } nav a { margin-right: 1rem; }`;
 const titles: Record<string, string> = {
   repos: 'Repositories and their hooks',
   orgs: 'Organizations, their hooks and policies',
+  users: 'People and machines',
   admin: 'Installation',
   accounts: 'Delivery limits',
   meta: 'About the service',

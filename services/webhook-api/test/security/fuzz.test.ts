@@ -114,6 +114,7 @@ const otherBody = fc.record(
     private: mostly(fc.boolean()),
     archived: mostly(fc.boolean()),
     default_branch: mostly(fc.constantFrom('main')),
+    query: mostly(fc.constantFrom('{viewer{login}}', 'query UserCurrent{viewer{login}}')),
     names: mostly(fc.constantFrom(['a'], ['b', 'a'])),
   },
   { requiredKeys: [] },
@@ -203,6 +204,9 @@ function pathOf({ route, hostile, pick, query }: Asked): string {
     delivery_id: String(deliveryId),
     client_id: 'other-app',
     subject: 'auth0|dave',
+    username: 'acme',
+    repository_id: '1',
+    organization_id: '1',
   };
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const odd = names[pick % Math.max(names.length, 1)];

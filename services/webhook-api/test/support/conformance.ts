@@ -39,7 +39,7 @@ export async function findProblem(request: Request, response: Response): Promise
 
 /** Where the schema of the answer's body stands in the description; undefined where no body is promised. */
 function findSchema(request: Request, status: number, mediaType: string | undefined): string | undefined {
-  const path = new URL(request.url).pathname.replace(/^\/api\/v3(?=\/)/, '');
+  const path = new URL(request.url).pathname.replace(/^\/api\/v3(?=\/|$)/, '') || '/';
   const template = Object.keys(api.paths).find((candidate) => matches(candidate, path));
   const described = template && api.paths[template]?.[request.method.toLowerCase()];
   if (!described) return '/components/schemas/Error';

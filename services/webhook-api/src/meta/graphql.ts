@@ -1,0 +1,29 @@
+/**
+ * `POST /api/graphql`, where a GitHub Enterprise Server has it: answers who asks, and nothing else. `gh auth login` and `gh auth status` put
+ * that one question, and give up without an answer.
+ */
+import { z } from 'zod';
+import { tokenOperation } from '../http/operation.ts';
+
+const whoAmI = /^\s*(query\s*(\w+\s*)?)?\{\s*viewer\s*\{\s*login\s*\}\s*\}\s*$/;
+
+const answer = z
+  .object({
+    data: z.object({ viewer: z.object({ login: z.string() }) }).optional(),
+    errors: z.array(z.object({ type: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'GraphqlAnswer' });
+
+export const askGraphql = tokenOperation({
+  id: 'graphql',
+  summary: 'Who asks: `query { viewer { login } }`. There is no other GraphQL here',
+  docs: 'https://docs.github.com/graphql',
+  body: z.object({ query: z.string() }),
+  answers: { 200: { description: 'Data, or errors, as GraphQL has them', schema: answer } },
+  run: ({ token, body: { query } }) => ({
+    status: 200,
+    body: whoAmI.test(query)
+      ? { data: { viewer: { login: token.subject } } }
+      : { errors: [{ type: 'undefinedField', message: 'Only `query { viewer { login } }` is answered here' }] },
+  }),
+});

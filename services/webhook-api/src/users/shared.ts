@@ -1,0 +1,21 @@
+/** Who knows whom: people and machines see those with whom they share an organization, themselves always. */
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Token } from '../access/token.ts';
+
+/** An organization that restricts the caller's application ($2) does not count; `a` is the account. */
+export const isOpenToApp = `
+  NOT (a.oauth_app_restrictions AND $2::text IS NOT NULL AND NOT EXISTS (
+    SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = $2))`;
+
+/** When the oldest organization was made that the caller and `subject` share; null: they share none. */
+export async function sharedSince(reads: Pick<Pool, 'query'>, token: Token, subject: string): Promise<Date | null> {
+  const { rows } = await reads.query<{ since: Date | null }>({
+    name: 'shared organizations',
+    text: `SELECT min(a.created_at) AS since FROM memberships mine
+             JOIN memberships theirs ON theirs.account_id = mine.account_id AND theirs.subject = $3
+             JOIN accounts a ON a.id = mine.account_id
+            WHERE mine.subject = $1 AND ${isOpenToApp}`,
+    values: [token.subject, token.app, subject],
+  });
+  return rows[0]!.since;
+}

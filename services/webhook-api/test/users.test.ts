@@ -1,0 +1,167 @@
+/** What clients ask before anything else: is the token good, whose is it, where are things, who belongs where. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, call, openApi } from './support/api.ts';
+
+let api: Api;
+let alice: string;
+let bob: string;
+let olga: string;
+let app: string;
+
+beforeAll(async () => {
+  api = await openApi();
+  alice = await api.tokens.user('auth0|alice', 'repo admin:org');
+  bob = await api.tokens.user('auth0|bob', 'read:org');
+  olga = await api.tokens.user('auth0|olga', 'repo read:org');
+  app = await api.tokens.app('auth0|alice', 'repo read:org', 'some-app');
+});
+afterAll(async () => await api?.[Symbol.asyncDispose]());
+
+const restrict = (on: boolean) =>
+  api.sql.query("UPDATE accounts SET oauth_app_restrictions = $1 WHERE login = 'acme'", [on]);
+
+describe('the root', () => {
+  test.each(['/', '/api/v3', '/api/v3/'])(
+    'says at %s where things are, and to whoever has a token what its scopes are',
+    async (path) => {
+      const base = `${api.base}${path.replace(/\/$/, '')}`;
+      const open = await call(api, undefined, 'GET', path);
+      expect(open).toMatchObject({
+        status: 200,
+        body: { user_url: `${base}/users/{user}`, current_user_url: `${base}/user` },
+      });
+      const asked = await call(api, alice, 'GET', path);
+      expect(asked.headers.get('x-oauth-scopes')).toBe('admin:org, repo');
+      expect(await call(api, 'x.y.z', 'GET', path)).toMatchObject({
+        status: 401,
+        body: { message: 'Bad credentials' },
+      });
+    },
+  );
+});
+
+describe('the caller', () => {
+  test('is a person, or a machine', async () => {
+    expect(await call(api, alice, 'GET', '/user')).toMatchObject({
+      status: 200,
+      body: { login: 'auth0|alice', type: 'User', url: `${api.base}/users/auth0%7Calice` },
+    });
+    expect((await call(api, await api.tokens.machine('m2m', ''), 'GET', '/user')).body).toMatchObject({
+      login: 'm2m',
+      type: 'Bot',
+    });
+    expect(await call(api, undefined, 'GET', '/user')).toMatchObject({ status: 401 });
+    const nobody = await api.tokens.user('auth0|nobody', '');
+    expect(await call(api, nobody, 'GET', '/user')).toMatchObject({ status: 200, body: { login: 'auth0|nobody' } });
+    expect((await call(api, nobody, 'GET', '/users/auth0%7Cnobody')).body).toEqual(
+      (await call(api, nobody, 'GET', '/user')).body,
+    );
+  });
+
+  // `gh auth login --with-token` and `gh auth status` send exactly this.
+  test('is the one thing that GraphQL tells', async () => {
+    const ask = (query: unknown, token: string | undefined = alice) =>
+      call(api, token, 'POST', '/api/graphql', { query });
+    expect(await ask('query UserCurrent{viewer{login}}')).toMatchObject({
+      status: 200,
+      body: { data: { viewer: { login: 'auth0|alice' } } },
+    });
+    expect(await ask('{ viewer { login } }')).toMatchObject({ body: { data: { viewer: { login: 'auth0|alice' } } } });
+    expect((await ask('{viewer{email}}')).body).toEqual({
+      errors: [{ type: 'undefinedField', message: expect.any(String) }],
+    });
+    expect(await ask(5)).toMatchObject({ status: 422 });
+    expect(await call(api, undefined, 'POST', '/api/graphql', { query: '{viewer{login}}' })).toMatchObject({
+      status: 401,
+    });
+  });
+
+  test('sees their memberships, with read:org', async () => {
+    const { status, body, headers } = await call(api, alice, 'GET', '/user/memberships/orgs');
+    expect(status).toBe(200);
+    expect(body).toMatchObject([
+      { role: 'admin', state: 'active', organization: { login: 'acme' }, user: { login: 'auth0|alice' } },
+    ]);
+    expect(headers.get('x-accepted-oauth-scopes')).toBe('admin:org, read:org, site_admin');
+    expect((await call(api, bob, 'GET', '/user/memberships/orgs?state=active')).body).toMatchObject([
+      { role: 'member' },
+    ]);
+    expect((await call(api, alice, 'GET', '/user/memberships/orgs?state=pending')).body).toEqual([]);
+    expect((await call(api, alice, 'GET', '/user/memberships/orgs?page=2')).body).toEqual([]);
+    const without = await api.tokens.user('auth0|alice', 'repo');
+    expect(await call(api, without, 'GET', '/user/memberships/orgs')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a user', () => {
+  // Terraform's provider asks for the owner that it is told, before anything else.
+  test('is an organization, for its members', async () => {
+    expect(await call(api, bob, 'GET', '/users/ACME')).toMatchObject({
+      status: 200,
+      body: { login: 'acme', type: 'Organization' },
+    });
+    expect(await call(api, olga, 'GET', '/users/acme')).toMatchObject({ status: 404 });
+    expect(await call(api, undefined, 'GET', '/users/acme')).toMatchObject({ status: 401 });
+  });
+
+  test('is a person or a machine, for whom they share an organization with', async () => {
+    expect((await call(api, bob, 'GET', '/users/auth0%7Calice')).body).toMatchObject({
+      login: 'auth0|alice',
+      type: 'User',
+    });
+    expect((await call(api, bob, 'GET', '/users/m2m')).body).toMatchObject({ login: 'm2m', type: 'Bot' });
+    for (const login of ['auth0%7Calice', 'nobody', '%00', '%20'])
+      expect([login, (await call(api, olga, 'GET', `/users/${login}`)).status]).toEqual([login, 404]);
+  });
+});
+
+describe('members', () => {
+  const logins = async (token: string, query = '') =>
+    (await call(api, token, 'GET', `/orgs/acme/members${query}`)).body.map(({ login }: { login: string }) => login);
+
+  test('are listed for members, all or by role, page by page', async () => {
+    expect(await logins(bob)).toEqual(['auth0|alice', 'auth0|bob', 'm2m']);
+    expect(await logins(bob, '?role=admin')).toEqual(['auth0|alice', 'm2m']);
+    expect(await logins(bob, '?role=all&per_page=1&page=2')).toEqual(['auth0|bob']);
+    expect((await call(api, bob, 'GET', '/orgs/acme/members?per_page=1')).headers.get('link')).toContain('rel="next"');
+    expect(await call(api, bob, 'GET', '/orgs/acme/members?role=owner')).toMatchObject({ status: 422 });
+  });
+
+  test('are not told to strangers, nor without read:org', async () => {
+    expect(await call(api, olga, 'GET', '/orgs/acme/members')).toMatchObject({ status: 404 });
+    const without = await api.tokens.user('auth0|bob', 'repo');
+    expect(await call(api, without, 'GET', '/orgs/acme/members')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a number', () => {
+  test('leads to its repository or organization, for members', async () => {
+    for (const path of ['/repos/acme/widgets', '/orgs/acme']) {
+      const { body } = await call(api, bob, 'GET', path);
+      const byId = `/${path.startsWith('/repos') ? 'repositories' : 'organizations'}/${body.id}`;
+      expect((await call(api, bob, 'GET', byId)).body).toEqual(body);
+      expect(await call(api, olga, 'GET', byId)).toMatchObject({ status: 404 });
+      expect(await call(api, undefined, 'GET', byId)).toMatchObject({ status: 401 });
+    }
+    for (const id of ['0', '-1', 'x', '2147483648', '99999', '1.5'])
+      for (const kind of ['repositories', 'organizations'])
+        expect([id, (await call(api, bob, 'GET', `/${kind}/${id}`)).status]).toEqual([id, 404]);
+  });
+});
+
+test('an application that the organization restricts learns nothing of it, or of who is in it', async () => {
+  const { body } = await call(api, alice, 'GET', '/repos/acme/widgets');
+  await restrict(true);
+  for (const path of [
+    '/users/acme',
+    '/orgs/acme/members',
+    `/repositories/${body.id}`,
+    `/organizations/${body.owner.id}`,
+  ])
+    expect([path, (await call(api, app, 'GET', path)).status]).toEqual([path, 403]);
+  expect(await call(api, app, 'GET', '/users/auth0%7Cbob')).toMatchObject({ status: 404 });
+  expect((await call(api, app, 'GET', '/user/memberships/orgs')).body).toEqual([]);
+  expect((await call(api, alice, 'GET', '/user/memberships/orgs')).body).toHaveLength(1);
+  await restrict(false);
+  expect((await call(api, app, 'GET', '/user/memberships/orgs')).body).toHaveLength(1);
+});
