@@ -1,12 +1,13 @@
 /** The secrets of `infra/demo/seed.yaml`, which everybody can read: nothing that others reach may have them. */
-import { BadSeed, type Seed } from './seed.ts';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import type { Seed } from './seed.ts';
 
 export const demoSecrets = {
   clientSecrets: ['demo-web-secret', 'demo-m2m-secret', 'demo-trusted-secret'],
   passwords: [{ user_id: 'auth0|alice', password: 'correct horse battery staple' }],
 };
 
-/** For production. @throws BadSeed naming each place of the file that holds a secret of the demo's. */
+/** For production. @throws Misconfigured naming each place of the file that holds a secret of the demo's. */
 export function refuseDemo(seed: Seed): void {
   const publicSecret = 'is the demo’s, which everybody knows: not in production';
   const passwords = demoSecrets.passwords.map(({ password }) => password);
@@ -20,5 +21,5 @@ export function refuseDemo(seed: Seed): void {
       password !== undefined && passwords.includes(password) ? [`users[${index}].password: ${publicSecret}`] : [],
     ),
   ];
-  if (problems.length > 0) throw new BadSeed(problems);
+  if (problems.length > 0) throw new Misconfigured('bad seed file', problems);
 }

@@ -1,5 +1,6 @@
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { expect, test } from '@jest/globals';
-import { anyProducer, BadProducers, parseProducers } from './producers.ts';
+import { anyProducer, parseProducers } from './producers.ts';
 
 const producers = parseProducers(`
 producers:
@@ -49,7 +50,7 @@ test.each([
     parseProducers(text);
     throw new Error('it was taken');
   } catch (error) {
-    if (!(error instanceof BadProducers)) throw error;
+    if (!(error instanceof Misconfigured)) throw error;
     expect(error.problems.map((problem, index) => problem.slice(0, problems[index]!.length))).toEqual(problems);
   }
 });

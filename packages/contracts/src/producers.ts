@@ -6,16 +6,6 @@ import { z } from 'zod';
 import type { DeadReason } from './event.ts';
 import { readYaml } from './read-yaml.ts';
 
-/** Thrown by `parseProducers`; `problems` holds one line a problem. */
-export class BadProducers extends Error {
-  override name = 'BadProducers';
-  readonly problems: string[];
-  constructor(problems: string[]) {
-    super(`bad producers file:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-    this.problems = problems;
-  }
-}
-
 export type Refusal = { reason: DeadReason & `producer_${string}`; detail: string };
 
 export type Producers = {
@@ -34,12 +24,11 @@ const file = z.strictObject({
   producers: z.array(z.strictObject({ user: z.string().min(1).max(255), accounts: z.array(account).min(1) })),
 });
 
-/** @throws BadProducers with the path of everything that is wrong, unknown keys included. */
+/** @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
 export function parseProducers(text: string): Producers {
-  const read = readYaml(file, text);
-  if ('problems' in read) throw new BadProducers(read.problems);
+  const { producers } = readYaml('producers file', file, text);
   const accountsOf = new Map<string, Set<string>>();
-  for (const { user, accounts } of read.data.producers) {
+  for (const { user, accounts } of producers) {
     const known = accountsOf.get(user) ?? new Set();
     for (const login of accounts) known.add(login.toLowerCase());
     accountsOf.set(user, known);

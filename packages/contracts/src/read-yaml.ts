@@ -1,18 +1,25 @@
 /** Reading what an operator wrote as YAML: everything that is wrong is named at once, each with its path (`clients[0].callback`). */
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';
 
-/** The parsed text, or one line a problem; unknown keys are problems where the schema is strict. An empty file is an empty object. */
-export function readYaml<S extends z.ZodType>(schema: S, text: string): { data: z.infer<S> } | { problems: string[] } {
+/**
+ * The parsed text. An empty file is an empty object.
+ * @throws Misconfigured with one line a problem; unknown keys are problems where the schema is strict.
+ */
+export function readYaml<S extends z.ZodType>(what: string, schema: S, text: string): z.infer<S> {
   let document: unknown;
   try {
     document = parseYaml(text);
   } catch (error) {
-    return { problems: [`not YAML: ${(error as Error).message.split('\n')[0]}`] };
+    throw new Misconfigured(`bad ${what}`, [`not YAML: ${(error as Error).message.split('\n')[0]}`]);
   }
   const result = schema.safeParse(document ?? {});
-  if (result.success) return { data: result.data };
-  return { problems: result.error.issues.flatMap((issue) => problemLines(issue)) };
+  if (result.success) return result.data;
+  throw new Misconfigured(
+    `bad ${what}`,
+    result.error.issues.flatMap((issue) => problemLines(issue)),
+  );
 }
 
 function problemLines(issue: z.core.$ZodIssue): string[] {

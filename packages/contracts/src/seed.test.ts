@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { expect, test } from '@jest/globals';
 import { demoSecrets, refuseDemo } from './demo-secrets.ts';
-import { BadSeed, parseSeed } from './seed.ts';
+import { parseSeed } from './seed.ts';
 
 const problemsOf = (text: string): string[] => {
   try {
     parseSeed(text);
     return [];
   } catch (error) {
-    if (error instanceof BadSeed) return error.problems;
+    if (error instanceof Misconfigured) return error.problems;
     throw error;
   }
 };
@@ -32,17 +33,17 @@ test('in production every secret of the demo is refused, and nothing else of it'
   expect(demoSecrets.passwords).toEqual(
     demo.users.flatMap(({ user_id, password }) => (password ? [{ user_id, password }] : [])),
   );
-  expect(() => refuseDemo(demo)).toThrow(BadSeed);
+  expect(() => refuseDemo(demo)).toThrow(Misconfigured);
   try {
     refuseDemo(demo);
   } catch (error) {
-    expect((error as BadSeed).problems.map((problem) => problem.split(':')[0])).toEqual([
+    expect((error as Misconfigured).problems.map((problem) => problem.split(':')[0])).toEqual([
       'clients[0].client_secret',
       'clients[1].client_secret',
       'clients[4].client_secret',
       'users[0].password',
     ]);
-    expect((error as BadSeed).message).not.toMatch(/demo-web-secret|correct horse/);
+    expect((error as Misconfigured).message).not.toMatch(/demo-web-secret|correct horse/);
   }
   const own = { client_secret: undefined, password: undefined };
   refuseDemo({

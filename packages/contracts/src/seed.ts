@@ -5,16 +5,6 @@
 import { z } from 'zod';
 import { readYaml } from './read-yaml.ts';
 
-/** Thrown by `parseSeed`; `problems` holds one line a problem, each with its path (`clients[0].callback`). */
-export class BadSeed extends Error {
-  override name = 'BadSeed';
-  readonly problems: string[];
-  constructor(problems: string[]) {
-    super(`bad seed file:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-    this.problems = problems;
-  }
-}
-
 /** Grant types by Auth0's names. */
 export const grantTypes = [
   'authorization_code',
@@ -146,9 +136,7 @@ export type SeedClient = z.infer<typeof client>;
 export type SeedUser = z.infer<typeof user>;
 export type SeedOrganization = z.infer<typeof organization>;
 
-/** Parses the text of a seed file. @throws BadSeed with the path of everything that is wrong, unknown keys included. */
+/** Parses the text of a seed file. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
 export function parseSeed(text: string): Seed {
-  const read = readYaml(seed, text);
-  if ('problems' in read) throw new BadSeed(read.problems);
-  return read.data;
+  return readYaml('seed file', seed, text);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  BadEnvironment,
   cidrList,
   commonVariables,
   describeEnv,
@@ -18,6 +17,7 @@ import {
 } from './env.ts';
 import { describeError } from './log.ts';
 import { maskText, maskUrl, maskUrlsIn, unreadable } from './mask.ts';
+import { Misconfigured } from './misconfigured.ts';
 
 const variables = z.object({
   ...commonVariables,
@@ -35,7 +35,7 @@ const problemsOf = (env: Record<string, string | undefined>): string[] => {
     readEnv(variables, env);
     return [];
   } catch (error) {
-    if (error instanceof BadEnvironment) return error.problems;
+    if (error instanceof Misconfigured) return error.problems;
     throw error;
   }
 };

@@ -7,21 +7,12 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { maskText, maskUrl, unreadable } from './mask.ts';
+import { Misconfigured } from './misconfigured.ts';
 import { productionProblems } from './production.ts';
-
-/** Thrown by `readEnv`; `problems` holds one line a bad variable, ready to print. */
-export class BadEnvironment extends Error {
-  override name = 'BadEnvironment';
-  readonly problems: string[];
-  constructor(problems: string[]) {
-    super(`bad environment:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-    this.problems = problems;
-  }
-}
 
 /**
  * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`.
- * @throws BadEnvironment naming every bad variable at once. A bad value is quoted only if it cannot be a secret: somebody who
+ * @throws Misconfigured naming every bad variable at once. A bad value is quoted only if it cannot be a secret: somebody who
  * mixes two variables up would otherwise find a password in the log.
  */
 export function readEnv<S extends z.ZodObject>(
@@ -36,11 +27,12 @@ export function readEnv<S extends z.ZodObject>(
   const result = schema.safeParse(given);
   if (result.success) {
     const problems = productionProblems(result.data);
-    if (problems.length > 0) throw new BadEnvironment(problems);
+    if (problems.length > 0) throw new Misconfigured('bad environment', problems);
     Object.freeze(result.data);
     return result.data;
   }
-  throw new BadEnvironment(
+  throw new Misconfigured(
+    'bad environment',
     result.error.issues.map((issue) => {
       const name = String(issue.path[0] ?? '');
       const field = schema.shape[name];

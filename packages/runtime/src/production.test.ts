@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { type BadEnvironment, commonVariables, readEnv, secretsKeyVariable, url, z } from './env.ts';
+import { commonVariables, readEnv, secretsKeyVariable, url, z } from './env.ts';
+import type { Misconfigured } from './misconfigured.ts';
 import { isLoopback, productionProblems } from './production.ts';
 
 const strong = 'postgres://gate:Wk2xPq9@db/gatepost';
@@ -70,7 +71,7 @@ test('reading the environment refuses all of it at once, tells no password, and 
     try {
       return readEnv(variables, given) && [];
     } catch (error) {
-      return (error as BadEnvironment).problems;
+      return (error as Misconfigured).problems;
     }
   };
   const problems = problemsOf({ ...bad, SECRETS_KEY: Buffer.alloc(32, 1).toString('base64') });

@@ -8,7 +8,7 @@ type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariab
 
 const storeVariables = ['DATABASE_URL', 'AUTH_DATABASE_URL', 'WEBHOOK_DATABASE_URL', 'REDIS_URL', 'AMQP_URL'] as const;
 
-/** Lines for `BadEnvironment`; none outside of production. Says no secret, not even a default one. */
+/** Lines for `Misconfigured`; none outside of production. Says no secret, not even a default one. */
 export function productionProblems(env: Known): string[] {
   if (env.NODE_ENV !== 'production') return [];
   const problems: string[] = [];

@@ -1,6 +1,7 @@
 /** How any of our processes starts, reports and stops. */
-import { BadEnvironment, describeEnv, readEnv, type z } from './env.ts';
+import { describeEnv, readEnv, type z } from './env.ts';
 import { type Log, openLog } from './log.ts';
+import { Misconfigured } from './misconfigured.ts';
 
 /** What `start` gets: the parsed environment, the log, and a stack that closes what was opened, newest first. */
 export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack };
@@ -14,7 +15,7 @@ type CommonEnv = { LOG_LEVEL: string };
  * parent that supervises it is gone; a second signal or `stopDeadlineMs` (20 s, unless the service has a deadline of its own) ends it at once with status 1.
  * It says `ready` to such a parent over IPC once it serves, which is exact where polling a port is not; without one (containers, systemd)
  * `/readyz` says the same.
- * A bad environment, or an error of `start` that lists its `problems`, is printed plainly and exits with 78 (EX_CONFIG); any other
+ * A bad environment, or whatever else `start` finds misconfigured, is printed plainly and exits with 78 (EX_CONFIG); any other
  * failed start exits with 1.
  * An uncaught error is a fault of ours: it is logged and the process stops, for its supervisor to start it again.
  */
@@ -29,7 +30,7 @@ export async function run<S extends z.ZodObject>(
   try {
     env = readEnv(variables);
   } catch (error) {
-    if (!(error instanceof BadEnvironment)) throw error;
+    if (!(error instanceof Misconfigured)) throw error;
     process.stderr.write(`${name}: ${error.message}\n`);
     process.exitCode = 78;
     return;
@@ -78,7 +79,7 @@ export async function run<S extends z.ZodObject>(
       process.send?.('ready');
     }
   } catch (error) {
-    if (hasProblems(error)) {
+    if (error instanceof Misconfigured) {
       // What an operator wrote is wrong (a seed file): said as plainly as a bad environment.
       await stack.disposeAsync();
       process.stderr.write(`${name}: ${error.message}\n`);
@@ -87,8 +88,4 @@ export async function run<S extends z.ZodObject>(
     log.error({ error }, 'could not start');
     await stop('could not start', 1);
   }
-}
-
-function hasProblems(error: unknown): error is Error {
-  return error instanceof Error && Array.isArray((error as { problems?: unknown }).problems);
 }

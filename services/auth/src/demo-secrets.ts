@@ -1,26 +1,11 @@
 /** A database that the demo was once seeded into keeps its secrets, whatever seed is given today. */
 import { demoSecrets } from '@gatepost/contracts/demo-secrets';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { passwordMatches } from './accounts/password.ts';
 import { hashSecret } from './clients/secret.ts';
 import type { Pool } from './database.ts';
 
-/** Printed plainly at start; `problems` holds a line for each client and person. */
-export class DemoSecretsInUse extends Error {
-  override name = 'DemoSecretsInUse';
-  readonly problems: string[];
-  constructor(problems: string[]) {
-    super(
-      [
-        'the demo’s secrets, which everybody knows, are in the database:',
-        ...problems.map((problem) => `  ${problem}`),
-        'Begin with an empty database, or change or delete these with NODE_ENV=development where nobody else reaches the gate.',
-      ].join('\n'),
-    );
-    this.problems = problems;
-  }
-}
-
-/** For production. @throws DemoSecretsInUse */
+/** For production. @throws Misconfigured, with a line for each client and person */
 export async function refuseDemoSecrets(pool: Pool): Promise<void> {
   const clients = await pool.query<{ client_id: string }>(
     'SELECT client_id FROM clients WHERE secret_hashes && $1 ORDER BY client_id',
@@ -35,5 +20,10 @@ export async function refuseDemoSecrets(pool: Pool): Promise<void> {
     const hash = rows[0]?.password_hash;
     if (hash && (await passwordMatches(password, hash))) problems.push(`user ${user_id} has the demo’s password`);
   }
-  if (problems.length > 0) throw new DemoSecretsInUse(problems);
+  if (problems.length > 0)
+    throw new Misconfigured(
+      'the demo’s secrets, which everybody knows, are in the database',
+      problems,
+      'Begin with an empty database, or change or delete these with NODE_ENV=development where nobody else reaches the gate.',
+    );
 }

@@ -11,7 +11,7 @@ import { type Database, Prisma } from './database.ts';
 /** What a seed is applied through: the whole client, or one transaction of it. */
 type Writer = Prisma.TransactionClient;
 
-/** @throws BadSeed naming the path of everything wrong with the file. */
+/** @throws Misconfigured, naming the path of everything wrong with the file. */
 export async function readSeed(file: string): Promise<Seed> {
   return parseSeed(await readFile(file, 'utf8'));
 }

@@ -10,7 +10,7 @@ afterAll(() => stack.disposeAsync());
 test('a seed with an unknown key is refused with its path, before anything is opened', async () => {
   const seed = { clients: [{ ...machine, callback: 'http://x' }], users: [{ user_id: 'nobody' }] };
   await expect(openGate(seed)).rejects.toMatchObject({
-    name: 'BadSeed',
+    name: 'Misconfigured',
     problems: ['clients[0].callback: unknown key', expect.stringContaining('users[0].user_id: must be')],
   });
 });
@@ -18,7 +18,7 @@ test('a seed with an unknown key is refused with its path, before anything is op
 test('every bad variable is named at once', async () => {
   const env = { ISSUER: 'http://localhost:4400', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
   await expect(openGate({}, env)).rejects.toMatchObject({
-    name: 'BadEnvironment',
+    name: 'Misconfigured',
     problems: [
       expect.stringContaining('ISSUER'),
       expect.stringContaining('AUTH_PORT'),

@@ -14,13 +14,13 @@ const demo = parseSeed(await readFile(new URL('../../../../infra/demo/seed.yaml'
 test('production refuses the demo’s seed before anything is opened, and a database that it was seeded into once', async () => {
   const database = 'postgres://nobody:Wk2xPq9@127.0.0.1:1/none';
   await expect(openGate(demo, { ...production, DATABASE_URL: database })).rejects.toMatchObject({
-    name: 'BadSeed',
+    name: 'Misconfigured',
     problems: expect.arrayContaining([expect.stringContaining('clients[0].client_secret')]),
   });
   const seeded = stack.use(await openGate(demo));
   const { DATABASE_URL, SECRETS_KEY } = seeded.env as { DATABASE_URL: string; SECRETS_KEY: string };
   await expect(openGate({}, { ...production, DATABASE_URL, SECRETS_KEY })).rejects.toMatchObject({
-    name: 'DemoSecretsInUse',
+    name: 'Misconfigured',
     problems: [
       'client demo-m2m has a secret of the demo’s',
       'client demo-trusted has a secret of the demo’s',
@@ -38,7 +38,7 @@ test('production refuses an http issuer that is not loopback, default passwords 
     DATABASE_URL: 'postgres://gatepost:gatepost@127.0.0.1:1/none',
   };
   await expect(openGate({}, open)).rejects.toMatchObject({
-    name: 'BadEnvironment',
+    name: 'Misconfigured',
     problems: [expect.stringMatching(/^ISSUER: /), expect.stringMatching(/^DATABASE_URL: /)],
   });
   await expect(openGate({}, { ...production, SECRETS_KEY: '' })).rejects.toMatchObject({

@@ -1,6 +1,7 @@
 /** What the environment holds of secrets stands in nothing that the webhook API says of it, right or wrong. */
 import { fileURLToPath } from 'node:url';
-import { BadEnvironment, describeEnv, metaOf, readEnv } from '@gatepost/runtime/env';
+import { describeEnv, metaOf, readEnv } from '@gatepost/runtime/env';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { canary, canaryEnv, canaryKey, outputOf, toldOf } from '@gatepost/testkit/canaries';
 import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config.ts';
@@ -11,7 +12,7 @@ function said(env: Record<string, string>): { accepted: boolean; text: string } 
   try {
     return { accepted: true, text: JSON.stringify(describeEnv(variables, readEnv(variables, env))) };
   } catch (error) {
-    if (!(error instanceof BadEnvironment)) throw error;
+    if (!(error instanceof Misconfigured)) throw error;
     return { accepted: false, text: error.message };
   }
 }

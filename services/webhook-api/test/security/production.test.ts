@@ -29,7 +29,7 @@ test('under https every answer tells browsers to use nothing else: of the API, i
 test('production refuses the demo’s seed', async () => {
   const demo = new URL('../../../../infra/demo/seed.yaml', import.meta.url).pathname;
   await expect(openApi({ NODE_ENV: 'production', SEED_FILE: demo })).rejects.toMatchObject({
-    name: 'BadSeed',
+    name: 'Misconfigured',
     problems: expect.arrayContaining([expect.stringContaining('clients[0].client_secret')]),
   });
 });
