@@ -68,7 +68,7 @@ export async function openConsumers(options: {
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => giveUp.abort(), options.stopDeadlineMs);
       await Promise.all([events.pause(), readAhead.pause(), deliveries.pause()]);
-      await Promise.all([route.idle(), routeAhead.idle()]);
+      await Promise.all([route.finish(), routeAhead.finish()]);
       await inbox.finish();
       clearTimeout(timer);
       giveUp.abort();

@@ -84,7 +84,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     }),
   );
   const jobKey = deriveJobKey(env.SECRETS_KEY);
-  const enqueue = makeEnqueue(publisher, jobKey, persist);
+  const enqueue = makeEnqueue(publisher, jobKey);
   const admit = makeAdmit(throttle, limitOf, metrics);
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
@@ -94,7 +94,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     accounts,
     producers,
     storeEvents,
-    enqueue: enqueue.always,
+    enqueue,
     admit,
     settle,
     persist,
@@ -141,9 +141,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
-  stack.use(
-    openPump({ pool, enqueueOnce: enqueue.once, jobsWaiting, isBehind, hasRoom, publisher, metrics, moved, log }),
-  );
+  stack.use(openPump({ pool, enqueueOnce: enqueue, jobsWaiting, isBehind, hasRoom, publisher, metrics, moved, log }));
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
 
   const progress = stack.use(

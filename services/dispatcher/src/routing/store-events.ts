@@ -1,6 +1,7 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
 import { type Event, eventGuid, eventKey, eventKeyBefore } from '@gatepost/contracts/event';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { PoolClient } from 'pg';
 
 export type NewEvent = {
   event: Event;
@@ -21,7 +22,7 @@ export type StoredEvent = {
   deliveryIds: number[];
   /** Stored by this call, not before. */
   isNew: boolean;
-  /** Its jobs are all in RabbitMQ's hands. */
+  /** Its deliveries are handed over, to RabbitMQ or to the parking. */
   isRouted: boolean;
 };
 
@@ -150,14 +151,26 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
   });
 }
 
-/** Notes that all jobs of these events are in RabbitMQ's hands. */
-export async function markRouted(pool: Pool, events: Pick<StoredEvent, 'key' | 'receivedOn'>[]): Promise<void> {
-  await pool.query({
-    name: 'mark events routed',
-    text: `UPDATE events e SET routed_at = now() FROM unnest($1::uuid[], $2::date[]) AS r (key, received_on)
-            WHERE e.key = r.key AND e.received_on = r.received_on AND e.routed_at IS NULL`,
+/**
+ * Marks those of the events as routed that are not, and that nobody else is routing: in a transaction, at whose end their deliveries are
+ * handed over. Until then others pass them over. Answers their keys.
+ */
+export async function claimUnrouted(
+  client: PoolClient,
+  events: readonly Pick<StoredEvent, 'key' | 'receivedOn'>[],
+): Promise<Set<string>> {
+  const { rows } = await client.query<{ key: string }>({
+    name: 'claim unrouted events',
+    text: `WITH unrouted AS MATERIALIZED (
+             SELECT e.key, e.received_on
+               FROM unnest($1::uuid[], $2::date[]) AS r (key, received_on)
+               JOIN events e ON e.key = r.key AND e.received_on = r.received_on
+              WHERE e.routed_at IS NULL FOR UPDATE OF e SKIP LOCKED)
+           UPDATE events e SET routed_at = now() FROM unrouted u
+            WHERE e.key = u.key AND e.received_on = u.received_on RETURNING e.key`,
     values: [events.map(({ key }) => key), events.map(({ receivedOn }) => receivedOn)],
   });
+  return new Set(rows.map(({ key }) => key));
 }
 
 /** The payload of a stored event; undefined when its partition is gone or the event was stored without. */

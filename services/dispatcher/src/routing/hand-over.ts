@@ -1,0 +1,77 @@
+/** Hands the deliveries of events over, to RabbitMQ or to the parking, and notes that the events are routed. */
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { inTransaction } from '@gatepost/runtime/transaction';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Account } from '../accounts.ts';
+import { type Admit, admitted } from '../limit/admit.ts';
+import { type Parking, park } from '../parked/park.ts';
+import type { Persist } from '../persist.ts';
+import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
+import { claimUnrouted, type StoredEvent } from './store-events.ts';
+
+export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account };
+
+/** A dispatcher that stands still does not keep others from what it holds locked for longer than this. */
+const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
+
+/**
+ * Answers the keys of the events that this call has handed over; the others were routed by somebody, or are being routed.
+ *
+ * An event is marked as routed in the transaction in which its deliveries are handed over. So its row is locked meanwhile, which is
+ * how others know that somebody is about it, and let go if we die: then it is not routed, and is the next one's. The limit is
+ * asked once, and what RabbitMQ has confirmed is not published again, however often the transaction is tried.
+ */
+export async function handOver(
+  parts: { pool: Pool; admit: Admit; enqueue: Enqueue; persist: Persist },
+  events: readonly StoredEvent[],
+  deliveries: readonly Delivery[],
+): Promise<ReadonlySet<string>> {
+  const asked = new Set<string>();
+  const toPark: Parking[] = [];
+  let toPublish: Outgoing[] = [];
+  return parts.persist('hand over deliveries', () =>
+    inTransaction(
+      parts.pool,
+      async (client) => {
+        const mine = await claimUnrouted(client, events);
+        const isMine = ({ job }: { job: DeliveryJob }) => mine.has(job.eventKey);
+        const unasked = deliveries.filter(({ job }) => mine.has(job.eventKey) && !asked.has(job.eventKey));
+        for (const key of mine) asked.add(key);
+        const { now, later } = await admitAll(parts.admit, unasked);
+        toPark.push(...later);
+        toPublish.push(...now);
+        await park(client, toPark.filter(isMine));
+        const others = toPublish.filter((one) => !isMine(one));
+        try {
+          await parts.enqueue(toPublish.filter(isMine));
+          toPublish = others;
+        } catch (error) {
+          // The broker may have them all the same.
+          if (error instanceof Unconfirmed)
+            toPublish = [...others, ...error.jobs.map((one) => ({ ...one, job: { ...one.job, mayRepeat: true } }))];
+          throw error;
+        }
+        return mine;
+      },
+      settings,
+    ),
+  );
+}
+
+/** Asks each account's limit once for all its deliveries, in their order. */
+async function admitAll(admit: Admit, deliveries: Delivery[]): Promise<{ now: Outgoing[]; later: Parking[] }> {
+  const byAccount = Map.groupBy(deliveries, ({ account }) => account);
+  const slots = new Map(
+    await Promise.all(
+      [...byAccount].map(async ([account, own]) => [account, await admit.plan(account, own.length)] as const),
+    ),
+  );
+  const now: Outgoing[] = [];
+  const later: Parking[] = [];
+  for (const { job, payload, account } of deliveries) {
+    const decided = admitted(job, slots.get(account)!.shift()!);
+    if (decided.kind === 'now') now.push({ job: decided.job, payload });
+    else later.push(decided.parking);
+  }
+  return { now, later };
+}

@@ -1,0 +1,118 @@
+/** Two messages of one event that were both in somebody's hands before, as what is held during a flood: two dispatchers get one each. */
+import { randomUUID } from 'node:crypto';
+import { type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import { eventsQueue, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { openRelay, type Relay } from '@gatepost/testkit/relay';
+import { management } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Dispatcher, openWorld, type World } from './world.ts';
+
+const copies = 8;
+let world: World;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  world = await openWorld();
+  receiver = await openReceiver();
+  for (const login of ['acme', 'other']) {
+    await world.addAccount(login, ['widgets']);
+    await world.addHook(login, { url: `${receiver.url}/${login}`, retry: false });
+  }
+});
+beforeEach(() => {
+  receiver.received.length = 0;
+});
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await receiver?.[Symbol.asyncDispose]();
+});
+
+/** A RabbitMQ that lets no delivery job through until it is told to. */
+async function openSlow(): Promise<Relay & { letGo(): void; heldJobs(): number }> {
+  let isHolding = true;
+  const held: (() => void)[] = [];
+  const relay = await openRelay(world.amqpUrl, (client, server) => {
+    let isHeld = false;
+    client.on('data', (chunk) => {
+      isHeld ||= chunk.includes('job-code');
+      if (isHolding && isHeld) held.push(() => server.write(chunk));
+      else server.write(chunk);
+    });
+    server.on('data', (chunk) => client.write(chunk));
+  });
+  return Object.assign(relay, {
+    heldJobs: () => held.length,
+    letGo() {
+      isHolding = false;
+      for (const go of held.splice(0)) go();
+    },
+  });
+}
+
+/** Takes the messages that are in the queue, and gives each back when it is told to. */
+async function takeAll(count: number): Promise<{ messages: Incoming[] } & AsyncDisposable> {
+  const messages: Incoming[] = [];
+  const consumer = await openConsumer({
+    url: world.amqpUrl,
+    name: 'test',
+    log: openLog('test', 'silent'),
+    topology,
+    queue: eventsQueue,
+    prefetch: 100,
+    onMessage: (message) => messages.push(message),
+  });
+  await until('all messages are taken', () => messages.length === count);
+  await consumer.pause();
+  return { messages, [Symbol.asyncDispose]: () => consumer[Symbol.asyncDispose]() };
+}
+
+/** One dispatcher routes the event and cannot publish its job; another has been given copies of the event. */
+async function betweenTwo(slow: Awaited<ReturnType<typeof openSlow>>): Promise<{ guid: string; both: Dispatcher[] }> {
+  const guid = randomUUID();
+  for (let count = 0; count < copies; count += 1) await world.publish({ id: guid });
+  await using taken = await takeAll(copies);
+  const [one, ...others] = taken.messages;
+  one!.giveBack();
+  const first = await world.start({ AMQP_URL: slow.url });
+  await until('it publishes a job', () => slow.heldJobs() > 0);
+  const second = await world.start();
+  for (const message of others) message.giveBack();
+  // Each dispatcher gets some of the copies, and some of these behind them.
+  const more = await Promise.all(Array.from({ length: copies }, () => world.publish({ subject: 'other/widgets' })));
+  await until('the second has looked at its copies', () => more.some((id) => requests(id) > 0));
+  return { guid, both: [first, second] };
+}
+const requests = (guid: string) => receiver.received.filter((one) => one.headers['x-github-delivery'] === guid).length;
+const queueIsEmpty = async () => {
+  const vhost = new URL(world.amqpUrl).pathname.slice(1);
+  const found = (await management('GET', `/api/queues/${vhost}?disable_stats=true&enable_queue_totals=true`)) as {
+    messages?: number;
+  }[];
+  return found.every(({ messages = 0 }) => messages === 0);
+};
+
+// Each took the other for dead: whatever comes a second time was thought to be abandoned by whoever had it first.
+test('copies of an event that were held back are one delivery, while another dispatcher is still about it', async () => {
+  await using slow = await openSlow();
+  const { guid, both } = await betweenTwo(slow);
+  expect(requests(guid)).toBe(0);
+  slow.letGo();
+  await world.deliveries(guid);
+  await until('every message is settled', queueIsEmpty);
+  for (const dispatcher of both) expect(await dispatcher.stop()).toBe(0);
+  expect(requests(guid)).toBe(1);
+});
+
+test('and when that one dies over it, the other makes the delivery', async () => {
+  await using slow = await openSlow();
+  const { guid, both } = await betweenTwo(slow);
+  const [first, second] = both;
+  await first!.stop('SIGKILL');
+  await world.deliveries(guid);
+  await until('every message is settled', queueIsEmpty);
+  expect(await second!.stop()).toBe(0);
+  expect(requests(guid)).toBe(1);
+});
