@@ -60,6 +60,7 @@ const client = z.strictObject({
   app_type: z.enum(['regular_web', 'spa', 'native', 'non_interactive']).default('regular_web'),
   is_first_party: z.boolean().default(true),
   oidc_conformant_claims: z.boolean().optional(),
+  compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional(),
   callbacks: z.array(uri).default([]),
   allowed_logout_urls: z.array(uri).default([]),
   web_origins: z.array(origin).default([]),

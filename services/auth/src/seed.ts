@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseSeed, type Seed, type SeedApi, type SeedClient, type SeedUser } from '@gatepost/contracts/seed';
 import { hashPassword, passwordMatches } from './accounts/password.ts';
+import { fapiProblem } from './clients/fapi.ts';
 import { hashSecret, secretMatches } from './clients/secret.ts';
 import { type Database, Prisma } from './database.ts';
 
@@ -86,8 +87,11 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     oidcMetadata: {
       ...(known?.oidcMetadata as Prisma.InputJsonObject | undefined),
       is_token_endpoint_ip_header_trusted: client.is_token_endpoint_ip_header_trusted ?? false,
+      ...(client.compliance_level && { compliance_level: client.compliance_level }),
     },
   };
+  const problem = fapiProblem(data);
+  if (problem) throw new Error(`client ${clientId} of the seed: ${problem}`);
   await db.client.upsert({ where: { clientId }, create: { clientId, ...data }, update: data });
   for (const { audience, scope } of client.client_grants)
     await db.clientGrant.upsert({
