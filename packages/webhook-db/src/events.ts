@@ -1,15 +1,23 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
-import { type Event, eventGuid, eventKey, eventKeyBefore } from '@gatepost/contracts/event';
-import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
+import type { Pool } from './pool.ts';
 
 export type NewEvent = {
-  event: Event;
+  key: string;
+  /** As versions made it that left the subject out. */
+  keyBefore: string;
+  guid: string;
+  source: string;
+  /** The producer's. */
+  id: string;
+  type: string;
+  action: string | null;
   accountId: number | null;
   repositoryId: number | null;
+  occurredAt: Date;
   hookIds: number[];
-  /** Whether anybody will ask for the payload. */
-  keepPayload: boolean;
+  /** null: nobody will ask for it. */
+  payload: Buffer | null;
 };
 
 export type StoredEvent = {
@@ -100,29 +108,29 @@ export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
 }
 
 async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
-  const keys = events.map(({ event }) => eventKey(event));
+  const keys = events.map(({ key }) => key);
   const payloads: Buffer[] = [];
   let start = 0;
-  const rows = events.map(({ event, accountId, repositoryId, hookIds, keepPayload }, index) => {
+  const rows = events.map(({ payload, ...event }) => {
     const row = {
-      key: keys[index],
-      key_before: isAfterUpgrade ? eventKeyBefore(event) : undefined,
-      guid: eventGuid(event),
+      key: event.key,
+      key_before: isAfterUpgrade ? event.keyBefore : undefined,
+      guid: event.guid,
       source: event.source,
       event_id: event.id,
       type: event.type,
       action: event.action,
-      account_id: accountId,
-      repository_id: repositoryId,
-      occurred_at: event.time,
-      hook_ids: hookIds,
+      account_id: event.accountId,
+      repository_id: event.repositoryId,
+      occurred_at: event.occurredAt,
+      hook_ids: event.hookIds,
       // A length of null makes substring() null.
       start,
-      length: keepPayload ? event.payload.length : null,
+      length: payload?.length ?? null,
     };
-    if (keepPayload) {
-      payloads.push(event.payload);
-      start += event.payload.length;
+    if (payload) {
+      payloads.push(payload);
+      start += payload.length;
     }
     return row;
   });
