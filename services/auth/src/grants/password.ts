@@ -8,9 +8,8 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { GateEvents } from '../events.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { Busy } from '../stores-away.ts';
+import { busy, tooManyAttempts } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
-import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
 export function passwordGrants(parts: {
   authenticate: Authenticate;
@@ -35,10 +34,10 @@ export function passwordGrants(parts: {
         case 'right':
           return { accountId: result.account.userId, amr: ['pwd'] };
         case 'busy':
-          throw retryLater(ctx, new Busy(result.excess));
+          throw busy(result.excess).withHeader(ctx);
         case 'locked':
           events.loginFailed({ client, address }, 'too_many_attempts', result.subject);
-          throw retryLater(ctx, new TooManyAttempts(result.seconds));
+          throw tooManyAttempts(result.seconds).withHeader(ctx);
         case 'wrong': {
           events.loginFailed({ client, address }, 'wrong_password', result.subject);
           const error = new errors.InvalidGrant('wrong password');

@@ -8,9 +8,8 @@ import type { OpenAccount } from '../passwordless/account.ts';
 import type { Channel } from '../passwordless/message.ts';
 import { apiPlace } from '../passwordless/place.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { Busy } from '../stores-away.ts';
+import { busy, tooManyAttempts } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
-import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
 export function passwordlessOtp(parts: {
   checkCode: CheckCode;
@@ -44,10 +43,10 @@ export function passwordlessOtp(parts: {
           throw wrongCode('nobody may log in with that address');
         }
         case 'busy':
-          throw retryLater(ctx, new Busy());
+          throw busy().withHeader(ctx);
         case 'locked':
           parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
-          throw retryLater(ctx, new TooManyAttempts(answer.seconds));
+          throw tooManyAttempts(answer.seconds).withHeader(ctx);
         case 'wrong':
           parts.events.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('wrong code');
