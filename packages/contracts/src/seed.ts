@@ -137,7 +137,7 @@ export type SeedClient = z.infer<typeof client>;
 export type SeedUser = z.infer<typeof user>;
 export type SeedOrganization = z.infer<typeof organization>;
 
-/** Parses the text of a seed file. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
-export function parseSeed(text: string): Seed {
-  return readYaml('seed file', seed, text);
+/** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
+export function parseSeed(text: string, file = ''): Seed {
+  return readYaml(seed, text, `seed file ${file}`.trim());
 }
