@@ -87,5 +87,7 @@ test('an empty file is an empty seed, and a file that is not YAML says so', () =
 });
 
 test('the file is named with its faults', () => {
-  expect(() => parseSeed('clients: [{}]', 'mine.yaml')).toThrow(/^bad seed file mine\.yaml:\n {2}clients\[0\]\.client_id: /);
+  expect(() => parseSeed('clients: [{}]', 'mine.yaml')).toThrow(
+    /^bad seed file mine\.yaml:\n {2}clients\[0\]\.client_id: /,
+  );
 });

@@ -139,5 +139,5 @@ export type SeedOrganization = z.infer<typeof organization>;
 
 /** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
 export function parseSeed(text: string, file = ''): Seed {
-  return readYaml(seed, text, `seed file ${file}`.trim());
+  return readYaml(`seed file ${file}`.trim(), seed, text);
 }

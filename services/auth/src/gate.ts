@@ -121,7 +121,23 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
   const secure = issuer.startsWith('https:');
-  return { env, log, stack, registry, issuer, secure, seal, keyFor, pool, db, searchPool, redis, prefix, changes, seeds };
+  return {
+    env,
+    log,
+    stack,
+    registry,
+    issuer,
+    secure,
+    seal,
+    keyFor,
+    pool,
+    db,
+    searchPool,
+    redis,
+    prefix,
+    changes,
+    seeds,
+  };
 }
 
 /** Where things go to: the audit log, the webhooks, mail, and what is done after an answer. */
