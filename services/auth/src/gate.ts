@@ -29,6 +29,7 @@ import { makeRate } from './accounts/rate.ts';
 import { makeSignUp } from './accounts/signup.ts';
 import { makeAccountStore } from './accounts/store.ts';
 import { makeAdapterFactory } from './adapter/adapter.ts';
+import { makeSessions } from './adapter/sessions.ts';
 import { makeAnswer, makeServer } from './app.ts';
 import { openAudit } from './audit.ts';
 import { makeConsentStore } from './authorization/consents.ts';
@@ -184,6 +185,7 @@ function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground
     messageLimits: makeMessageLimits(redis, prefix),
     clientThrottle: makeClientThrottle(redis, prefix),
     lockout: makeLockout(redis, prefix),
+    sessions: makeSessions(redis, prefix),
     codes,
   };
 }

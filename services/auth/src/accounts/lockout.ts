@@ -29,6 +29,10 @@ export type Lockout = {
   begin(subject: string, network: string): Promise<Attempt>;
   /** A success that was no try of its own. */
   clear(subject: string, network: string): Promise<void>;
+  /** The networks whose pair with the subject is closed. */
+  closedFor(subject: string): Promise<string[]>;
+  /** Takes back the failures of all pairs of a subject. */
+  open(subject: string): Promise<void>;
 };
 
 const failuresMax = 10;
@@ -36,6 +40,8 @@ const windowSeconds = 600;
 const leaseMs = 30_000;
 const waitMs = 10_000;
 const pollMs = 40;
+/** Of so many networks it is known that they are closed for a subject, the latest. */
+const networksMax = 1_000;
 /** Of so many tries a process waits with at a time. */
 const waitingMax = 256;
 
@@ -51,29 +57,40 @@ redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 0`;
 
-// KEYS as above. ARGV: the try, the window of what it counts as a failure, or 0 for a success.
+// KEYS as above, and the networks that are closed for the subject. ARGV: the try, the window of what it counts as a failure, or 0 for
+// a success; most failures, the network, how many networks at most.
 const endScript = `
 redis.call('ZREM', KEYS[2], ARGV[1])
 if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
-redis.call('INCR', KEYS[1])
-return redis.call('EXPIRE', KEYS[1], ARGV[2], 'NX')`;
+local failures = redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], ARGV[2], 'NX')
+if failures >= tonumber(ARGV[3]) then
+  redis.call('ZADD', KEYS[3], redis.call('TIME')[1], ARGV[4])
+  redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -1 - ARGV[5])
+  redis.call('EXPIRE', KEYS[3], ARGV[2])
+end
+return failures`;
 
 type Script = (...args: (string | number)[]) => Promise<number>;
 type Scripts = { lockoutBegin: Script; lockoutEnd: Script };
 
 export function makeLockout(redis: Redis, prefix: string): Lockout {
   redis.defineCommand('lockoutBegin', { numberOfKeys: 2, lua: beginScript });
-  redis.defineCommand('lockoutEnd', { numberOfKeys: 2, lua: endScript });
+  redis.defineCommand('lockoutEnd', { numberOfKeys: 3, lua: endScript });
   const scripts = redis as unknown as Scripts;
   const pairOf = (subject: string, network: string) => hashId(JSON.stringify([subject, network]));
   const failures = (pair: string) => `${prefix}failures:${pair}`;
   const inFlight = (pair: string) => `${prefix}tries:${pair}`;
+  // Nobody else than an administrator asks for these: pairs are hashed.
+  const closed = (subject: string) => `${prefix}closed:${hashId(subject)}`;
   let waiting = 0;
 
   const ask = (pair: string, id: string) =>
     scripts.lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs);
-  const end = async (pair: string, id: string, failedForSeconds: number) => {
-    await scripts.lockoutEnd(failures(pair), inFlight(pair), id, failedForSeconds);
+  const end = async (subject: string, network: string, id: string, failedForSeconds: number) => {
+    const pair = pairOf(subject, network);
+    const keys = [failures(pair), inFlight(pair), closed(subject)];
+    await scripts.lockoutEnd(...keys, id, failedForSeconds, failuresMax, network, networksMax);
   };
   /** The script's answer, once it is not "wait"; undefined if that takes too long. */
   const askUntilOpen = async (pair: string, id: string): Promise<number | undefined> => {
@@ -102,8 +119,8 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
       if (answer > 0) return { kind: 'closed', seconds: answer };
       return {
         kind: 'open',
-        failed: () => end(pair, id, windowSeconds),
-        succeeded: () => end(pair, id, 0),
+        failed: () => end(subject, network, id, windowSeconds),
+        succeeded: () => end(subject, network, id, 0),
         async takenBack() {
           await redis.zrem(inFlight(pair), id).catch(() => {}); // Redis away as well: its lease ends
         },
@@ -111,6 +128,16 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
     },
     async clear(subject, network) {
       await redis.del(failures(pairOf(subject, network)));
+    },
+    async closedFor(subject) {
+      const networks = await redis.zrange(closed(subject), '0', '-1');
+      if (networks.length === 0) return [];
+      const counts = await redis.mget(networks.map((network) => failures(pairOf(subject, network))));
+      return networks.filter((_, index) => Number(counts[index]) >= failuresMax);
+    },
+    async open(subject) {
+      const networks = await redis.zrange(closed(subject), '0', '-1');
+      await redis.del(closed(subject), ...networks.map((network) => failures(pairOf(subject, network))));
     },
   };
 }

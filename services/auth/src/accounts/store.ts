@@ -62,10 +62,8 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
     async findForTokens(userId, session) {
       const account = await findForTokens(pool, userId, session?.grantId);
       if (!account || account.blocked) return undefined;
-      const endedAt = account.sessionsNotBefore?.getTime() ?? 0;
-      if (session?.from !== undefined && session.from * 1000 < endedAt - 999) return undefined;
+      if (session && isOver(session, account)) return undefined;
       const { userId: accountId, incarnation } = account;
-      if (session && session.incarnation !== incarnation) return undefined;
       return { accountId, incarnation, claims: async () => accountClaims(account) };
     },
     async findByLogin(connection, login) {
@@ -101,6 +99,16 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       return (await db.account.updateManyAndReturn({ where, data }))[0];
     },
   };
+}
+
+/** Whether a session ended with those that the account ended, or is one of an earlier account of that id. */
+export function isOver(
+  session: { from: number | undefined; incarnation: string | undefined },
+  account: Pick<AccountModel, 'sessionsNotBefore' | 'incarnation'>,
+): boolean {
+  const endedAt = account.sessionsNotBefore?.getTime() ?? 0;
+  if (session.from !== undefined && session.from * 1000 < endedAt - 999) return true;
+  return session.incarnation !== account.incarnation;
 }
 
 /** `auth0|…` for a database connection, `email|…` and `sms|…` for the others, as Auth0 does. */

@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { AlreadyConsumed } from './consumed.ts';
+import { defineSessionScripts, sessionKeys, upsertSession } from './sessions.ts';
 
 // KEYS[1] the artefact, KEYS[2] (if any) the set of its grant's artefacts; ARGV: payload, lifetime in seconds.
 // An index outlives the longest-lived member.
@@ -42,6 +43,7 @@ export function defineArtefactScripts(redis: Redis): void {
   redis.defineCommand('artefactUpsert', { lua: upsert });
   redis.defineCommand('artefactConsume', { numberOfKeys: 1, lua: consume });
   redis.defineCommand('artefactRevoke', { numberOfKeys: 1, lua: revoke });
+  defineSessionScripts(redis);
 }
 
 /** Where an artefact lies; its id as it is stored, hashed or not. */
@@ -52,7 +54,6 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
   const key = (id: string) => artefactKey(prefix, model, id);
   // One set a model and grant, because oidc-provider revokes model by model.
   const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
-  const uidKey = (uid: string) => `${prefix}uid:${uid}`;
   const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
 
   const find = async (id: string): Promise<AdapterPayload | undefined> => {
@@ -68,9 +69,10 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
 
   return {
     find,
-    findByUid: (uid) => findThrough(uidKey(uid)),
+    findByUid: (uid) => findThrough(sessionKeys(prefix).uid(uid)),
     findByUserCode: (userCode) => findThrough(userCodeKey(userCode)),
     async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
+      if (model === 'Session') return upsertSession(redis, prefix, id, payload, expiresIn);
       const json = JSON.stringify(payload);
       // A proof seen before is refused whoever asks first: the library's own check reads and then writes.
       if (model === 'ReplayDetection') {
@@ -79,7 +81,6 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
       }
       const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
       const writes: Promise<unknown>[] = [scripts.artefactUpsert(keys.length, ...keys, json, expiresIn)];
-      if (model === 'Session' && payload.uid) writes.push(redis.set(uidKey(payload.uid), id, 'EX', expiresIn));
       if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
       await Promise.all(writes);
     },

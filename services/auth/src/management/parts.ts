@@ -3,7 +3,9 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Client, ClientMetadata, Provider } from 'oidc-provider';
 import { type EndAccess, makeEndAccess } from '../accounts/end-access.ts';
+import type { Lockout } from '../accounts/lockout.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { Sessions } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
 import type { Changes } from '../changes.ts';
 import type { clientMetadata } from '../clients/metadata.ts';
@@ -31,6 +33,8 @@ export type ManagementParts = {
   resources: ResourceStore;
   settings: SettingsStore;
   accounts: AccountStore;
+  sessions: Sessions;
+  lockout: Lockout;
   connections: ConnectionStore;
   templates: TemplateStore;
   log: Log;

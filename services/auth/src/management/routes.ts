@@ -13,6 +13,14 @@ import { deleteDeviceCredential, listDeviceCredentials } from './device-credenti
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
 import type { Operation } from './operation.ts';
+import {
+  deleteRefreshToken,
+  deleteRefreshTokensOfUser,
+  getRefreshToken,
+  listRefreshTokens,
+  listRefreshTokensOfUser,
+  revokeRefreshTokens,
+} from './refresh-tokens.ts';
 import { createRegistrationToken } from './registration-tokens.ts';
 import {
   createResourceServer,
@@ -21,8 +29,19 @@ import {
   listResourceServers,
   updateResourceServer,
 } from './resource-servers.ts';
+import { endSession, endSessions, getSession, listSessions, revokeSession } from './sessions.ts';
 import { getSigningKey, listSigningKeys, revokeKey, rotateKeys } from './signing-keys.ts';
+import { getActiveUsers, getDailyStats } from './stats.ts';
 import { getSettings, updateSettings } from './tenant-settings.ts';
+import { listBlocks, listBlocksByIdentifier, unblock, unblockByIdentifier } from './user-blocks.ts';
+import {
+  deleteAuthenticators,
+  listAuthenticationMethods,
+  listEnrollments,
+  listOrganizations,
+  listPermissions,
+  listRoles,
+} from './user-lists.ts';
 import { createUser, deleteUser, getUser, listUsers, listUsersByEmail, revokeAccess, updateUser } from './users.ts';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -68,7 +87,34 @@ export const routes: Route[] = [
   at('delete', '/users/:id',                         ['delete:users'],                           deleteUser),
   at('get',    '/users/:id/logs',                    readLogs,                                   listLogsOfUser),
   at('post',   '/users/:id/revoke-access',           ['delete:users', 'update:users'],           revokeAccess),
+  at('get',    '/users/:id/sessions',                ['read:sessions'],                          listSessions),
+  at('delete', '/users/:id/sessions',                ['delete:sessions'],                        endSessions),
+  at('get',    '/users/:id/refresh-tokens',          ['read:refresh_tokens'],                    listRefreshTokensOfUser),
+  at('delete', '/users/:id/refresh-tokens',          ['delete:refresh_tokens'],                  deleteRefreshTokensOfUser),
+  at('get',    '/users/:id/roles',                   ['read:users'],                             listRoles),
+  at('get',    '/users/:id/permissions',             ['read:users'],                             listPermissions),
+  at('get',    '/users/:id/organizations',           ['read:users'],                             listOrganizations),
+  at('get',    '/users/:id/authentication-methods',  ['read:users'],                             listAuthenticationMethods),
+  at('delete', '/users/:id/authenticators',          ['update:users'],                           deleteAuthenticators),
+  at('get',    '/users/:id/enrollments',             ['read:users'],                             listEnrollments),
   at('get',    '/users-by-email',                    ['read:users'],                             listUsersByEmail),
+
+  at('get',    '/user-blocks',                       ['read:users'],                             listBlocksByIdentifier),
+  at('delete', '/user-blocks',                       ['update:users'],                           unblockByIdentifier),
+  at('get',    '/user-blocks/:id',                   ['read:users'],                             listBlocks),
+  at('delete', '/user-blocks/:id',                   ['update:users'],                           unblock),
+
+  at('get',    '/sessions/:id',                      ['read:sessions'],                          getSession),
+  at('delete', '/sessions/:id',                      ['delete:sessions'],                        endSession),
+  at('post',   '/sessions/:id/revoke',               ['delete:sessions'],                        revokeSession),
+
+  at('get',    '/refresh-tokens',                    ['read:refresh_tokens'],                    listRefreshTokens),
+  at('post',   '/refresh-tokens/revoke',             ['delete:refresh_tokens'],                  revokeRefreshTokens),
+  at('get',    '/refresh-tokens/:id',                ['read:refresh_tokens'],                    getRefreshToken),
+  at('delete', '/refresh-tokens/:id',                ['delete:refresh_tokens'],                  deleteRefreshToken),
+
+  at('get',    '/stats/active-users',                ['read:stats'],                             getActiveUsers),
+  at('get',    '/stats/daily',                       ['read:stats'],                             getDailyStats),
 
   at('get',    '/connections',                       ['read:connections'],                       listConnections),
   at('post',   '/connections',                       ['create:connections'],                     createConnection),

@@ -122,13 +122,13 @@ export const createUser = operation({
 export const getUser = operation({
   query: z.strictObject(fieldsQuery),
   run: async ({ parts, params, query }) =>
-    ok(chooseFields((await presenter(parts))(await load(parts, params.id)), query)),
+    ok(chooseFields((await presenter(parts))(await loadUser(parts, params.id)), query)),
 });
 
 export const updateUser = operation({
   body: updateBody,
   async run({ parts, params, body }) {
-    const account = await load(parts, params.id);
+    const account = await loadUser(parts, params.id);
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
     // Whoever is blocked, or has a new password, is signed out everywhere.
@@ -166,7 +166,7 @@ export const deleteUser = operation({
 
 export const revokeAccess = operation({
   async run({ parts, params }) {
-    const { userId } = await load(parts, params.id);
+    const { userId } = await loadUser(parts, params.id);
     const mark = sessionsEnd();
     await parts.accounts.update(userId, { sessionsNotBefore: mark });
     await parts.endAccess(userId);
@@ -175,7 +175,8 @@ export const revokeAccess = operation({
   },
 });
 
-async function load({ accounts }: Parts, id = ''): Promise<AccountModel> {
+/** @throws ManagementProblem 404 */
+export async function loadUser({ accounts }: Parts, id = ''): Promise<AccountModel> {
   const account = await accounts.find(id);
   if (!account) throw missing('user', 'The user does not exist.');
   return account;

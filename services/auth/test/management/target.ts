@@ -5,7 +5,7 @@ import { expect } from '@jest/globals';
 import { ManagementClient } from 'auth0';
 import { managementApi } from '../../src/resources/management-api.ts';
 import { openGate } from '../gate.ts';
-import { alice, api, connections, seed } from '../seeds.ts';
+import { alice, api, connections, seed, trusted } from '../seeds.ts';
 
 export const allScopes = managementApi('').scopes.map(({ value }) => value);
 export const scopesOf: Record<string, string[]> = {
@@ -27,6 +27,7 @@ export async function openManagement() {
     connections,
     clients: [
       ...seed.clients,
+      trusted,
       ...Object.entries(scopesOf).map(([client_id, scope]) => ({
         client_id,
         client_secret: `${client_id}-secret`,

@@ -1,0 +1,95 @@
+/** `sessions`: where people are signed in. Ended here, a session is over at once; what applications got by it goes on. */
+import { z } from '@gatepost/runtime/env';
+import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { isOver } from '../accounts/store.ts';
+import type { StoredSession } from '../adapter/sessions.ts';
+import { sessionLifetime } from '../clients/lifetimes.ts';
+import { ok, operation } from './operation.ts';
+import { checkpointQuery, list, ofArray } from './paging.ts';
+import type { Parts } from './parts.ts';
+import { insufficientScope, missing } from './problem.ts';
+import { loadUser } from './users.ts';
+
+export const listSessions = operation({
+  query: z.strictObject({ ...checkpointQuery, include_totals: z.enum(['true', 'false']).optional() }),
+  async run({ parts, params, query: { from, take = 50 } }) {
+    const account = await loadUser(parts, params.id);
+    const stored = await parts.sessions.ofAccount(account.userId);
+    const alive = stored.filter((session) => !isOver(boundsOf(session), account));
+    return list(
+      'sessions',
+      { from, take },
+      ofArray(alive, ({ uid }) => uid),
+      present,
+    );
+  },
+});
+
+/** All at once, those that begin this very moment too. */
+export const endSessions = operation({
+  async run({ parts, params }) {
+    const { userId } = await loadUser(parts, params.id);
+    const mark = sessionsEnd();
+    await parts.accounts.update(userId, { sessionsNotBefore: mark });
+    for (const { uid } of await parts.sessions.ofAccount(userId)) await parts.sessions.end(uid);
+    await sessionsEnded(mark);
+    return { status: 202 };
+  },
+});
+
+export const getSession = operation({
+  run: async ({ parts, params }) => ok(present(await load(parts, params.id))),
+});
+
+export const endSession = operation({
+  async run({ parts, params }) {
+    await parts.sessions.end(params.id ?? '');
+    return { status: 202 };
+  },
+});
+
+/** With the refresh tokens that applications got while it lasted: for which there is a scope of its own. */
+export const revokeSession = operation({
+  async run({ parts, params, scopes }) {
+    if (!scopes.has('delete:refresh_tokens')) throw insufficientScope(['delete:refresh_tokens']);
+    const { uid, accountId, authorizations = {} } = await load(parts, params.id);
+    await parts.sessions.end(uid);
+    const grants = Object.values(authorizations).flatMap(({ grantId }) => grantId ?? []);
+    await parts.pool.query({
+      text: `DELETE FROM artefacts WHERE account_id = $1
+               AND (grant_id = ANY ($2) OR model = 'Grant' AND id = ANY ($2) OR model = 'RefreshToken' AND payload ->> 'sessionUid' = $3)`,
+      values: [accountId, grants, uid],
+    });
+    return { status: 202 };
+  },
+});
+
+async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSession> {
+  const session = await sessions.find(uid);
+  const account = session && (await accounts.find(session.accountId));
+  if (!account || isOver(boundsOf(session), account)) throw missing('session', 'The session does not exist.');
+  return session;
+}
+
+const boundsOf = ({ loginTs, incarnation }: StoredSession) => ({ from: loginTs, incarnation });
+
+function present({ uid, accountId, iat, exp, loginTs, amr, authorizations }: StoredSession): object {
+  const at = (seconds: number | undefined) => (seconds === undefined ? null : new Date(seconds * 1000).toISOString());
+  // A code came by text message or by mail (RFC 8176 calls both `otp`).
+  const nameOf = (method: string) => (method !== 'otp' ? method : accountId.startsWith('sms|') ? 'sms' : 'email');
+  const used = exp === undefined ? undefined : exp - sessionLifetime.idle;
+  return {
+    id: uid,
+    user_id: accountId,
+    created_at: at(iat),
+    updated_at: at(used),
+    authenticated_at: at(loginTs),
+    idle_expires_at: at(exp),
+    expires_at: at(loginTs + sessionLifetime.absolute),
+    last_interacted_at: at(used),
+    clients: Object.keys(authorizations ?? {}).map((client_id) => ({ client_id })),
+    authentication: { methods: (amr ?? []).map((name) => ({ name: nameOf(name), timestamp: at(loginTs) })) },
+    cookie: { mode: 'persistent' },
+    session_metadata: null,
+  };
+}
