@@ -1,7 +1,7 @@
 /** The environment that the services get, and `.gatepost/services.env`, from which they can be started alone. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { rootFolder, writePrivate } from '../processes/home.ts';
 import { portOf, servicePorts } from '../processes/services.ts';
@@ -51,7 +51,7 @@ export function writeServicesEnv(
     REDIS_KEY_PREFIX: given.REDIS_KEY_PREFIX || redisKeyPrefix,
     AMQP_URL: urls.RabbitMQ,
     SECRETS_KEY: given.SECRETS_KEY || secretsKey(home),
-    SEED_FILE: given.SEED_FILE ?? join(rootFolder, 'infra/demo/seed.yaml'),
+    SEED_FILE: seedFiles(given).join(','),
     DELIVERY_ALLOWED_NETWORKS: given.DELIVERY_ALLOWED_NETWORKS ?? '127.0.0.2/32',
     // The applications that a developer's gate tells of a logout are on his machine.
     OUTBOUND_ALLOWED_NETWORKS: given.OUTBOUND_ALLOWED_NETWORKS ?? '127.0.0.0/8,::1/128',
@@ -69,6 +69,15 @@ export function writeServicesEnv(
 export function readServicesEnv(home: string): NodeJS.Dict<string> | undefined {
   const file = servicesEnvFile(home);
   return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
+}
+
+/**
+ * The demo's seed, and behind it the files of `SEED_FILE` as seen from where the command was typed; empty, it means no seed at all.
+ */
+export function seedFiles({ SEED_FILE: files, INIT_CWD: from = process.cwd() }: NodeJS.ProcessEnv): string[] {
+  if (files?.trim() === '') return [];
+  const own = files?.split(',').map((file) => resolve(from, file.trim())) ?? [];
+  return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...own])];
 }
 
 /** Where the webhook API is reached, with a trailing slash; its audience is only a name. */

@@ -1,9 +1,6 @@
 /**
  * `npm start`: the whole flow. Stores, migrations, services, the smoke story, then whatever happens until someone says stop.
  *
- *   npm start                 the demo, its data kept in .gatepost/ (GATEPOST_HOME moves it)
- *   npm start -- --fresh      the same, our data dropped first
- *   npm start -- --private    with private stores, even where something answers on the default ports
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -20,13 +17,28 @@ import { migrate } from './migrate.ts';
 import { runSmoke } from './smoke-story.ts';
 import { welcome } from './welcome.ts';
 
+const help = `
+npm start                 runs it all, with the demo; its data are kept in .gatepost/
+npm start -- --fresh      the same, our data dropped first
+npm start -- --private    with private stores, even where something answers on the default ports
+npm start -- --help       this
+
+SEED_FILE=mine.yaml       your own clients, users, APIs and organizations beside the demo's (docs/reference/seed-file.md); empty: none at all
+GATEPOST_HOME=folder      instead of .gatepost/
+DATABASE_URL, REDIS_URL, AMQP_URL    stores that run elsewhere
+All other variables: docs/configuration.md`;
+
 await runCommand(start);
 
 async function start(context: Context): Promise<number> {
   const { args, env, home, say, signal, stack } = context;
+  if (args.includes('--help') || args.includes('-h')) {
+    console.log(help.trim());
+    return 0;
+  }
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
-    throw new Trouble(`npm start does not know ${unknown.join(' ')}; it takes --fresh and --private.`);
+    throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
   const fresh = args.includes('--fresh');
 
   stack.use(takeHome(home, 'npm start'));
@@ -74,9 +86,10 @@ async function start(context: Context): Promise<number> {
   });
   const ended = keepRunning(context, [...(await Promise.all(servers)).flat(), ...services]);
   say.line();
-  const passed = await runSmoke({ ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) }, signal);
-  if (!passed) say.line(`  The logs are in ${join(home, 'logs')}.`);
-  for (const line of welcome(serviceEnv, home)) say.line(line);
+  const hasDemo = values.SEED_FILE !== '';
+  const smokeEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
+  if (hasDemo && !(await runSmoke(smokeEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
+  for (const line of welcome(serviceEnv, home, hasDemo)) say.line(line);
   throw await ended;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { portOf } from '../processes/services.ts';
 import { producerEnvFile, webhookApiUrl } from './environment.ts';
 
-export function welcome(env: NodeJS.ProcessEnv, home: string): string[] {
+export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean): string[] {
   const issuer = env.ISSUER || 'http://localhost:4400/';
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
@@ -16,13 +16,15 @@ export function welcome(env: NodeJS.ProcessEnv, home: string): string[] {
     state: 'hello',
   }).toString();
   const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));
-  return [
+  const places = [
     '',
     `  gate             ${issuer}.well-known/openid-configuration`,
     `  webhook API      ${api}docs`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
+  ];
+  const demo = [
     `  logins           alice@example.com, password "correct horse battery staple"; machine demo-m2m, secret "demo-m2m-secret"`,
     '',
     '  Try, in another terminal:',
@@ -32,7 +34,6 @@ export function welcome(env: NodeJS.ProcessEnv, home: string): string[] {
     `                                   curl -s -H "Authorization: Bearer $TOKEN" ${api}repos/acme/widgets/hooks`,
     `  3. signing in as alice           ${authorize.href}`,
     '                                   (the demo app is not there: the code arrives in the address of the last page)',
-    '',
-    '  Ctrl-C stops everything that was started here.',
   ];
+  return [...places, ...(hasDemo ? demo : []), '', '  Ctrl-C stops everything that was started here.'];
 }

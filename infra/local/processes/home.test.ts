@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
-import { writeServicesEnv } from '../commands/environment.ts';
+import { seedFiles, writeServicesEnv } from '../commands/environment.ts';
 import { bornAt, homeFolder, takeHome } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
@@ -68,4 +68,15 @@ test('what the environment gives goes before what is made', () => {
   expect(writeServicesEnv(home, given, urls)).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
   expect(parseEnv(readFileSync(join(home, 'services.env'), 'utf8'))).toMatchObject(given);
   expect(writeServicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls).ISSUER).toBe('https://id.example/');
+});
+
+test('a seed of one’s own stands beside the demo’s, as seen from where the command was typed; an empty one means none', () => {
+  const demo = expect.stringMatching(/\/infra\/demo\/seed\.yaml$/);
+  expect(seedFiles({})).toEqual([demo]);
+  expect(seedFiles({ SEED_FILE: 'mine.yaml, /there/more.yaml', INIT_CWD: '/here' })).toEqual([
+    demo,
+    '/here/mine.yaml',
+    '/there/more.yaml',
+  ]);
+  expect(seedFiles({ SEED_FILE: '' })).toEqual([]);
 });

@@ -85,3 +85,9 @@ test('an empty file is an empty seed, and a file that is not YAML says so', () =
   expect(parseSeed('')).toMatchObject({ clients: [], organizations: [] });
   expect(problemsOf('a: [')[0]).toMatch(/^not YAML: /);
 });
+
+test('the file is named with its faults', () => {
+  expect(() => parseSeed('clients: [{}]', 'mine.yaml')).toThrow(
+    /^bad seed file mine\.yaml:\n {2}clients\[0\]\.client_id: /,
+  );
+});

@@ -60,7 +60,6 @@ const client = z.strictObject({
   app_type: z.enum(['regular_web', 'spa', 'native', 'non_interactive']).default('regular_web'),
   is_first_party: z.boolean().default(true),
   oidc_conformant_claims: z.boolean().optional(),
-  compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional(),
   callbacks: z.array(uri).default([]),
   allowed_logout_urls: z.array(uri).default([]),
   web_origins: z.array(origin).default([]),
@@ -137,7 +136,7 @@ export type SeedClient = z.infer<typeof client>;
 export type SeedUser = z.infer<typeof user>;
 export type SeedOrganization = z.infer<typeof organization>;
 
-/** Parses the text of a seed file. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
-export function parseSeed(text: string): Seed {
-  return readYaml('seed file', seed, text);
+/** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
+export function parseSeed(text: string, file = ''): Seed {
+  return readYaml(`seed file ${file}`.trim(), seed, text);
 }

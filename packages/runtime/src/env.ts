@@ -180,6 +180,18 @@ export const existingFile = text.refine((value) => existsSync(value), {
   error: () => `there is no such file, seen from ${process.cwd()}`,
 });
 
+/** The paths of files that exist, separated by commas. */
+export const existingFiles = z.string().transform((value, context) => {
+  const files = value
+    .split(',')
+    .map((file) => file.trim())
+    .filter((file) => file !== '');
+  const missing = files.filter((file) => !existsSync(file));
+  if (missing.length === 0) return files;
+  context.addIssue({ code: 'custom', message: `there is no ${missing.join(', no ')}, seen from ${process.cwd()}` });
+  return z.NEVER;
+});
+
 /** Which items are bad, by place: what stands there may be a secret that belongs elsewhere. */
 function placesOf(bad: string[], items: string[]): string {
   const places = bad.map((item) => items.indexOf(item) + 1).join(', ');

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import {
   cidrList,
   commonVariables,
-  existingFile,
+  existingFiles,
   integer,
   issuerUrl,
   port,
@@ -37,9 +37,10 @@ export const variables = z.object({
     .meta({ description: 'issuer and base URL of the gate, with its trailing slash' }),
   AUTH_PORT: port.default(4400).meta({ description: 'port of the gate' }),
   AUTH_OPS_PORT: port.default(4401).meta({ description: 'ops port of the gate: `/metrics`, `/livez`, `/readyz`' }),
-  SEED_FILE: existingFile
-    .optional()
-    .meta({ description: 'YAML file with clients, users and APIs, applied at each start; never deletes' }),
+  SEED_FILE: existingFiles.default([]).meta({
+    description: 'YAML files with clients, users and APIs, separated by commas, applied at each start; never deletes',
+    shownDefault: 'none; the demo’s under `npm start`',
+  }),
   SECRETS_KEY: secretsKeyVariable,
   MAIL_URL: url(['smtp:', 'smtps:', 'file:'])
     .default(pathToFileURL(`${outboxFolder}/`).href)

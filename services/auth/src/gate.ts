@@ -1,7 +1,9 @@
 /** The parts list of the gate, from top to bottom: everything that is opened, in order, each closed again by the stack. */
 
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
+import { parseSeed } from '@gatepost/contracts/seed';
 import { makeGuard } from '@gatepost/runtime/address';
 import { listen } from '@gatepost/runtime/listen';
 import type { Log } from '@gatepost/runtime/log';
@@ -71,7 +73,7 @@ import { startPurge } from './purge.ts';
 import { openRedis } from './redis.ts';
 import { managementApi } from './resources/management-api.ts';
 import { makeResourceStore } from './resources/store.ts';
-import { applySeed, readSeed } from './seed.ts';
+import { applySeed, checkGrantTypes } from './seed.ts';
 import { makeConnectionStore } from './settings/connections.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
@@ -102,9 +104,9 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const seal = makeSeal(env.SECRETS_KEY);
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
-  const seed = env.SEED_FILE ? await readSeed(env.SEED_FILE) : undefined;
+  const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
   const isProduction = env.NODE_ENV === 'production';
-  if (seed && isProduction) refuseDemo(seed);
+  if (isProduction) seeds.forEach(refuseDemo);
 
   const { applied } = await migrateAuth(databaseUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
@@ -112,14 +114,30 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const redis = stack.adopt(await openRedis(env.REDIS_URL, log), (opened) => void opened.disconnect());
   const changes = stack.use(await openChanges(databaseUrl));
   await ensureSigningKeys(pool, seal);
-  if (seed) await applySeed(db, seed);
+  for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER));
   if (isProduction) await refuseDemoSecrets(pool);
 
   const issuer = env.ISSUER;
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
   const secure = issuer.startsWith('https:');
-  return { env, log, stack, registry, issuer, secure, seal, keyFor, pool, db, searchPool, redis, prefix, changes };
+  return {
+    env,
+    log,
+    stack,
+    registry,
+    issuer,
+    secure,
+    seal,
+    keyFor,
+    pool,
+    db,
+    searchPool,
+    redis,
+    prefix,
+    changes,
+    seeds,
+  };
 }
 
 /** Where things go to: the audit log, the webhooks, mail, and what is done after an answer. */
@@ -209,6 +227,11 @@ async function makeGateProvider(parts: Parts) {
   const { tokensIssued } = observeProvider(provider, parts);
   guardUserCodes(provider, parts.lockout, place);
   const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
+  for (const seed of parts.seeds)
+    checkGrantTypes(
+      seed,
+      plugins.map(({ grantType }) => grantType),
+    );
   registerGrants({ ...parts, provider, plugins });
   return { provider, tokensIssued };
 }

@@ -14,7 +14,6 @@ import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
 import { makeExtraParams, rememberRequestObject } from './authorization/parameters.ts';
 import { claims, makeJwtCustomizer } from './claims.ts';
-import { checkAssertion, isFapi } from './clients/fapi.ts';
 import {
   day,
   grantLifetimeMargin,
@@ -124,8 +123,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     // Nothing is keyed by a client's secret: only its hash is kept, and whoever reads that could sign.
     enabledJWA: { clientAuthSigningAlgValues: [...keyPairAlgs], requestObjectSigningAlgValues: [...keyPairAlgs] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
-    assertJwtClientAuthClaimsAndHeader: checkAssertion,
-    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi(client) },
+    pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' },
     cookies: {
       keys: makeCookieKeys(parts.cookieKey),
       // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
@@ -143,7 +141,6 @@ function configurationOf(parts: ProviderParts): Configuration {
       clientCredentials: { enabled: true },
       deviceFlow: { enabled: true, mask: '****-****', ...parts.pages.deviceFlow },
       dPoP: { enabled: true, nonceSecret: parts.dpopNonceSecret },
-      fapi: { enabled: true, profile: (_ctx, client) => (isFapi(client) ? '2.0' : undefined) },
       introspection: { enabled: true, allowedPolicy: mayIntrospect },
       jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
@@ -171,8 +168,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     rotateRefreshToken: (ctx) => {
       const client = ctx.oidc.client as Client & OwnMetadata;
-      const isPublic = client.clientAuthMethod === 'none';
-      return !isFapi(client) && rotates({ refresh_token: client.refresh_token, isPublic });
+      return rotates({ refresh_token: client.refresh_token, isPublic: client.clientAuthMethod === 'none' });
     },
     // Auth0's tokens outlive the session they came from.
     expiresWithSession: async () => false,

@@ -2,22 +2,18 @@
  * Applies the gate's part of a seed file. Idempotent: what exists gets the file's values, what the file
  * does not name stays. Under an advisory lock, so that processes which start together do not trip over each other.
  */
-import { readFile } from 'node:fs/promises';
-import { parseSeed, type Seed, type SeedApi, type SeedClient, type SeedUser } from '@gatepost/contracts/seed';
+import { grantTypes, type Seed, type SeedApi, type SeedClient, type SeedUser } from '@gatepost/contracts/seed';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { hashPassword, passwordMatches } from './accounts/password.ts';
-import { fapiProblem } from './clients/fapi.ts';
 import { hashSecret, secretMatches } from './clients/secret.ts';
 import { type Database, Prisma } from './database.ts';
+import type { Api } from './resources/store.ts';
 
 /** What a seed is applied through: the whole client, or one transaction of it. */
 type Writer = Prisma.TransactionClient;
 
-/** @throws Misconfigured, naming the path of everything wrong with the file. */
-export async function readSeed(file: string): Promise<Seed> {
-  return parseSeed(await readFile(file, 'utf8'));
-}
-
-export async function applySeed(db: Database, seed: Seed): Promise<void> {
+/** @throws Misconfigured naming each grant of a client for an API or a scope that there is not. `management` is the built-in API. */
+export async function applySeed(db: Database, seed: Seed, management: Api): Promise<void> {
   await db.$transaction(
     async (writer) => {
       await writer.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('gatepost seed', 0))`;
@@ -29,11 +25,42 @@ export async function applySeed(db: Database, seed: Seed): Promise<void> {
           update: { strategy },
         });
       for (const api of seed.apis) await applyApi(writer, api);
+      await checkClientGrants(writer, seed, management);
       for (const client of seed.clients) await applyClient(writer, client);
       for (const user of seed.users) await applyUser(writer, user);
     },
     { timeout: 60_000, maxWait: 30_000 },
   );
+}
+
+/** A scope that its API does not have would never be granted, and nobody would be told. */
+async function checkClientGrants(db: Writer, seed: Seed, management: Api): Promise<void> {
+  const apis = [management, ...(await db.resourceServer.findMany({ select: { identifier: true, scopes: true } }))];
+  const scopesOf = new Map(
+    apis.map((api) => [api.identifier, (api.scopes as { value: string }[]).map(({ value }) => value)]),
+  );
+  const problems = seed.clients.flatMap(({ client_grants: grants }, client) =>
+    grants.flatMap(({ audience, scope }, grant) => {
+      const path = `clients[${client}].client_grants[${grant}]`;
+      const known = scopesOf.get(audience);
+      if (!known) return [`${path}.audience: there is no API ${audience}`];
+      return scope.flatMap((value, index) =>
+        known.includes(value) ? [] : [`${path}.scope[${index}]: the API ${audience} has no scope ${value}`],
+      );
+    }),
+  );
+  if (problems.length > 0) throw new Misconfigured('bad seed file', problems);
+}
+
+/** @throws Misconfigured naming each grant type of a client that neither the gate nor a plug-in of its own has. */
+export function checkGrantTypes(seed: Seed, ofPlugins: string[]): void {
+  const known = [...grantTypes, ...ofPlugins];
+  const problems = seed.clients.flatMap(({ grant_types: wanted }, client) =>
+    wanted.flatMap((type, index) =>
+      known.includes(type) ? [] : [`clients[${client}].grant_types[${index}]: no grant plug-in has ${type}`],
+    ),
+  );
+  if (problems.length > 0) throw new Misconfigured('bad seed file', problems);
 }
 
 async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>): Promise<void> {
@@ -87,11 +114,8 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     oidcMetadata: {
       ...(known?.oidcMetadata as Prisma.InputJsonObject | undefined),
       is_token_endpoint_ip_header_trusted: client.is_token_endpoint_ip_header_trusted ?? false,
-      ...(client.compliance_level && { compliance_level: client.compliance_level }),
     },
   };
-  const problem = fapiProblem(data);
-  if (problem) throw new Error(`client ${clientId} of the seed: ${problem}`);
   await db.client.upsert({ where: { clientId }, create: { clientId, ...data }, update: data });
   for (const { audience, scope } of client.client_grants)
     await db.clientGrant.upsert({

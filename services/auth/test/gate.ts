@@ -37,7 +37,7 @@ export async function openGate(
   const port = await freePort();
   const seedFile = join(folder, 'seed.yaml');
   const issuerOfPort = `http://localhost:${port}/`;
-  await writeFile(seedFile, JSON.stringify(typeof seed === 'function' ? seed(issuerOfPort) : seed));
+  await writeFile(seedFile, JSON.stringify(typeof seed === 'function' ? seed(env.ISSUER ?? issuerOfPort) : seed));
   const given = {
     NODE_ENV: 'test',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',

@@ -15,6 +15,25 @@ test('a seed with an unknown key is refused with its path, before anything is op
   });
 });
 
+test('a grant for an API or a scope that there is not, and a grant type that nobody serves, are refused with their paths', async () => {
+  const grants = [
+    { audience: api, scope: ['read:x', 'write:nothing'] },
+    { audience: 'https://nobody.example/', scope: [] },
+  ];
+  await expect(openGate({ apis, clients: [{ ...machine, client_grants: grants }] })).rejects.toMatchObject({
+    name: 'Misconfigured',
+    problems: [
+      `clients[0].client_grants[0].scope[1]: the API ${api} has no scope write:nothing`,
+      'clients[0].client_grants[1].audience: there is no API https://nobody.example/',
+    ],
+  });
+  const magic = { ...machine, grant_types: ['client_credentials', 'urn:example:magic'] };
+  await expect(openGate({ apis, clients: [magic] })).rejects.toMatchObject({
+    name: 'Misconfigured',
+    problems: ['clients[0].grant_types[1]: no grant plug-in has urn:example:magic'],
+  });
+});
+
 test('every bad variable is named at once', async () => {
   const env = { ISSUER: 'http://localhost:4400', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
   await expect(openGate({}, env)).rejects.toMatchObject({

@@ -12,7 +12,6 @@ import { watchProgress } from '@gatepost/runtime/progress';
 import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { troubleOf } from '@gatepost/runtime/store-errors';
-import { makeStoreEvents } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { type Account, openAccounts } from './accounts.ts';
@@ -33,6 +32,7 @@ import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { makeRoute } from './routing/route.ts';
+import { makeStoreEvents } from './routing/store-events.ts';
 import { makeSettle } from './settle.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.

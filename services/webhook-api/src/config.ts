@@ -3,6 +3,7 @@ import {
   cidrList,
   commonVariables,
   existingFile,
+  existingFiles,
   httpUrl,
   integer,
   issuerUrl,
@@ -51,9 +52,10 @@ export const variables = z.object({
   WEBHOOK_API_AUDIENCE: text
     .default('http://localhost:4500/')
     .meta({ description: 'the `aud` that is demanded of access tokens' }),
-  SEED_FILE: existingFile.optional().meta({
-    description: 'declarative organizations and repositories, applied idempotently at start, never deletes',
-    shownDefault: '`infra/demo/seed.yaml` under `npm start`, none otherwise',
+  SEED_FILE: existingFiles.default([]).meta({
+    description:
+      'YAML files with organizations and repositories, separated by commas, applied at each start; never deletes',
+    shownDefault: 'none; the demo’s under `npm start`',
   }),
   SECRETS_KEY: secretsKeyVariable,
   DELIVERY_ALLOWED_NETWORKS: cidrList.default([]).meta({

@@ -38,8 +38,8 @@ const patience = {
 /** @returns the ports it listens on. */
 export async function start({ env, log, stack }: Start<Env>): Promise<{ port: number; opsPort: number }> {
   const databaseUrl = databaseUrlOf(env);
-  const seed = env.SEED_FILE && parseSeed(readFileSync(env.SEED_FILE, 'utf8'));
-  if (seed && env.NODE_ENV === 'production') refuseDemo(seed);
+  const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
+  if (env.NODE_ENV === 'production') seeds.forEach(refuseDemo);
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
   const registry = openMetrics();
 
@@ -56,7 +56,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
   const seal = makeSeal(env.SECRETS_KEY);
   await checkSecretsKey(pool, seal);
   const database = stack.adopt(openDatabase({ databaseUrl, name, max: 4 }), (opened) => opened.$disconnect());
-  if (seed) await applySeed(database, seed.organizations);
+  for (const seed of seeds) await applySeed(database, seed.organizations);
   const publisher = stack.use(
     await openPublisher({ url: env.AMQP_URL, name, log, registry, topology, confirmTimeoutMs: 3_000 }),
   );

@@ -11,7 +11,7 @@ import type { Csrf } from '../interaction/csrf.ts';
 import type { MakePlace } from '../interaction/place.ts';
 import { linkBack } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
-import { busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { PasswordTicket, PasswordTickets } from './password-ticket.ts';
@@ -48,7 +48,7 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     if (problem) return showForm(parts, request, response, value, ticket, problem);
     const asker = { network: networkOf(addressOf(request)), account: ticket.account.userId };
     const passwordHash = await hashPassword(password!, asker).catch((error) => {
-      throw error instanceof TooBusy ? busy(error.excess) : error;
+      throw error instanceof TooBusy ? new Busy(error.excess) : error;
     });
     // Spent only now: a password that was refused can be chosen anew.
     const redeemed = await parts.tickets.redeem(value);

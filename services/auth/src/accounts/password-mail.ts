@@ -3,7 +3,7 @@ import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { MessageLimits } from './message-limits.ts';
 import type { PasswordTickets } from './password-ticket.ts';
 import type { Rate } from './rate.ts';
@@ -56,7 +56,7 @@ within an hour. If that was not you, ignore this message: nothing has changed.`;
   return async (asked) => {
     const network = networkOf(asked.ip);
     if (!(await parts.rate.take('password-mails-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
-    if (!parts.background.add('a password mail', () => send(asked))) throw busy();
+    if (!parts.background.add('a password mail', () => send(asked))) throw new Busy();
     return 'accepted';
   };
 }

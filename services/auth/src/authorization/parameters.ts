@@ -3,7 +3,6 @@
  * every request (PAR and device included), whether or not the parameter is there, and may change it.
  */
 import { type Client, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { checkRequestObject } from '../clients/fapi.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { checkJson } from '../http/well-formed.ts';
 import { audienceOf } from '../resources/audience.ts';
@@ -108,7 +107,6 @@ function isStorableJson(text: unknown): boolean {
 export async function rememberRequestObject(
   ctx: KoaContextWithOIDC,
   parameters: Record<string, unknown>,
-  header: Record<string, unknown>,
 ): Promise<void> {
   // Before its signature costs anything; what was pushed has been measured then.
   const problem = ctx.oidc.entities.PushedAuthorizationRequest
@@ -120,7 +118,6 @@ export async function rememberRequestObject(
   } catch {
     throw new errors.InvalidRequestObject('the request object is malformed');
   }
-  checkRequestObject(ctx, parameters, header);
   (ctx.state as { requestObject?: unknown }).requestObject = parameters;
 }
 

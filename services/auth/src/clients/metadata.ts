@@ -1,6 +1,5 @@
 /** Our client record as the OpenID client metadata that oidc-provider works with, and back. */
 import type { ClientMetadata } from 'oidc-provider';
-import { type ComplianceLevel, fapiMetadata, isFapi } from './fapi.ts';
 import type { RegisteredClient } from './store.ts';
 
 /** Seconds, by Auth0's names; what is left out takes the gate's default. */
@@ -18,7 +17,6 @@ export type OwnMetadata = {
   is_first_party: boolean;
   /** Null: as the tenant has it. */
   oidc_conformant_claims: boolean | null;
-  compliance_level: ComplianceLevel | null;
   secret_hashes: string[];
   web_origins: string[];
   allowed_origins: string[];
@@ -35,7 +33,6 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'app_type',
   'is_first_party',
   'oidc_conformant_claims',
-  'compliance_level',
   'secret_hashes',
   'web_origins',
   'allowed_origins',
@@ -51,10 +48,9 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
 const redirecting = ['authorization_code', 'implicit'];
 
 export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMetadata {
-  const oidc = client.oidcMetadata as Partial<OwnMetadata>;
   const hasCallbacks = client.callbacks.length > 0;
   return {
-    ...oidc,
+    ...(client.oidcMetadata as object),
     client_id: client.clientId,
     client_name: client.name || client.clientId,
     ...(client.logoUri ? { logo_uri: client.logoUri } : {}),
@@ -69,11 +65,9 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     grant_types: client.grantTypes.filter((type) => hasCallbacks || !redirecting.includes(type)),
     response_types: hasCallbacks ? responseTypes(client.grantTypes) : [],
     ...(client.jwks ? { jwks: client.jwks as unknown as NonNullable<ClientMetadata['jwks']> } : {}),
-    ...(isFapi(oidc) ? fapiMetadata(client) : {}),
     app_type: client.appType,
     is_first_party: client.isFirstParty,
     oidc_conformant_claims: client.oidcConformantClaims,
-    compliance_level: oidc.compliance_level ?? null,
     secret_hashes: client.secretHashes,
     web_origins: client.webOrigins,
     allowed_origins: client.allowedOrigins,
@@ -82,7 +76,8 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     resource_server_identifier: client.resourceServerIdentifier,
     client_grants: client.grants.map(({ audience, scope }) => ({ audience, scope })),
     client_metadata: client.clientMetadata as Record<string, unknown>,
-    is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
+    is_token_endpoint_ip_header_trusted:
+      (client.oidcMetadata as Partial<OwnMetadata>).is_token_endpoint_ip_header_trusted === true,
   };
 }
 

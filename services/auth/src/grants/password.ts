@@ -8,8 +8,9 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { GateEvents } from '../events.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { busy, tooManyAttempts } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
+import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
 export function passwordGrants(parts: {
   authenticate: Authenticate;
@@ -34,10 +35,10 @@ export function passwordGrants(parts: {
         case 'right':
           return { accountId: result.account.userId, amr: ['pwd'] };
         case 'busy':
-          throw busy(result.excess).withHeader(ctx);
+          throw retryLater(ctx, new Busy(result.excess));
         case 'locked':
           events.loginFailed({ client, address }, 'too_many_attempts', result.subject);
-          throw tooManyAttempts(result.seconds).withHeader(ctx);
+          throw retryLater(ctx, new TooManyAttempts(result.seconds));
         case 'wrong': {
           events.loginFailed({ client, address }, 'wrong_password', result.subject);
           const error = new errors.InvalidGrant('wrong password');

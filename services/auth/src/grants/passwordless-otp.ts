@@ -8,8 +8,9 @@ import type { OpenAccount } from '../passwordless/account.ts';
 import type { Channel } from '../passwordless/message.ts';
 import { apiPlace } from '../passwordless/place.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { busy, tooManyAttempts } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
+import { retryLater, TooManyAttempts } from './too-many-attempts.ts';
 
 export function passwordlessOtp(parts: {
   checkCode: CheckCode;
@@ -43,10 +44,10 @@ export function passwordlessOtp(parts: {
           throw wrongCode('nobody may log in with that address');
         }
         case 'busy':
-          throw busy().withHeader(ctx);
+          throw retryLater(ctx, new Busy());
         case 'locked':
           parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
-          throw tooManyAttempts(answer.seconds).withHeader(ctx);
+          throw retryLater(ctx, new TooManyAttempts(answer.seconds));
         case 'wrong':
           parts.events.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('wrong code');

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { grantTypes } from '@gatepost/contracts/seed';
 import { z } from '@gatepost/runtime/env';
-import { complianceLevels, fapiProblem } from '../clients/fapi.ts';
 import { clientMetadata } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
 import type { RegisteredClient } from '../clients/store.ts';
@@ -33,7 +32,6 @@ const writable = {
   app_type: appType,
   is_first_party: z.boolean(),
   oidc_conformant_claims: z.boolean().nullable(),
-  compliance_level: z.enum(complianceLevels).nullable(),
   callbacks: z.array(allowedUri).max(100),
   allowed_logout_urls: z.array(allowedUri).max(100),
   web_origins: z.array(origin).max(100),
@@ -161,8 +159,6 @@ function check({ checkMetadata }: Parts, data: object): void {
   ]);
   const whole = Object.fromEntries(columns) as RegisteredClient;
   if (whole.tokenEndpointAuthMethod === 'private_key_jwt' && !whole.jwks) throw badBody('private_key_jwt needs jwks');
-  const problem = fapiProblem(whole);
-  if (problem !== undefined) throw badBody(problem);
   try {
     checkMetadata(clientMetadata(whole));
   } catch (error) {
@@ -208,7 +204,6 @@ export function presentClient(client: RegisteredClient): object {
     is_first_party: client.isFirstParty,
     oidc_conformant: true,
     oidc_conformant_claims: client.oidcConformantClaims,
-    compliance_level: oidc.compliance_level ?? null,
     callbacks: client.callbacks,
     allowed_logout_urls: client.allowedLogoutUrls,
     web_origins: client.webOrigins,
@@ -298,7 +293,6 @@ function oidcMetadata(body: ClientBody, before: object): object | undefined {
     ...(body.require_proof_of_possession !== undefined && {
       dpop_bound_access_tokens: body.require_proof_of_possession,
     }),
-    ...(body.compliance_level !== undefined && { compliance_level: body.compliance_level ?? undefined }),
     ...(body.is_token_endpoint_ip_header_trusted !== undefined && {
       is_token_endpoint_ip_header_trusted: body.is_token_endpoint_ip_header_trusted,
     }),

@@ -6,7 +6,7 @@ import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
 export type Message = { subject: string; text: string };
@@ -54,7 +54,7 @@ export function makeSendMessage(parts: {
       channel === 'email'
         ? parts.postBox.sendMail({ to: address, subject, text })
         : parts.postBox.sendText({ to: address, text });
-    if (!parts.background.add('a message', send)) throw busy();
+    if (!parts.background.add('a message', send)) throw new Busy();
     return 'sent';
   };
 }

@@ -17,7 +17,7 @@ import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { busy } from '../stores-away.ts';
+import { Busy } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
 import { type Link, linkParams, type SendLink } from './link.ts';
 import type { Channel } from './message.ts';
@@ -175,7 +175,7 @@ async function check(
       parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
       throw tooManyAttempts(answer.seconds, 'too many wrong passwords or codes for this login from this address');
     case 'busy':
-      throw busy();
+      throw new Busy();
   }
 }
 

@@ -29,6 +29,7 @@ test('sec-102-canary: no sink of a process holds a code, token, secret, password
     ISSUER: `http://localhost:${port}/`,
     AUTH_PORT: String(port),
     AUTH_OPS_PORT: String(opsPort),
+    SEED_FILE: '', // it is applied already, and names the first one's own API
   };
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const gateProcess = spawn(process.execPath, ['--conditions=source', main], {

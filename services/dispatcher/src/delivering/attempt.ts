@@ -2,12 +2,12 @@
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
-import { loadPayload } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
 import type { Ran } from '../fairness/concurrency-limiter.ts';
 import type { CancelReason, Metrics } from '../metrics.ts';
 import type { Persist } from '../persist.ts';
+import { loadPayload } from '../routing/store-events.ts';
 import { OutOfResources } from '../trouble.ts';
 import { classify } from './classify.ts';
 import type { Post } from './post.ts';

@@ -1,5 +1,5 @@
 /** What each message of a batch brings. Pure. */
-import type { StoredEvent } from '@gatepost/webhook-db/events';
+import type { StoredEvent } from './store-events.ts';
 
 /**
  * - `event`: its event, to be routed by us, or nothing follows from it.

@@ -2,7 +2,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
-import { isAway } from '@gatepost/runtime/store-errors';
 
 export type Outgoing = { job: DeliveryJob; payload: Buffer };
 export type Enqueue = (jobs: Outgoing[]) => Promise<void>;
@@ -17,9 +16,8 @@ export function makeEnqueue(publisher: Publisher, jobKey: KeyObject): Enqueue {
       jobs.map(({ job, payload }) => publisher.publish(jobMessage(job, payload, jobKey))),
     );
     const failed = jobs.filter((_, index) => results[index]?.status === 'rejected');
-    const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    // What the broker's absence does not explain counts: else it would be repeated for ever beside what that explains.
-    if (errors.length > 0) throw new Unconfirmed(failed, errors.find((error) => !isAway(error)) ?? errors[0]);
+    const error = results.find((result) => result.status === 'rejected')?.reason;
+    if (error) throw new Unconfirmed(failed, error);
   };
 }
 

@@ -1,13 +1,13 @@
 /** Hands the deliveries of events over, to RabbitMQ or to the parking, and notes that the events are routed. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { inTransaction } from '@gatepost/runtime/transaction';
-import { claimUnrouted, type StoredEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Account } from '../accounts.ts';
 import { type Admit, admitted } from '../limit/admit.ts';
 import { type Parking, park } from '../parked/park.ts';
 import type { Persist } from '../persist.ts';
 import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
+import { claimUnrouted, type StoredEvent } from './store-events.ts';
 
 export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account };
 

@@ -5,10 +5,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent } from '@gatepost/contracts/event';
+import { type Event, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
-import type { NewEvent, StoredEvent, StoreEvents } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Account, Accounts } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
@@ -24,6 +23,7 @@ import type { Enqueue } from './enqueue.ts';
 import { type Delivery, handOver } from './hand-over.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
+import type { StoredEvent, StoreEvents } from './store-events.ts';
 
 export type RouteParts = {
   pool: Pool;
@@ -175,22 +175,14 @@ function deliveriesOf({ event, account, match: found }: Routed, row: StoredEvent
   });
 }
 
-function toRow({ event, account, match: found }: Routed): NewEvent {
+function toRow({ event, account, match: found }: Routed) {
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
-  // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
-  const isAskedFor = hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null);
   return {
-    key: eventKey(event),
-    keyBefore: eventKeyBefore(event),
-    guid: eventGuid(event),
-    source: event.source,
-    id: event.id,
-    type: event.type,
-    action: event.action,
+    event,
     accountId: account?.id ?? null,
     repositoryId: found.repositoryId,
-    occurredAt: event.time,
     hookIds,
-    payload: isAskedFor ? event.payload : null,
+    // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
+    keepPayload: hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null),
   };
 }

@@ -1,23 +1,15 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
+import { type Event, eventGuid, eventKey, eventKeyBefore } from '@gatepost/contracts/event';
+import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
-import type { Pool } from './pool.ts';
 
 export type NewEvent = {
-  key: string;
-  /** As versions made it that left the subject out. */
-  keyBefore: string;
-  guid: string;
-  source: string;
-  /** The producer's. */
-  id: string;
-  type: string;
-  action: string | null;
+  event: Event;
   accountId: number | null;
   repositoryId: number | null;
-  occurredAt: Date;
   hookIds: number[];
-  /** null: nobody will ask for it. */
-  payload: Buffer | null;
+  /** Whether anybody will ask for the payload. */
+  keepPayload: boolean;
 };
 
 export type StoredEvent = {
@@ -108,29 +100,29 @@ export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
 }
 
 async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
-  const keys = events.map(({ key }) => key);
+  const keys = events.map(({ event }) => eventKey(event));
   const payloads: Buffer[] = [];
   let start = 0;
-  const rows = events.map(({ payload, ...event }) => {
+  const rows = events.map(({ event, accountId, repositoryId, hookIds, keepPayload }, index) => {
     const row = {
-      key: event.key,
-      key_before: isAfterUpgrade ? event.keyBefore : undefined,
-      guid: event.guid,
+      key: keys[index],
+      key_before: isAfterUpgrade ? eventKeyBefore(event) : undefined,
+      guid: eventGuid(event),
       source: event.source,
       event_id: event.id,
       type: event.type,
       action: event.action,
-      account_id: event.accountId,
-      repository_id: event.repositoryId,
-      occurred_at: event.occurredAt,
-      hook_ids: event.hookIds,
+      account_id: accountId,
+      repository_id: repositoryId,
+      occurred_at: event.time,
+      hook_ids: hookIds,
       // A length of null makes substring() null.
       start,
-      length: payload?.length ?? null,
+      length: keepPayload ? event.payload.length : null,
     };
-    if (payload) {
-      payloads.push(payload);
-      start += payload.length;
+    if (keepPayload) {
+      payloads.push(event.payload);
+      start += event.payload.length;
     }
     return row;
   });
