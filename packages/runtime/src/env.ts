@@ -149,7 +149,7 @@ const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
     if (bad.length === 0) return items.flatMap(valuesOf);
     context.addIssue({
       code: 'custom',
-      message: `must be ${wanted}, separated by commas; ${placesOf(bad, items)}`,
+      message: `must be ${wanted}, separated by commas; ${positionsOf(bad, items)}`,
     });
     return z.NEVER;
   });
@@ -192,10 +192,10 @@ export const existingFiles = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Which items are bad, by place: what stands there may be a secret that belongs elsewhere. */
-function placesOf(bad: string[], items: string[]): string {
-  const places = bad.map((item) => items.indexOf(item) + 1).join(', ');
-  return bad.length === 1 ? `item ${places} is none` : `items ${places} are none`;
+/** Which items are bad, by their positions: what stands there may be a secret that belongs elsewhere. */
+function positionsOf(bad: string[], items: string[]): string {
+  const positions = bad.map((item) => items.indexOf(item) + 1).join(', ');
+  return bad.length === 1 ? `item ${positions} is none` : `items ${positions} are none`;
 }
 
 // What every one of our processes reads.

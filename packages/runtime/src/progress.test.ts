@@ -12,7 +12,7 @@ const progress = watchProgress({
   registry,
   log: openLog('test', 'silent'),
   now: () => nowMs,
-  places: [
+  stages: [
     {
       name: 'parking',
       moved: () => parking.moved,

@@ -1,35 +1,35 @@
 /**
- * Notices a process that runs, and whose stores answer, but that gets nothing done: work waits at some place, and none has been done
- * there for a minute.
+ * Notices a process that runs, and whose stores answer, but that gets nothing done: work waits at some stage, and none has been done
+ * there for a minute. In metrics and in the log a stage is a `place`.
  */
 import type { Log } from './log.ts';
 import { Gauge, type Registry } from './metrics.ts';
 
-export type Place = {
+export type Stage = {
   name: string;
   /** Whether something is there to be done. Rejects while that cannot be told. */
   waits(): boolean | Promise<boolean>;
   /** Counts what has been done there; only grows. */
   moved(): number;
-  /** How long a place may stand still. Default 60,000. */
+  /** How long a stage may stand still. Default 60,000. */
   patienceMs?: number;
 };
 
 export type Progress = Disposable & {
-  /** A readiness check. @throws naming the places where nothing moves. */
+  /** A readiness check. @throws naming the stages where nothing moves. */
   check(): void;
-  /** Looks at all places now; done by itself every second. */
+  /** Looks at all stages now; done by itself every second. */
   look(): Promise<void>;
 };
 
 const everyMs = 1_000;
 const defaultPatienceMs = 60_000;
 
-type Watched = Place & { lastMoved: number; stillSince: number | undefined; isStalled: boolean };
+type Watched = Stage & { lastMoved: number; stillSince: number | undefined; isStalled: boolean };
 
-/** Looks every second until disposed. `metric` is the name of a gauge by place: how long nothing has moved there, in seconds. */
+/** Looks every second until disposed. `metric` is the name of a gauge by stage: how long nothing has moved there, in seconds. */
 export function watchProgress(options: {
-  places: readonly Place[];
+  stages: readonly Stage[];
   metric: string;
   registry: Registry;
   log: Log;
@@ -38,41 +38,41 @@ export function watchProgress(options: {
 }): Progress {
   const { log } = options;
   const now = options.now ?? (() => performance.now());
-  const places = options.places.map(
-    (place): Watched => ({ ...place, lastMoved: place.moved(), stillSince: undefined, isStalled: false }),
+  const stages = options.stages.map(
+    (stage): Watched => ({ ...stage, lastMoved: stage.moved(), stillSince: undefined, isStalled: false }),
   );
-  const stillMs = (place: Watched) =>
-    place.stillSince === undefined || place.moved() !== place.lastMoved ? 0 : now() - place.stillSince;
-  const isStalled = (place: Watched) => stillMs(place) >= (place.patienceMs ?? defaultPatienceMs);
+  const stillMs = (stage: Watched) =>
+    stage.stillSince === undefined || stage.moved() !== stage.lastMoved ? 0 : now() - stage.stillSince;
+  const isStalled = (stage: Watched) => stillMs(stage) >= (stage.patienceMs ?? defaultPatienceMs);
 
-  const lookAt = async (place: Watched) => {
+  const lookAt = async (stage: Watched) => {
     let waits: boolean;
     try {
-      waits = await place.waits();
+      waits = await stage.waits();
     } catch {
       return; // what it asks is away, which other checks tell
     }
-    const moved = place.moved();
-    if (!waits) place.stillSince = undefined;
-    else if (moved !== place.lastMoved) place.stillSince = now();
-    else place.stillSince ??= now();
-    place.lastMoved = moved;
-    const wasStalled = place.isStalled;
-    place.isStalled = isStalled(place);
-    if (place.isStalled && !wasStalled)
-      log.error({ place: place.name, still_ms: stillMs(place) }, 'nothing moves though something waits');
-    if (!place.isStalled && wasStalled) log.info({ place: place.name }, 'it moves again');
+    const moved = stage.moved();
+    if (!waits) stage.stillSince = undefined;
+    else if (moved !== stage.lastMoved) stage.stillSince = now();
+    else stage.stillSince ??= now();
+    stage.lastMoved = moved;
+    const wasStalled = stage.isStalled;
+    stage.isStalled = isStalled(stage);
+    if (stage.isStalled && !wasStalled)
+      log.error({ place: stage.name, still_ms: stillMs(stage) }, 'nothing moves though something waits');
+    if (!stage.isStalled && wasStalled) log.info({ place: stage.name }, 'it moves again');
   };
   const look = async () => {
-    await Promise.all(places.map(lookAt));
+    await Promise.all(stages.map(lookAt));
   };
   new Gauge({
     name: options.metric,
-    help: 'How long nothing has moved at a place though something waits there',
+    help: 'How long nothing has moved at a stage though something waits there',
     labelNames: ['place'],
     registers: [options.registry],
     collect() {
-      for (const place of places) this.set({ place: place.name }, stillMs(place) / 1_000);
+      for (const stage of stages) this.set({ place: stage.name }, stillMs(stage) / 1_000);
     },
   });
   const timer = setInterval(() => void look(), everyMs);
@@ -80,9 +80,9 @@ export function watchProgress(options: {
   return {
     look,
     check() {
-      const stalled = places.filter(isStalled);
+      const stalled = stages.filter(isStalled);
       if (stalled.length === 0) return;
-      const names = stalled.map((place) => `${place.name} for ${Math.floor(stillMs(place) / 1_000)} s`);
+      const names = stalled.map((stage) => `${stage.name} for ${Math.floor(stillMs(stage) / 1_000)} s`);
       throw new Error(`nothing has moved though something waits: ${names.join(', ')}`);
     },
     [Symbol.dispose]: () => clearInterval(timer),

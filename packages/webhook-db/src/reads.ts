@@ -14,21 +14,21 @@ export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
  */
 export function openReads(options: PoolOptions): Reads {
   const pool = openPool({ ...options, pipeline: true });
-  const lanes = Array.from({ length: options.max }, () => makeLane(pool));
+  const connections = Array.from({ length: options.max }, () => makeConnection(pool));
   const query = (statement: QueryConfig) =>
-    lanes.reduce((best, lane) => (lane.underWay() < best.underWay() ? lane : best)).query(statement);
+    connections.reduce((best, one) => (one.underWay() < best.underWay() ? one : best)).query(statement);
   return {
     query: query as Pool['query'], // of its overloads, the one that is called here
     async [Symbol.asyncDispose]() {
-      for (const lane of lanes) await lane.close();
+      for (const connection of connections) await connection.close();
       await pool.end();
     },
   };
 }
 
-type Lane = { underWay(): number; query(statement: QueryConfig): Promise<QueryResult>; close(): Promise<void> };
+type Connection = { underWay(): number; query(statement: QueryConfig): Promise<QueryResult>; close(): Promise<void> };
 
-function makeLane(pool: Pool): Lane {
+function makeConnection(pool: Pool): Connection {
   let opening: Promise<PoolClient> | undefined;
   let underWay = 0;
   let corked = false;

@@ -5,7 +5,7 @@ import { isAway } from '@gatepost/runtime/store-errors';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { makeRequestObserver } from './events.ts';
-import type { MachineLane } from './grants/machine-lane.ts';
+import type { FastPath } from './grants/fast-path.ts';
 import { ApiError } from './http/api-error.ts';
 import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
 import { queryOf } from './http/form-fields.ts';
@@ -91,13 +91,13 @@ export function makeServer(
   parts: {
     head: HeadRules;
     observe: ReturnType<typeof makeRequestObserver>;
-    machineLane: MachineLane;
+    fastPath: FastPath;
     limits: { headMs: number; requestMs: number };
     /** Whether clients reach us by https: then browsers are told to use nothing else (RFC 6797). */
     secure: boolean;
   },
 ): Server {
-  const { observe, machineLane, limits, secure } = parts;
+  const { observe, fastPath, limits, secure } = parts;
   const normalize = makeHeadNormalizer(parts.head);
   // A request's head and body must arrive in time (slowloris), and idle connections go. Node looks only every half minute by default.
   const options = {
@@ -110,7 +110,7 @@ export function makeServer(
     observe(request, response);
     if (secure) response.setHeader('strict-transport-security', 'max-age=31536000');
     normalize(request);
-    machineLane(request, response, () => answer(request, response));
+    fastPath(request, response, () => answer(request, response));
   });
 }
 

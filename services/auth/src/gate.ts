@@ -44,8 +44,8 @@ import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
 import { makeEvents, makeRequestObserver, observeProvider, type TokensIssued } from './events.ts';
+import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
-import { makeMachineLane } from './grants/machine-lane.ts';
 import { makeCsrf } from './interaction/csrf.ts';
 import { makePlaceMaker } from './interaction/place.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
@@ -271,7 +271,7 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
     observe: makeRequestObserver(log, registry),
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
     secure,
-    machineLane: makeMachineLane({ ...parts, provider, tokensIssued }),
+    fastPath: makeFastPath({ ...parts, provider, tokensIssued }),
   });
   // A login may wait for others' for ten seconds.
   const { port } = stack.use(await listen(server, { host: env.HOST, port: env.AUTH_PORT, closeWithinMs: 15_000 }));

@@ -149,7 +149,7 @@ await run(service, variables, async ({ env, log, stack }) => {
       metric: 'dispatcher_stalled_seconds',
       registry,
       log,
-      places: [
+      stages: [
         {
           name: 'events',
           waits: async () => !(route.isIdle() && routeAhead.isIdle()) || (await eventsWaiting()) > 0,

@@ -1,8 +1,8 @@
 /**
  * Most tokens are asked for by machines, in one plain form: client_credentials by a secret, for one API. Such a request is answered
- * here, past Express and Koa, at a third of their cost. The lane only ever says yes, and only where the library would: whatever is not
+ * here, past Express and Koa, at a third of their cost. The fast path only ever says yes, and only where the library would: whatever is not
  * plain, or not right, goes the common way, which alone knows how to refuse. The token itself is made by the library.
- * test/machine-lane.test.ts holds both ways to the same answers.
+ * test/fast-path.test.ts holds both ways to the same answers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Provider } from 'oidc-provider';
@@ -18,9 +18,9 @@ import { audienceOf, resourceOf, resourceServerOf, scopesOfMachine } from '../re
 import type { ResourceStore } from '../resources/store.ts';
 
 /** Answers the request, or calls `next` with the body, if it was read, as text in `request.body`. */
-export type MachineLane = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+export type FastPath = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
-export type MachineLaneParts = {
+export type FastPathParts = {
   provider: Provider;
   issuer: string;
   resources: ResourceStore;
@@ -30,7 +30,7 @@ export type MachineLaneParts = {
 
 const bodyMaxBytes = 4_096;
 
-export function makeMachineLane(parts: MachineLaneParts): MachineLane {
+export function makeFastPath(parts: FastPathParts): FastPath {
   return (request, response, next) => {
     if (!isPlain(request)) {
       next();
@@ -92,7 +92,7 @@ const answerHeaders = Object.entries({
 }).flat();
 
 /** The body of the answer; undefined for what the common way must look at. */
-async function answerOf(parts: MachineLaneParts, request: IncomingMessage, body: Buffer): Promise<string | undefined> {
+async function answerOf(parts: FastPathParts, request: IncomingMessage, body: Buffer): Promise<string | undefined> {
   const { provider, issuer, resources, clientThrottle } = parts;
   const form = plainForm(body.toString('latin1'));
   if (form?.grant_type !== 'client_credentials') return undefined;
