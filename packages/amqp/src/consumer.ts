@@ -16,7 +16,8 @@ export type Incoming = {
   ack(): void;
   /** Gives the message back at once; quorum queues count it. Keeping a reference to this function does not keep the body in memory. */
   giveBack(): void;
-  isSettled(): boolean;
+  /** The connection that it came by is gone: the broker hands it out again, to us or to others. */
+  isLost(): boolean;
 };
 
 export type Consumer = AsyncDisposable & {
@@ -67,7 +68,11 @@ export async function openConsumer(
     channel.on('error', (error) =>
       options.log.error({ 'amqp.queue': options.queue, error }, 'RabbitMQ closed the channel'),
     );
-    channel.on('close', startAnew);
+    let isOpen = true;
+    channel.on('close', () => {
+      isOpen = false;
+      startAnew();
+    });
     const consume = async () => {
       if (paused || isFull) return;
       await channel.prefetch(prefetch);
@@ -79,7 +84,7 @@ export async function openConsumer(
         if (paused || isFull) return giveBack(channel, message);
         const { length } = message.content;
         bytes += length;
-        options.onMessage(incoming(channel, message, () => settled(length)));
+        options.onMessage({ ...incoming(channel, message, () => settled(length)), isLost: () => !isOpen });
         if (bytes > maxBytes) fill(length);
       });
       current = { channel, consumerTag };
@@ -135,7 +140,7 @@ export async function openConsumer(
   };
 }
 
-function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => void): Incoming {
+function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => void): Omit<Incoming, 'isLost'> {
   const settling = settlingOf(channel, message.fields.deliveryTag, onSettled);
   return {
     body: message.content,
@@ -150,11 +155,7 @@ function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => vo
 }
 
 /** Apart from the message, so that these functions hold on to its tag alone. */
-function settlingOf(
-  channel: Channel,
-  deliveryTag: number,
-  onSettled: () => void,
-): Pick<Incoming, 'ack' | 'giveBack' | 'isSettled'> {
+function settlingOf(channel: Channel, deliveryTag: number, onSettled: () => void): Pick<Incoming, 'ack' | 'giveBack'> {
   const tagged = { fields: { deliveryTag } } as ConsumeMessage;
   let settled = false;
   const settle = (how: () => void) => {
@@ -170,7 +171,6 @@ function settlingOf(
   return {
     ack: () => settle(() => channel.ack(tagged)),
     giveBack: () => settle(() => channel.nack(tagged, false, true)),
-    isSettled: () => settled,
   };
 }
 

@@ -23,6 +23,8 @@ export type Behaviour = {
   body?: string | Buffer;
   /** Waits before it answers. */
   delayMs?: number;
+  /** Answers once this has resolved. */
+  after?: Promise<void>;
   fault?:
     | 'hang' // never answers
     | 'hang_after_head' // sends the head, then nothing
@@ -111,6 +113,11 @@ export async function openReceiver(
 function answer(response: ServerResponse, behaviour: Behaviour): void {
   if (behaviour.delayMs) {
     setTimeout(() => answer(response, { ...behaviour, delayMs: 0 }), behaviour.delayMs).unref();
+    return;
+  }
+  if (behaviour.after) {
+    const { after, ...then } = behaviour;
+    void after.then(() => answer(response, then));
     return;
   }
   const { socket } = response;

@@ -9,12 +9,17 @@ import type { Trouble } from '@gatepost/runtime/store-errors';
 
 export type Persist = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
-/** Thrown when the process gives up at its stop deadline: the messages in hand stay unacked and come back. */
+/** Thrown when a message is left to others: this process stops, or has lost the connection that brought it. */
 export class GivenUp extends Error {
   override name = 'GivenUp';
+  readonly why: 'stopping' | 'connection_lost';
+  constructor(message: string, why: GivenUp['why'] = 'stopping') {
+    super(message);
+    this.why = why;
+  }
 }
 
-export const isGivenUp = (error: unknown): boolean => error instanceof GivenUp;
+export const isGivenUp = (error: unknown): error is GivenUp => error instanceof GivenUp;
 
 const firstWaitMs = 50;
 const maxWaitMs = 2_000;

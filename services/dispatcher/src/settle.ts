@@ -30,6 +30,8 @@ export type AckReason =
 export type GiveBackReason =
   /** This process stops; another dispatcher goes on. */
   | 'stopping'
+  /** The connection that brought it is gone, and RabbitMQ hands it out again. */
+  | 'connection_lost'
   /** An event of an account that floods, left with RabbitMQ until its turn. */
   | 'held'
   /** Not even its dead letter could be published. */
@@ -61,17 +63,19 @@ export function makeSettle(parts: {
   metrics: Metrics;
   log: Log;
   giveUp: AbortSignal;
+  /** For tests. */
+  pause?: typeof wait;
 }): Settle {
-  const { publisher, persist, metrics, log, giveUp } = parts;
+  const { publisher, persist, metrics, log, giveUp, pause = wait } = parts;
   const bury = async (message: Incoming, verdict: Verdict & { kind: 'dead_letter' }): Promise<Verdict> => {
     const { why, detail } = verdict;
     try {
       await persist('publish a dead letter', () => publishDeadLetter(publisher, message, why, detail));
       return verdict;
     } catch (error) {
-      if (isGivenUp(error)) return { kind: 'give_back', why: 'stopping' };
+      if (isGivenUp(error)) return { kind: 'give_back', why: error.why };
       log.error({ error, 'message.id': message.messageId }, 'could not publish a dead letter');
-      await wait(notBuriedPauseMs, undefined, { signal: giveUp }).catch(() => {}); // stopping: it goes back at once
+      await pause(notBuriedPauseMs, undefined, { signal: giveUp }).catch(() => {}); // stopping: it goes back at once
       return { kind: 'give_back', why: 'not_buried' };
     }
   };
@@ -86,7 +90,7 @@ export function makeSettle(parts: {
 
 /** What an error means for the message that it befell, once it was tried again as often as makes sense. */
 export function verdictOf(error: unknown): Verdict {
-  if (isGivenUp(error)) return { kind: 'give_back', why: 'stopping' };
+  if (isGivenUp(error)) return { kind: 'give_back', why: error.why };
   const { reason, detail } = deadReasonOf(error);
   return deadLetter(reason, detail);
 }

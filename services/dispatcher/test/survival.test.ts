@@ -92,6 +92,28 @@ describe('when things break', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
+  // Everything in hand used to be sent on, beside whoever RabbitMQ had handed it to again.
+  test('what a dispatcher had in hand when its connection broke, and had not begun, it leaves to others', async () => {
+    receiver.received.length = 0;
+    const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
+    receiver.behave((_request, index) => (index < 2 ? { after: answered } : {}));
+    const first = await world.start({ ...throughRelays(), DELIVERY_CONCURRENCY: '4' });
+    const guids = await publishMany(16);
+    await until('two are in flight', () => receiver.received.length === 2);
+    await until('the others are in hand, or put aside', async () => (await first.metric(/why="parked"/)) === 12);
+    await broker.cut();
+    const second = await world.start({ DELIVERY_CONCURRENCY: '4' });
+    await until('another has sent them all', () => receiver.received.length === 18);
+    answerNow();
+    const lost = /^dispatcher_messages_settled_total\{how="give_back",why="connection_lost"\}/;
+    await until('two that wait for the receiver are let go', async () => (await first.metric(lost)) === 2);
+    await allRecorded(guids);
+    await broker.restore();
+    expect(receiver.received).toHaveLength(18);
+    expect(await first.stop()).toBe(0);
+    expect(await second.stop()).toBe(0);
+  });
+
   test('a queue full of large events leaves memory bounded, and what is small comes after them as ever', async () => {
     const payload = Buffer.concat([Buffer.from('{"filler":"'), Buffer.alloc(10_000_000, 'x'), Buffer.from('"}')]);
     await world.addAccount('storing', ['r']); // pushes are kept, and there is no hook

@@ -79,8 +79,13 @@ export function makeInbox(parts: InboxParts): Inbox {
     const decided = await turn(job).finally(() => {
       early -= 1;
     });
+    checkOurs(message);
     if (decided.kind === 'later') return parking.add(decided.parking);
-    const entered = await room.run(job, () => makeAttempt(parts, message, decided.job), ranOf);
+    const work = async () => {
+      checkOurs(message);
+      return makeAttempt(parts, message, decided.job);
+    };
+    const entered = await room.run(job, work, ranOf);
     if (entered.kind === 'busy')
       return parking.add({ job: withoutSlot(decided.job), reason: 'busy', dueMs: entered.dueMs });
     const { result } = entered;
@@ -126,6 +131,11 @@ export function makeInbox(parts: InboxParts): Inbox {
       await taking.idle();
     },
   };
+}
+
+/** Whoever is handed the message again makes its attempt, and so should not we. */
+function checkOurs(message: Incoming): void {
+  if (message.isLost()) throw new GivenUp('lost the connection that brought a job', 'connection_lost');
 }
 
 /** Pumped jobs come at most so much ahead of their time; a clock that is wrong must not hold one longer. */
