@@ -31,7 +31,7 @@ describe('an event in binary mode', () => {
     const parsed = parseEvent(binary({}, body));
     expect(parsed).toMatchObject({
       kind: 'event',
-      event: { id: 'a1', type: 'push', owner: 'acme', repository: 'widgets', action: null, tagsPushed: null },
+      event: { id: 'a1', type: 'push', account: 'acme', repository: 'widgets', action: null, tagsPushed: null },
     });
     if (parsed.kind !== 'event') throw new Error(parsed.detail);
     expect(parsed.event.payload.toString()).toBe(body);
@@ -92,7 +92,7 @@ describe('an event in binary mode', () => {
 
   test('of an organization names no repository', () => {
     expect(parseEvent(binary({ 'cloudEvents:subject': 'acme' }))).toMatchObject({
-      event: { owner: 'acme', repository: null },
+      event: { account: 'acme', repository: null },
     });
   });
 
@@ -149,7 +149,7 @@ describe('an event in structured mode', () => {
     const parsed = parseEvent(structured(`{${envelope}, "data" : ${data} , "action": "opened"}`));
     if (parsed.kind !== 'event') throw new Error(parsed.detail);
     expect(parsed.event.payload.toString()).toBe(data);
-    expect(parsed.event).toMatchObject({ owner: 'acme', repository: null, type: 'issues', action: 'opened' });
+    expect(parsed.event).toMatchObject({ account: 'acme', repository: null, type: 'issues', action: 'opened' });
   });
 
   test('takes the last of several `data` members, as JSON does', () => {
@@ -174,10 +174,10 @@ describe('the guid of an event', () => {
 
   test('is the same for two subjects, and for two sources that use one UUID; the keys differ', () => {
     const events = [
-      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', owner: 'acme', repository: null },
-      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'b', owner: 'acme', repository: null },
-      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', owner: 'acme', repository: 'widgets' },
-      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', owner: 'other', repository: null },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', account: 'acme', repository: null },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'b', account: 'acme', repository: null },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', account: 'acme', repository: 'widgets' },
+      { id: '6f9619ff-8b86-d011-b42d-00c04fc964ff', source: 'a', account: 'other', repository: null },
     ];
     expect(new Set(events.map(eventGuid)).size).toBe(1);
     expect(new Set(events.map(eventKey)).size).toBe(4);
@@ -185,10 +185,10 @@ describe('the guid of an event', () => {
 
   test('and no source, subject and id run together into the key of others', () => {
     const keys = [
-      eventKey({ source: 'a', owner: 'b', repository: null, id: 'c d' }),
-      eventKey({ source: 'a', owner: 'b', repository: 'c', id: 'd' }),
-      eventKey({ source: 'a#b', owner: 'c', repository: null, id: 'd' }),
-      eventKey({ source: 'a', owner: 'c', repository: null, id: 'b#d' }),
+      eventKey({ source: 'a', account: 'b', repository: null, id: 'c d' }),
+      eventKey({ source: 'a', account: 'b', repository: 'c', id: 'd' }),
+      eventKey({ source: 'a#b', account: 'c', repository: null, id: 'd' }),
+      eventKey({ source: 'a', account: 'c', repository: null, id: 'b#d' }),
     ];
     expect(new Set(keys).size).toBe(4);
   });

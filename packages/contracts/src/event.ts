@@ -7,8 +7,8 @@ export type Event = {
   id: string;
   source: string;
   type: string;
-  /** Lower case: names of accounts and repositories are case-insensitive. */
-  owner: string;
+  /** The login of the account, in lower case: names of accounts and repositories are case-insensitive. */
+  account: string;
   /** Lower case; null for an organization-level event. */
   repository: string | null;
   /** When it occurred. */
@@ -88,11 +88,11 @@ const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 export function eventKey({
   id,
   source,
-  owner,
+  account,
   repository,
-}: Pick<Event, 'id' | 'source' | 'owner' | 'repository'>): string {
+}: Pick<Event, 'id' | 'source' | 'account' | 'repository'>): string {
   // Neither a source nor a subject holds a space, so that no two events run together.
-  return uuidv5(`${source} ${subjectOf(owner, repository)} ${id}`, uuidv5.URL);
+  return uuidv5(`${source} ${subjectOf(account, repository)} ${id}`, uuidv5.URL);
 }
 
 /** The key of versions that told events apart by source and id alone; rows of the last day may have it. */
@@ -100,8 +100,8 @@ export function eventKeyBefore(event: Pick<Event, 'id' | 'source'>): string {
   return sourceAndId(event);
 }
 
-function subjectOf(owner: string, repository: string | null): string {
-  return repository === null ? owner : `${owner}/${repository}`;
+function subjectOf(account: string, repository: string | null): string {
+  return repository === null ? account : `${account}/${repository}`;
 }
 
 function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
@@ -139,7 +139,7 @@ function fromAttributes(
       id,
       source,
       type,
-      owner: place[1]!.toLowerCase(),
+      account: place[1]!.toLowerCase(),
       repository: place[2]?.toLowerCase() ?? null,
       time: occurred,
       action: action ?? ownAction(payload),

@@ -14,8 +14,8 @@ test.each([
   ['ci', 'other'],
   ['ci', 'third'],
   ['gate', 'acme'],
-])('%s may publish for %s', (user, owner) => {
-  expect(producers.refuse(user, owner)).toBeUndefined();
+])('%s may publish for %s', (user, account) => {
+  expect(producers.refuse(user, account)).toBeUndefined();
 });
 
 test.each([
@@ -23,8 +23,8 @@ test.each([
   ['CI', 'acme', 'producer_unknown', 'no producer is named CI'],
   ['constructor', 'acme', 'producer_unknown', 'no producer is named constructor'],
   [undefined, 'acme', 'producer_unknown', 'the message has no `user_id`'],
-])('%s may not publish for %s: %s', (user, owner, reason, detail) => {
-  expect(producers.refuse(user, owner)).toEqual({ reason, detail });
+])('%s may not publish for %s: %s', (user, account, reason, detail) => {
+  expect(producers.refuse(user, account)).toEqual({ reason, detail });
 });
 
 test('without a file everybody may', () => {

@@ -10,7 +10,7 @@ export type Refusal = { reason: DeadReason & `producer_${string}`; detail: strin
 
 export type Producers = {
   /** Why this user may not publish an event of this account (a login in lower case); undefined: the user may. */
-  refuse(userId: string | undefined, owner: string): Refusal | undefined;
+  refuse(userId: string | undefined, account: string): Refusal | undefined;
 };
 
 /** Without a file, whoever RabbitMQ lets write to the exchange publishes for everybody. */
@@ -34,12 +34,12 @@ export function parseProducers(text: string): Producers {
     accountsOf.set(user, known);
   }
   return {
-    refuse(userId, owner) {
+    refuse(userId, account) {
       if (userId === undefined) return { reason: 'producer_unknown', detail: 'the message has no `user_id`' };
       const accounts = accountsOf.get(userId);
       if (!accounts) return { reason: 'producer_unknown', detail: `no producer is named ${userId}` };
-      if (accounts.has(owner) || accounts.has('*')) return undefined;
-      return { reason: 'producer_not_allowed', detail: `${userId} may not publish for ${owner}` };
+      if (accounts.has(account) || accounts.has('*')) return undefined;
+      return { reason: 'producer_not_allowed', detail: `${userId} may not publish for ${account}` };
     },
   };
 }

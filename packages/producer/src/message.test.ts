@@ -17,7 +17,7 @@ describe('prepare', () => {
         id: 'build-7',
         source: 'urn:ci',
         type: 'push',
-        owner: 'acme',
+        account: 'acme',
         repository: 'widgets',
         time,
         action: 'created',

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { makeNoisyNeighbours, ownerOf } from './noisy-neighbours.ts';
+import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
 
 function open() {
   let nowMs = 0;
   const noisyNeighbours = makeNoisyNeighbours(() => nowMs);
-  const flooding = (owner: string | undefined, count: number) =>
-    Array.from({ length: count }, () => noisyNeighbours.count(owner)).filter(Boolean).length;
+  const flooding = (account: string | undefined, count: number) =>
+    Array.from({ length: count }, () => noisyNeighbours.count(account)).filter(Boolean).length;
   return { noisyNeighbours, flooding, passMs: (ms: number) => (nowMs += ms) };
 }
 
@@ -39,9 +39,9 @@ test('others are those who sent something in the last minute', () => {
   expect(noisyNeighbours.hasOthers('flood')).toBe(false);
 });
 
-test('the owner is read from the subject, by any prefix of its header, in any case', () => {
+test('the account is read from the subject, by any prefix of its header, in any case', () => {
   const ofHeaders = (headers: Record<string, unknown>, contentType = 'application/json') =>
-    ownerOf({ contentType, headers });
+    accountOf({ contentType, headers });
   expect(ofHeaders({ 'cloudEvents:subject': 'Acme/widgets' })).toBe('acme');
   for (const name of ['cloudEvents_subject', 'CLOUDEVENTS:SUBJECT', 'ce-subject', 'ce_subject', 'CE-Subject'])
     expect(ofHeaders({ [name]: 'acme' })).toBe('acme');

@@ -1,15 +1,15 @@
-/** Who is a noisy neighbour, sending far more than others just now: counted by the owner of each event, without parsing it. */
+/** Who is a noisy neighbour, sending far more than others just now: counted by the account of each event, without parsing it. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 
 export type NoisyNeighbours = {
-  /** Counts an event of this owner, and says whether the owner floods. Whose owner cannot be told never does. */
-  count(owner: string | undefined): boolean;
-  /** Whether anybody but `owner` has sent something in the last minute. */
-  hasOthers(owner: string | undefined): boolean;
+  /** Counts an event of this account, and says whether the account floods. Whose account cannot be told never does. */
+  count(account: string | undefined): boolean;
+  /** Whether anybody but `account` has sent something in the last minute. */
+  hasOthers(account: string | undefined): boolean;
 };
 
-/** Events of one owner within a window that are nobody else's trouble. */
+/** Events of one account within a window that are nobody else's trouble. */
 const perWindow = 200;
 const windowMs = 1_000;
 const othersMs = 60_000;
@@ -18,8 +18,8 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
   let counts = new Map<string, number>();
   let before = new Map<string, number>();
   let windowStart = now();
-  // The two owners seen last tell whether there are others, however many there are.
-  let last: { owner: string | undefined; at: number } | undefined;
+  // The two accounts seen last tell whether there are others, however many there are.
+  let last: { account: string | undefined; at: number } | undefined;
   let lastOther: { at: number } | undefined;
 
   const turnWindow = () => {
@@ -30,25 +30,25 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
     windowStart = now();
   };
   return {
-    count(owner) {
+    count(account) {
       turnWindow();
-      if (last && last.owner !== owner) lastOther = last;
-      last = { owner, at: now() };
-      if (owner === undefined) return false;
-      const count = (counts.get(owner) ?? 0) + 1;
-      counts.set(owner, count);
+      if (last && last.account !== account) lastOther = last;
+      last = { account, at: now() };
+      if (account === undefined) return false;
+      const count = (counts.get(account) ?? 0) + 1;
+      counts.set(account, count);
       // Who flooded the last window does so until a calm one has passed.
-      return count > perWindow || (before.get(owner) ?? 0) > perWindow;
+      return count > perWindow || (before.get(account) ?? 0) > perWindow;
     },
-    hasOthers(owner) {
-      const other = last?.owner === owner ? lastOther : last;
+    hasOthers(account) {
+      const other = last?.account === account ? lastOther : last;
       return other !== undefined && now() - other.at < othersMs;
     },
   };
 }
 
-/** The owner by the subject's header, whichever form it has. Undefined for structured events, whose attributes are in the body. */
-export function ownerOf(message: Pick<Incoming, 'contentType' | 'headers'>): string | undefined {
+/** The account by the subject's header, whichever form it has. Undefined for structured events, whose attributes are in the body. */
+export function accountOf(message: Pick<Incoming, 'contentType' | 'headers'>): string | undefined {
   const subject = subjectInHeaders(message);
   return typeof subject === 'string' ? subject.split('/', 1)[0]!.toLowerCase() : undefined;
 }

@@ -13,7 +13,7 @@ import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settle.ts';
 import type { Backpressure } from './backpressure.ts';
-import { makeNoisyNeighbours, ownerOf } from './noisy-neighbours.ts';
+import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
 
 export type ReadAhead = AsyncDisposable & {
   /** Takes a message of the events queue that came the usual way. */
@@ -72,12 +72,12 @@ export async function openReadAhead(options: {
 
   const count = (message: Incoming) => {
     meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
-    const named = ownerOf(message);
+    const named = accountOf(message);
     // Nobody makes an account a noisy neighbour that he may not publish for.
-    const owner = named !== undefined && options.producers.refuse(message.userId, named) ? undefined : named;
-    const floods = noisyNeighbours.count(owner);
+    const account = named !== undefined && options.producers.refuse(message.userId, named) ? undefined : named;
+    const floods = noisyNeighbours.count(account);
     if (floods) floodedAt = Date.now();
-    return { owner, floods };
+    return { account, floods };
   };
   const readAhead = (message: Incoming) => {
     const { floods } = count(message);
@@ -147,10 +147,10 @@ export async function openReadAhead(options: {
 
   return {
     take(message) {
-      const { owner, floods } = count(message);
+      const { account, floods } = count(message);
       if (readers.length > 0 && !floods && !message.redelivered) return ahead.take(message);
       route.take(message);
-      const isBehind = floods && route.waiting() >= backlogMin && noisyNeighbours.hasOthers(owner);
+      const isBehind = floods && route.waiting() >= backlogMin && noisyNeighbours.hasOthers(account);
       if (isBehind && readers.length === 0 && !paused) change(extend);
     },
     async pause() {

@@ -39,7 +39,7 @@ const event = (type: string, repository: string | null, tagsPushed: number | nul
   id: 'i',
   source: 's',
   type,
-  owner: 'acme',
+  account: 'acme',
   repository,
   time: new Date(),
   action: null,

@@ -98,7 +98,7 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Pro
   const good: { message: Incoming; event: Event }[] = [];
   for (const message of messages) {
     const parsed = parseEvent(message);
-    const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.owner);
+    const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.account);
     if (refusal) verdicts.set(message, deadLetter(refusal.reason, refusal.detail));
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
   }
@@ -117,10 +117,10 @@ async function routeEvents(
   parts: RouteParts,
   incoming: { message: Incoming; event: Event }[],
 ): Promise<(EventResult | 'unknown')[]> {
-  const owners = new Set(incoming.map(({ event }) => event.owner));
-  const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(owners));
+  const logins = new Set(incoming.map(({ event }) => event.account));
+  const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(logins));
   const routed = incoming.map(({ message, event }): Routed => {
-    const account = accounts.get(event.owner);
+    const account = accounts.get(event.account);
     return { message, event, account, match: match(event, account) };
   });
   const stored = await parts.persist('store events', () => store(parts, routed));

@@ -29,7 +29,7 @@ export type Place = {
  * The place that a request names, and what its caller must be there (an admin is a member too). `publicOnly`: the token opens public
  * repositories alone.
  */
-export type Wanted = { owner: string; repository: string | undefined; role: Role; publicOnly: boolean };
+export type Wanted = { login: string; repository: string | undefined; role: Role; publicOnly: boolean };
 
 /** The part of a place that URLs hold. */
 export type PlaceNames = { account: { login: string }; repository: { name: string } | null };
@@ -51,9 +51,9 @@ export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted:
 }
 
 /** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for what is no name. */
-export function placeValues(token: Token, { owner, repository }: Wanted): unknown[] {
-  if (!namePattern.test(owner) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
-  return [owner, repository ?? null, token.subject, token.app];
+export function placeValues(token: Token, { login, repository }: Wanted): unknown[] {
+  if (!namePattern.test(login) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
+  return [login, repository ?? null, token.subject, token.app];
 }
 
 /** The place that `placeSql` found. @throws ApiError as `loadPlace`. */

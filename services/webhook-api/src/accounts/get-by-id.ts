@@ -15,13 +15,13 @@ export const getRepositoryById = tokenOperation({
   docs: 'https://docs.github.com/rest/repos/repos#get-a-repository',
   answers: { 200: { description: 'The repository', schema: repositorySchema }, ...none },
   async run({ parts: { reads }, token, params, base }) {
-    const { rows } = await reads.query<{ owner: string; name: string }>({
+    const { rows } = await reads.query<{ login: string; name: string }>({
       name: 'repository by id',
-      text: 'SELECT a.login AS owner, r.name FROM repositories r JOIN accounts a ON a.id = r.account_id WHERE r.id = $1',
+      text: 'SELECT a.login, r.name FROM repositories r JOIN accounts a ON a.id = r.account_id WHERE r.id = $1',
       values: [numberIn(params, 'repository_id')],
     });
     if (!rows[0]) throw notFound();
-    const place = await loadPlace(reads, token, { owner: rows[0].owner, repository: rows[0].name, ...asMember });
+    const place = await loadPlace(reads, token, { login: rows[0].login, repository: rows[0].name, ...asMember });
     return { status: 200, body: presentRepository(place.account, repositoryOf(place), base, place.role) };
   },
 });
@@ -32,13 +32,13 @@ export const getOrganizationById = tokenOperation({
   docs: 'https://docs.github.com/rest/orgs/orgs#get-an-organization',
   answers: { 200: { description: 'The organization', schema: organizationSchema }, ...none },
   async run({ parts: { reads }, token, params, base }) {
-    const { rows } = await reads.query<{ owner: string }>({
+    const { rows } = await reads.query<{ login: string }>({
       name: 'account by id',
-      text: 'SELECT login AS owner FROM accounts WHERE id = $1',
+      text: 'SELECT login FROM accounts WHERE id = $1',
       values: [numberIn(params, 'organization_id')],
     });
     if (!rows[0]) throw notFound();
-    const place = await loadPlace(reads, token, { owner: rows[0].owner, repository: undefined, ...asMember });
+    const place = await loadPlace(reads, token, { login: rows[0].login, repository: undefined, ...asMember });
     return { status: 200, body: presentOrganization(place.account, base, place.role) };
   },
 });

@@ -27,8 +27,8 @@ export async function storePing(
   const hookId = Number(hook.id);
   const payload = Buffer.from(JSON.stringify(pingPayload(place, token, hook, base)));
   const { account, repository } = place;
-  const [owner, name] = [account.login.toLowerCase(), repository?.name.toLowerCase() ?? null];
-  const key = eventKey({ source, id: guid, owner, repository: name });
+  const [login, name] = [account.login.toLowerCase(), repository?.name.toLowerCase() ?? null];
+  const key = eventKey({ source, id: guid, account: login, repository: name });
   const accountId = account.id;
   const repositoryId = repository?.id ?? null;
   const stored = await storeRouted(db, { key, guid, source, type: 'ping', accountId, repositoryId, payload, hookId });

@@ -35,11 +35,11 @@ export type HookRow = {
   last_status_code: number | null;
 };
 
-/** `owner` is the alias of what has the account's `oauth_app_restrictions`. */
-const columnsFrom = (owner: string, headers = 'h.headers') => `
+/** `account` is the alias of what has the account's `oauth_app_restrictions`. */
+const columnsFrom = (account: string, headers = 'h.headers') => `
   h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, ${headers}, h.created_by_app,
   h.created_at, h.updated_at,
-  ${isRestricted(`${owner}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
+  ${isRestricted(`${account}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
 
 /**
  * Which hooks of a place the caller may see, as a condition on `h` whose parameters are the first two. A repository's are seen by

@@ -65,7 +65,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     if (access.kind === 'token') return undefined;
     const { owner, org, repo } = request.params as Record<string, string>;
     const publicOnly = isSufficient && isForPublicOnly(token.scopes, access.scopes);
-    return { owner: owner ?? org ?? '', repository: repo, role: says ? 'member' : access.role, publicOnly };
+    return { login: owner ?? org ?? '', repository: repo, role: says ? 'member' : access.role, publicOnly };
   }
 
   async function enter(token: Token | undefined, wanted: Wanted | undefined): Promise<Place | undefined> {

@@ -44,7 +44,7 @@ const firstSeen = async ({ reads }: Parts, token: Token): Promise<Date> =>
 
 async function findAccount({ reads }: Parts, token: Token, login: string) {
   try {
-    const wanted = { owner: login, repository: undefined, role: 'member', publicOnly: false } as const;
+    const wanted = { login, repository: undefined, role: 'member', publicOnly: false } as const;
     return (await loadPlace(reads, token, wanted)).account;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined;
