@@ -73,7 +73,7 @@ export const variables = z.object({
     .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
   OUTBOUND_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description:
-      'CIDRs exempt from the private-address guard of what the gate sends to others (back-channel logout), separated by commas',
+      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
   }),
   TRUSTED_PROXIES: trustedProxiesVariable,

@@ -146,6 +146,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       fapi: { enabled: true, profile: (_ctx, client) => (isFapi(client) ? '2.0' : undefined) },
       introspection: { enabled: true, allowedPolicy: mayIntrospect },
       jwtResponseModes: { enabled: true },
+      jwtUserinfo: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
       registration: { enabled: true, initialAccessToken: true, issueRegistrationAccessToken: false },
       requestObjects: { enabled: true, assertJwtClaimsAndHeader: rememberRequestObject },

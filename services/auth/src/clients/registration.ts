@@ -4,6 +4,7 @@
  */
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { Prisma } from '../database.ts';
+import { isInTheClear } from '../http/loopback.ts';
 import { hashSecret } from './secret.ts';
 
 const openGrantTypes = [
@@ -41,8 +42,10 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
   const grantTypes = metadata.grant_types ?? ['authorization_code'];
   const refused = grantTypes.find((type) => !openGrantTypes.includes(type));
   if (refused) throw new errors.InvalidClientMetadata(`grant_types must not include ${refused}`);
-  const fetched = ['jwks_uri', 'sector_identifier_uri'].find((name) => metadata[name] !== undefined);
-  if (fetched) throw new errors.InvalidClientMetadata(`${fetched} is not supported: nothing is fetched for a client`);
+  if (metadata.sector_identifier_uri !== undefined)
+    throw new errors.InvalidClientMetadata('sector_identifier_uri is not supported: subjects are public');
+  if (metadata.jwks_uri !== undefined && isInTheClear(metadata.jwks_uri))
+    throw new errors.InvalidClientMetadata('jwks_uri must be an https address: keys read in the clear are anybody’s');
   const { token_endpoint_auth_method: authMethod = 'client_secret_basic' } = metadata;
   const rest = Object.entries(metadata).filter(([name, value]) => !columns.has(name) && value !== undefined);
   return {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeGuard } from '@gatepost/runtime/address';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { makeOutsideFetch } from './outside-fetch.ts';
 
 let asked: string[] = [];
@@ -9,7 +9,10 @@ let connections = 0;
 const server = createServer((request, response) => {
   asked.push(`${request.method} ${request.url} ${request.headers['x-sent']}`);
   request.resume();
-  response.writeHead(302, { location: '/elsewhere' }).end();
+  if (request.url === '/keys') response.writeHead(200, { 'cache-control': 'max-age=120' }).end('{"keys":[]}');
+  else if (request.url === '/large') response.writeHead(200).end('x'.repeat(70_000));
+  else if (request.url === '/endless') response.writeHead(200).write('{');
+  else response.writeHead(302, { location: '/elsewhere' }).end();
 });
 server.on('connection', () => {
   connections += 1;
@@ -57,11 +60,40 @@ test.each(['127.0.0.1', 'inside.example'])(
   },
 );
 
-test('nothing is fetched from where a client points', async () => {
-  const outsideFetch = makeOutsideFetch(makeGuard(['127.0.0.1/32']));
-  for (const options of [{ method: 'GET' }, undefined])
-    await expect(outsideFetch(`http://127.0.0.1:${port}/`, options as never)).rejects.toThrow('nothing is fetched');
-  expect(asked).toEqual([]);
+describe('what is read', () => {
+  const read = (networks: string[], path: string) =>
+    makeOutsideFetch(makeGuard(networks, resolve))(`http://inside.example:${port}${path}`, {
+      signal: AbortSignal.timeout(2_000),
+    } as never);
+  const inside = ['127.0.0.1/32'];
+
+  test('comes from nowhere inside that is not listed', async () => {
+    await expect(read([], '/keys')).rejects.toMatchObject({ code: 'EBLOCKED' });
+    expect([asked, connections]).toEqual([[], 0]);
+  });
+
+  test('is the body of a 200 and how long it may be kept', async () => {
+    const response = await read(inside, '/keys');
+    expect([response.status, await response.text(), response.headers.get('cache-control')]).toEqual([
+      200,
+      '{"keys":[]}',
+      'max-age=120',
+    ]);
+  });
+
+  test('is not what a redirect leads to', async () => {
+    const response = await read(inside, '/a');
+    expect([response.status, await response.text(), asked.length]).toEqual([302, '', 1]);
+  });
+
+  test('is not more than 64 KiB, and not what never ends', async () => {
+    await expect(read(inside, '/large')).rejects.toThrow('more than 65536 bytes');
+    await expect(
+      makeOutsideFetch(makeGuard(inside, resolve))(`http://inside.example:${port}/endless`, {
+        signal: AbortSignal.timeout(50),
+      } as never),
+    ).rejects.toMatchObject({ name: 'AbortError' });
+  });
 });
 
 test('a name that is unknown, a refused connection and one that hangs are errors, not crashes', async () => {

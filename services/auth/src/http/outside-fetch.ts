@@ -1,6 +1,6 @@
 /**
- * What the gate asks of others by itself. Keys come with a client (`jwks`), and nothing else is fetched from where a client or a
- * request points; only back-channel logout calls out, to public addresses and to those that `OUTBOUND_ALLOWED_NETWORKS` lists.
+ * What the gate asks of others by itself: it posts back-channel logouts, and reads the keys of clients that registered a `jwks_uri`; at
+ * public addresses, and at those that `OUTBOUND_ALLOWED_NETWORKS` lists. Nothing else is fetched from where a client or a request points.
  */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -9,36 +9,56 @@ import type { Configuration } from 'oidc-provider';
 
 type Fetch = NonNullable<Configuration['fetch']>;
 
+/** Of a JWKS; a client has a few keys. */
+const bodyMaxBytes = 64 * 1024;
+
 /**
  * The library's `fetch`, which looks at an address only after it has connected: here none is connected to that is not allowed.
- * No redirect is followed, no connection kept, and of the answer only its status is read.
+ * No redirect is followed, no connection kept; the body of what is posted to is not read, that of what is read is bounded.
  */
 export function makeOutsideFetch(guard: Guard): Fetch {
   return async (url, options) => {
-    if (options?.method !== 'POST') throw new Error('nothing is fetched from where a client points');
     const target = new URL(String(url));
     guard.checkLiteral(target.hostname);
-    const { headers, body, signal } = options as RequestInit;
-    const status = await post(target, String(body ?? ''), {
+    const { method = 'GET', headers, body, signal } = (options ?? {}) as RequestInit;
+    return ask(target, String(body ?? ''), {
+      method,
       headers: Object.fromEntries(new Headers(headers)),
       lookup: guard.lookup,
       agent: false, // of its own: no connection is shared with what was not checked
       ...(signal ? { signal } : {}),
     });
-    return new Response(null, { status });
   };
 }
 
-function post(target: URL, body: string, options: RequestOptions): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+function ask(target: URL, body: string, options: RequestOptions): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
   const answered = (response: IncomingMessage) => {
-    response.on('error', () => {}); // its end is of no interest
+    response.on('error', reject);
+    const { statusCode = 0, headers } = response;
+    if (statusCode < 200 || statusCode > 599) reject(new Error(`an answer of status ${statusCode}`));
+    else if (options.method === 'GET' && statusCode === 200) {
+      const cacheControl = headers['cache-control'];
+      readBody(response).then(
+        (text) => resolve(new Response(text, cacheControl ? { headers: { 'cache-control': cacheControl } } : {})),
+        reject,
+      );
+      return;
+    } else resolve(new Response(null, { status: statusCode }));
     response.destroy();
-    const { statusCode = 0 } = response;
-    if (statusCode >= 200 && statusCode <= 599) resolve(statusCode);
-    else reject(new Error(`an answer of status ${statusCode}`));
   };
-  const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, { ...options, method: 'POST' });
+  const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, options);
   request.on('response', answered).on('upgrade', answered).on('error', reject).end(body);
   return promise;
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyMaxBytes) throw new Error(`an answer of more than ${bodyMaxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }

@@ -18,6 +18,7 @@ import { isInTheClear } from '../http/loopback.ts';
 import { signInAcr } from '../interaction/acr.ts';
 import { signerOf } from '../keys/signer.ts';
 import type { PrivateJwk } from '../keys/signing-keys.ts';
+import { followClientKeys, type RemoteKeys } from './client-keys.ts';
 
 // Meant for custom grants, typed, but outside of semantic versioning.
 export * as grantKit from 'oidc-provider/lib/helpers/grants.js';
@@ -60,6 +61,7 @@ function keepCompiledClients(provider: Provider): void {
     if (known) return known;
     const client = await find.call({ adapter: { find: async () => metadata } }, id);
     if (client) compiled.set(metadata, client);
+    if (client?.jwksUri) followClientKeys((client as unknown as { asymmetricKeyStore: RemoteKeys }).asymmetricKeyStore);
     return client;
   };
 }
