@@ -25,10 +25,10 @@ const profile = {
   phone_verified: z.boolean(),
   password: z.string().min(1).max(passwordMaxBytes),
   blocked: z.boolean(),
-  name: shortText,
-  nickname: shortText,
-  given_name: shortText,
-  family_name: shortText,
+  name: text(300),
+  nickname: text(300),
+  given_name: text(150),
+  family_name: text(150),
   picture: httpUri,
   user_metadata: metadata,
   app_metadata: metadata,
@@ -38,21 +38,70 @@ const profile = {
   connection: shortText,
   client_id: shortText,
 };
-const createBody = z
-  .strictObject({ ...profile, user_id: z.string().regex(/^[\w.@+-]{1,128}$/, 'Not a user id') })
-  .partial()
-  .required({ connection: true });
-const updateBody = z
-  .strictObject({
-    ...profile,
-    name: shortText.nullable(),
-    nickname: shortText.nullable(),
-    given_name: shortText.nullable(),
-    family_name: shortText.nullable(),
-    picture: httpUri.nullable(),
-    phone_number: profile.phone_number.nullable(),
-  })
-  .partial();
+/** What a person's answer says that nobody sets: it may come back with the rest. */
+const readOnly = {
+  identities: z.unknown(),
+  created_at: z.unknown(),
+  updated_at: z.unknown(),
+  last_login: z.unknown(),
+  last_ip: z.unknown(),
+  logins_count: z.unknown(),
+  last_password_reset: z.unknown(),
+  multifactor: z.unknown(),
+};
+const createBody = z.preprocess(
+  withoutNulls(),
+  z
+    .strictObject({
+      ...profile,
+      ...readOnly,
+      user_id: z.string().regex(/^(?:[\w.-]+\|)?[\w.@+-]{1,128}$/, 'Not a user id'),
+    })
+    .partial()
+    .required({ connection: true }),
+);
+/** These a null takes away. */
+const removable = [
+  'email',
+  'username',
+  'phone_number',
+  'name',
+  'nickname',
+  'given_name',
+  'family_name',
+  'picture',
+] as const;
+const updateBody = z.preprocess(
+  withoutNulls(removable),
+  z
+    .strictObject({
+      ...profile,
+      ...readOnly,
+      user_id: z.unknown(),
+      email: profile.email.nullable(),
+      username: profile.username.nullable(),
+      phone_number: profile.phone_number.nullable(),
+      name: profile.name.nullable(),
+      nickname: profile.nickname.nullable(),
+      given_name: profile.given_name.nullable(),
+      family_name: profile.family_name.nullable(),
+      picture: profile.picture.nullable(),
+    })
+    .partial(),
+);
+
+function text(max: number) {
+  return z.string().trim().min(1).max(max);
+}
+
+/** Null is what some of Auth0's clients send for a field that they do not set. */
+function withoutNulls(kept: readonly string[] = []) {
+  const names = new Set(Object.keys({ ...profile, ...readOnly, user_id: true }).filter((name) => !kept.includes(name)));
+  return (body: unknown) =>
+    typeof body !== 'object' || body === null || Array.isArray(body)
+      ? body
+      : Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== null || !names.has(name)));
+}
 
 export const listUsers = operation({
   query: z.strictObject({
@@ -109,7 +158,7 @@ export const createUser = operation({
       ...columns(body),
       ...usernameOf(body.username, connection),
       connection: connection.name,
-      ...(body.user_id !== undefined && { userId: `${prefixOf(connection)}|${body.user_id}` }),
+      ...(body.user_id !== undefined && { userId: userIdOf(body.user_id, connection) }),
       ...(body.password !== undefined && { passwordHash: await hashOf(body.password, body.email) }),
       userMetadata: merge({}, body.user_metadata) as Prisma.InputJsonObject,
       appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
@@ -131,12 +180,13 @@ export const updateUser = operation({
     const account = await loadUser(parts, params.id);
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
+    const connection = await parts.connections.find(account.connection);
+    checkStillNamed(account, body, connection);
     // Whoever is blocked, or has a new password, is signed out everywhere.
     const ends = body.blocked === true || body.password !== undefined;
     const mark = sessionsEnd();
-    const connection = await parts.connections.find(account.connection);
     const change = {
-      ...(await updateOf(account, body)),
+      ...(await updateOf(account, withoutDefaults(account, body))),
       // One from before the rules may stay as it is.
       ...(body.username !== account.username && usernameOf(body.username, connection)),
       ...(ends && { sessionsNotBefore: mark }),
@@ -225,6 +275,36 @@ function checkIdentity(connection: ConnectionModel, body: z.infer<typeof createB
   if (body.password === undefined) throw badBody('Missing required property: password');
 }
 
+/** What names an account in its connection is not taken away. */
+function checkStillNamed(
+  account: AccountModel,
+  body: z.infer<typeof updateBody>,
+  connection: ConnectionModel | undefined,
+): void {
+  const { email = account.email, username = account.username, phone_number = account.phoneNumber } = body;
+  if (connection?.strategy === 'sms' ? phone_number === null : email === null && username === null)
+    throw badBody(`Missing required property: ${connection?.strategy === 'sms' ? 'phone_number' : 'email'}`);
+}
+
+/** Without the names that we made up from others, when they come back: they go on following those. */
+function withoutDefaults<Body extends z.infer<typeof updateBody>>(account: AccountModel, body: Body): Body {
+  const shown = namesOf(account);
+  const isDefault = (field: 'name' | 'nickname') => account[field] === null && body[field] === shown[field];
+  return {
+    ...body,
+    ...(isDefault('name') && { name: undefined }),
+    ...(isDefault('nickname') && { nickname: undefined }),
+  };
+}
+
+/** With its prefix, as we answer it, or without, as Auth0 has it. */
+function userIdOf(given: string, connection: ConnectionModel): string {
+  const prefix = `${prefixOf(connection)}|`;
+  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
+  if (id.includes('|')) throw badBody(`user_id of this connection begins with ${prefix}`);
+  return prefix + id;
+}
+
 function prefixOf({ strategy, name }: ConnectionModel): string {
   return strategy === 'auth0' ? 'auth0' : name;
 }
@@ -232,7 +312,7 @@ function prefixOf({ strategy, name }: ConnectionModel): string {
 /** The profile's columns that the body sets. */
 function columns(body: Partial<z.infer<typeof updateBody>>) {
   const given = {
-    email: body.email?.toLowerCase(),
+    email: body.email === null ? null : body.email?.toLowerCase(),
     emailVerified: body.email_verified,
     phoneNumber: body.phone_number,
     phoneVerified: body.phone_verified,
@@ -248,8 +328,11 @@ function columns(body: Partial<z.infer<typeof updateBody>>) {
   };
 }
 
-function usernameOf(given: string | undefined, connection: ConnectionModel | undefined): { username?: string } {
-  if (given === undefined) return {};
+function usernameOf(
+  given: string | null | undefined,
+  connection: ConnectionModel | undefined,
+): { username?: string | null } {
+  if (given === undefined || given === null) return given === null ? { username: null } : {};
   const parsed = parseUsername(given, connection ?? { options: {} });
   if ('problem' in parsed) throw badBody(parsed.problem);
   return parsed;
@@ -257,7 +340,7 @@ function usernameOf(given: string | undefined, connection: ConnectionModel | und
 
 /** What a change of these fields writes. */
 async function updateOf(account: AccountModel, body: z.infer<typeof updateBody>): Promise<Prisma.AccountUpdateInput> {
-  const email = body.email?.toLowerCase() ?? account.email ?? undefined;
+  const email = body.email === null ? undefined : (body.email?.toLowerCase() ?? account.email ?? undefined);
   // A new address or number is nobody's until it is proven, or said to be.
   const unproven = email !== (account.email ?? undefined) && body.email_verified === undefined;
   const phone = body.phone_number === undefined ? account.phoneNumber : body.phone_number;
@@ -312,12 +395,10 @@ export function presentUser(account: AccountModel, connection: ConnectionModel |
     email: account.email,
     email_verified: account.email === null ? null : account.emailVerified,
   };
-  const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
   return {
     user_id: account.userId,
     ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null && value !== undefined)),
-    name: account.name ?? named,
-    nickname: account.nickname ?? account.username ?? named.split('@')[0],
+    ...namesOf(account),
     blocked: account.blocked,
     identities: [
       {
@@ -332,5 +413,15 @@ export function presentUser(account: AccountModel, connection: ConnectionModel |
     logins_count: account.loginsCount,
     created_at: account.createdAt.toISOString(),
     updated_at: account.updatedAt.toISOString(),
+  };
+}
+
+/** As user-search.ts finds them. */
+function namesOf(account: AccountModel): { name: string; nickname: string } {
+  const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
+  const unnamed = account.email ?? account.phoneNumber ?? account.userId;
+  return {
+    name: account.name ?? named,
+    nickname: account.nickname ?? account.username ?? unnamed.split('@')[0]!,
   };
 }

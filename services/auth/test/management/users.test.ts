@@ -84,6 +84,98 @@ describe('users', () => {
   });
 });
 
+describe('a user is taken back as he was given', () => {
+  const connection = 'Username-Password-Authentication';
+  const full = {
+    email: 'full@example.com',
+    email_verified: true,
+    phone_number: '+15555550177',
+    phone_verified: true,
+    given_name: 'Full',
+    family_name: 'Of Fields',
+    name: 'Full Of Fields',
+    nickname: 'full',
+    picture: 'https://pictures.example/full.png',
+    blocked: false,
+    user_metadata: { colour: 'green', deep: { list: [1, { a: null }] } },
+    app_metadata: { plan: 'gold' },
+  };
+
+  test('with what only we say, what is null and what is a default, and made again from it', async () => {
+    const made = await auth0.users.create({
+      ...full,
+      connection,
+      password: 'a long enough secret',
+      username: 'full.user',
+    });
+    const id = made.user_id as string;
+    expect(made).toMatchObject(full);
+    const { updated_at: before, ...shown } = (await ask('GET', `users/${encodeURIComponent(id)}`)).body;
+    const { status, body } = await ask('PATCH', `users/${encodeURIComponent(id)}`, {
+      ...shown,
+      updated_at: before,
+      password: null,
+      connection: null,
+      client_id: null,
+      verify_email: false,
+      app_metadata: null,
+    });
+    expect(status).toBe(200);
+    const { updated_at: after, ...again } = body;
+    expect(again).toEqual(shown);
+    expect(after >= before).toBe(true);
+
+    await auth0.users.delete(id);
+    const anew = await ask('POST', 'users', {
+      ...shown,
+      connection,
+      password: 'a long enough secret',
+      verify_email: null,
+    });
+    expect(anew.status).toBe(201);
+    const own = { created_at: expect.any(String), updated_at: expect.any(String) };
+    expect(anew.body).toEqual({ ...shown, ...own });
+    await auth0.users.delete(id);
+  });
+
+  test('a name that we made up goes on following the address', async () => {
+    const made = await auth0.users.create({ connection, email: 'first@example.com', password: 'a long enough secret' });
+    const id = made.user_id as string;
+    await auth0.users.update(id, { name: made.name as string, nickname: made.nickname as string });
+    expect(await auth0.users.update(id, { email: 'second@example.com' })).toMatchObject({
+      name: 'second@example.com',
+      nickname: 'second',
+      email_verified: false,
+    });
+    await auth0.users.delete(id);
+  });
+
+  test('null takes a field away, but not the one that names the account; unknown fields are refused by name', async () => {
+    const made = await auth0.users.create({
+      ...full,
+      connection,
+      password: 'a long enough secret',
+      username: 'full.user',
+    });
+    const id = made.user_id as string;
+    const less = await auth0.users.update(id, { picture: null, given_name: null, phone_number: null, email: null });
+    for (const field of ['picture', 'given_name', 'phone_number', 'phone_verified', 'email', 'email_verified'])
+      expect(less).not.toHaveProperty(field);
+    await expect(auth0.users.update(id, { username: null })).rejects.toEqual(refusal(400, 'invalid_body'));
+    expect((await ask('PATCH', `users/${encodeURIComponent(id)}`, { nick: 'x', app_metadata: {} })).body.message).toBe(
+      'Payload validation error: Additional properties not allowed: nick',
+    );
+    const elsewhere = {
+      connection,
+      email: 'e@example.com',
+      password: 'a long enough secret',
+      user_id: 'google-oauth2|1',
+    };
+    expect((await ask('POST', 'users', elsewhere)).body).toMatchObject({ errorCode: 'invalid_body' });
+    await auth0.users.delete(id);
+  });
+});
+
 test('users: revoke-access ends what somebody has, and his log tells of his logins', async () => {
   const browser = new Browser(gate);
   const { request, accessToken, refreshToken } = await signIn(browser, 'bob@example.com');
