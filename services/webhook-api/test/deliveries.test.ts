@@ -220,6 +220,8 @@ describe('a ping', () => {
 describe('a test', () => {
   test('sends the latest push of the repository to that hook alone', async () => {
     await recordDelivery(api.sql, { hookId, payload: '{"after":"older"}' });
+    // Moments are kept to the millisecond: both would be of the same one now and then.
+    await api.sql.query(`UPDATE events SET received_at = received_at - interval '1 s' WHERE type = 'push'`);
     await recordDelivery(api.sql, { hookId, payload: '{"after":"newer"}' });
     expect(await call(api, alice, 'POST', `${hooks}/${hookId}/tests`)).toMatchObject({ status: 204 });
     const { job, payload } = await jobs.next(({ job }) => job.hookId === hookId && job.event === 'push');

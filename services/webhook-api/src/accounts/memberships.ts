@@ -10,7 +10,7 @@ import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
-import { organizationSchema, presentOrganization } from '../objects/organization.ts';
+import { presentSimpleOrganization, simpleOrganizationSchema } from '../objects/organization.ts';
 import { presentUser, userOfSubject, userSchema } from '../objects/user.ts';
 import { identifierIn } from './name.ts';
 
@@ -22,7 +22,7 @@ export const membershipSchema = z
     state: z.literal('active'),
     role,
     organization_url: z.url(),
-    organization: organizationSchema,
+    organization: simpleOrganizationSchema,
     user: userSchema,
   })
   .meta({ id: 'Membership' });
@@ -69,7 +69,7 @@ export const removeMembership = placeOperation({
   id: 'remove-membership-for-user',
   summary: "End a subject's membership",
   docs: docs('remove-organization-membership-for-a-user'),
-  answers: { 204: { description: 'Ended' } },
+  answers: { 204: { description: 'Ended' }, 422: { description: 'It is the last admin' } },
   async run({ parts: { database }, place, token, params }) {
     const subject = identifierIn(params, 'subject');
     await database.$transaction(async (transaction) => {
@@ -113,7 +113,7 @@ export function presentMembership(
   role: 'admin' | 'member',
   base: string,
 ): z.infer<typeof membershipSchema> {
-  const organization = presentOrganization(account, base);
+  const organization = presentSimpleOrganization(account, base);
   return {
     url: `${organization.url}/memberships/${encodeURIComponent(subject)}`,
     state: 'active',

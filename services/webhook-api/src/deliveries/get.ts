@@ -10,7 +10,10 @@ export const getDelivery = enteringOperation({
   id: 'get-webhook-delivery',
   summary: 'Get a delivery',
   docs: githubDocs('get-a-delivery-for-a-repository-webhook', 'get-a-webhook-delivery-for-an-organization-webhook'),
-  answers: { 200: { description: 'The delivery', schema: deliveryDetailSchema } },
+  answers: {
+    200: { description: 'The delivery', schema: deliveryDetailSchema },
+    422: { description: 'That is no id of a delivery' },
+  },
   async run({ parts: { pool }, wanted, token, params }) {
     const row = await loadRow(pool, { token, wanted, hookId: hookId(params) }, deliveryId(params));
     return { status: 200, json: writeDetail(row, await findPayload(pool, row)) };

@@ -1,5 +1,6 @@
 /** Deliveries as clients see them (docs/reference/delivery.md). */
 import { z } from 'zod';
+import { ours } from '../http/operation.ts';
 import type { DeliveryDetailRow } from './rows.ts';
 
 const milliseconds = z.number().nullable();
@@ -18,9 +19,12 @@ export const deliverySchema = z
     installation_id: z.null(),
     repository_id: z.int().nullable(),
     throttled_at: z.iso.datetime().nullable(),
-    url: z.string(),
-    attempt: z.int(),
-    error: z.string().nullable().meta({ description: 'The precise cause of a failure' }),
+    url: z.string().meta({ ...ours, description: 'Where it went; GitHub has it in a single delivery only' }),
+    attempt: z.int().meta({ ...ours, description: 'Which try this was, from 1' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ ...ours, description: 'The precise cause of a failure' }),
     timings: z
       .object({
         dns: milliseconds,
@@ -29,7 +33,7 @@ export const deliverySchema = z
         first_byte: milliseconds,
         total: z.number(),
       })
-      .meta({ id: 'DeliveryTimings', description: 'Milliseconds; null for a phase that did not take place' }),
+      .meta({ ...ours, description: 'Milliseconds; null for a phase that did not take place' }),
   })
   .meta({ id: 'Delivery' });
 
@@ -37,6 +41,7 @@ const headersSchema = z.record(z.string(), z.string()).nullable();
 
 export const deliveryDetailSchema = deliverySchema
   .extend({
+    url: z.string(),
     request: z.object({
       headers: headersSchema,
       payload: z.record(z.string(), z.unknown()).nullable().meta({ description: "The event's payload" }),

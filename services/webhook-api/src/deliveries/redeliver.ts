@@ -13,7 +13,10 @@ export const redeliver = placeOperation({
   id: 'redeliver-webhook-delivery',
   summary: 'Deliver once more',
   docs: githubDocs('redeliver-a-delivery-for-a-repository-webhook', 'redeliver-a-delivery-for-an-organization-webhook'),
-  answers: { 202: { description: 'It is on its way', schema: z.object({}) } },
+  answers: {
+    202: { description: 'It is on its way', schema: z.object({}) },
+    422: { description: 'The hook is not active, or the payload is kept no longer' },
+  },
   async run({ parts, place, wanted, token, params }) {
     const { pool } = parts;
     const id = hookId(params);

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
+import { ours } from '../http/operation.ts';
 import { keptHeaders } from './origin.ts';
 
 /** What secret values read back as; in an update it means "as it is". */
@@ -22,11 +23,14 @@ export const configInput = z
       .union([z.string(), z.number(), z.boolean()])
       .optional()
       .meta({ description: '`"1"` skips the check of certificates; default `"0"`' }),
-    retry: z.string().optional().meta({ description: 'Read for one release more: give it beside `config`' }),
+    retry: z
+      .string()
+      .optional()
+      .meta({ ...ours, description: 'Read for one release more: give it beside `config`' }),
     headers: z
       .record(z.string(), z.string())
       .optional()
-      .meta({ description: 'Read for one release more: give `request_headers` beside `config`' }),
+      .meta({ ...ours, description: 'Read for one release more: give `request_headers` beside `config`' }),
   })
   .meta({ id: 'HookConfigInput' });
 
@@ -34,11 +38,18 @@ export type ConfigInput = z.infer<typeof configInput>;
 
 /** Our own settings, beside `config`: clients that read `config` as a map of texts would fail on them there. */
 export const ownInput = {
-  retry: z.string().optional().meta({ description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
-  request_headers: z.record(z.string(), z.string()).optional().meta({
-    description:
-      'Up to 20 custom request headers; a value `********` in an update keeps it, unless scheme, host or port of `url` change',
-  }),
+  retry: z
+    .string()
+    .optional()
+    .meta({ ...ours, description: '`on` or `off`: automatic attempts after a failure; default `on`' }),
+  request_headers: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({
+      ...ours,
+      description:
+        'Up to 20 custom request headers; a value `********` in an update keeps it, unless scheme, host or port of `url` change',
+    }),
 };
 
 /** The settings of our own that a body names. */

@@ -5,7 +5,7 @@ import { eventKey } from '@gatepost/contracts/event';
 import { storeRouted } from '@gatepost/webhook-db/asked';
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
-import { presentOrganization } from '../objects/organization.ts';
+import { presentSimpleOrganization } from '../objects/organization.ts';
 import { presentRepository } from '../objects/repository.ts';
 import { presentUser, userOfSubject } from '../objects/user.ts';
 import { parkDelivery } from '../publish.ts';
@@ -59,7 +59,7 @@ function pingPayload(place: Place, token: Token, hook: Record<string, unknown>, 
     hook,
     ...(repository
       ? { repository: presentRepository(account, repository, base) }
-      : { organization: presentOrganization(account, base) }),
+      : { organization: presentSimpleOrganization(account, base) }),
     sender: presentUser(userOfSubject(token.subject), base),
   };
 }

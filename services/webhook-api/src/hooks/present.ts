@@ -4,16 +4,20 @@ import { deliveryStatus } from '@gatepost/contracts/delivery';
 import type { Seal } from '@gatepost/runtime/seal';
 import { z } from 'zod';
 import type { PlaceNames } from '../access/place.ts';
-import type { Family } from '../http/operation.ts';
+import { type Family, ours } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { mask } from './config.ts';
 import type { HookRow } from './rows.ts';
 import { openHeaders } from './stored.ts';
 
-const droppedSchema = z.string().optional().meta({
-  description:
-    'Only in the answer to an update that changed scheme, host or port of the URL: the custom request headers that it dropped, since they were not given anew; with a comma between them',
-});
+const droppedSchema = z
+  .string()
+  .optional()
+  .meta({
+    ...ours,
+    description:
+      'Only in the answer to an update that changed scheme, host or port of the URL: the custom request headers that it dropped, since they were not given anew; with a comma between them',
+  });
 
 export const configSchema = z
   .object({
@@ -39,8 +43,8 @@ const organizationHookSchema = z
     active: z.boolean(),
     events: z.array(z.string()),
     config: configSchema,
-    retry: z.enum(['on', 'off']).meta({ description: 'Whether failures are followed by automatic attempts' }),
-    request_headers: z.record(z.string(), z.literal(mask)).meta({ description: 'Custom request headers' }),
+    retry: z.enum(['on', 'off']).meta({ ...ours, description: 'Whether failures are followed by automatic attempts' }),
+    request_headers: z.record(z.string(), z.literal(mask)).meta({ ...ours, description: 'Custom request headers' }),
     updated_at: time,
     created_at: time,
     url: z.url(),
@@ -49,7 +53,7 @@ const organizationHookSchema = z
     disabled_reason: z
       .literal('oauth_app_restricted')
       .nullable()
-      .meta({ description: 'Why deliveries are not tried although the user wants them' }),
+      .meta({ ...ours, description: 'Why deliveries are not tried although the user wants them' }),
     dropped_headers: droppedSchema,
   })
   .meta({ id: 'OrganizationHook' });

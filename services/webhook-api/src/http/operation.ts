@@ -43,6 +43,7 @@ export type WantedCall<Body = unknown, Query = unknown> = TokenCall<Body, Query>
 /** A call at an account or repository that the token may enter. */
 export type PlaceCall<Body = unknown, Query = unknown> = WantedCall<Body, Query> & { place: Place };
 
+/** One of an error has no schema of its own: it is GitHub's form of errors. */
 export type AnswerSchema = {
   description: string;
   schema?: z.ZodType | ((family: Family) => z.ZodType);
@@ -50,14 +51,20 @@ export type AnswerSchema = {
   mediaType?: string;
 };
 
+/** Marks, in the description, a property that GitHub has not. */
+export const ours = { 'x-gatepost': true } as const;
+
 export type Operation<Call> = {
   /** GitHub's operation id without its family: `list-webhooks`. */
   id: (family: Family) => string;
   summary: string;
   /** Where GitHub, or we, describe it: the `documentation_url` of its errors. */
   docs: (family: Family) => string;
+  /** GitHub has none like it. */
+  own: boolean;
   query?: z.ZodObject;
   body?: z.ZodType;
+  /** The good ones; errors only where they do not follow from what the operation takes (`meta/describe.ts`). */
   answers: Record<number, AnswerSchema>;
   /** It looks its place up itself, in the statement that reads there. */
   entersItself?: true;
@@ -70,9 +77,10 @@ export type Operation<Call> = {
 
 type Definition<Call> = Omit<
   Operation<Call>,
-  'id' | 'docs' | 'query' | 'body' | 'entersItself' | 'uncounted' | 'run'
+  'id' | 'docs' | 'own' | 'query' | 'body' | 'entersItself' | 'uncounted' | 'run'
 > & {
   id: string | ((family: Family) => string);
+  /** Without it the operation is one of our own. */
   docs?: string | ((family: Family) => string);
 };
 
@@ -131,5 +139,6 @@ function complete(definition: { id: Definition<never>['id']; docs?: Definition<n
     ...definition,
     id: typeof id === 'string' ? () => id : id,
     docs: typeof docs === 'string' ? () => docs : docs,
+    own: definition.docs === undefined,
   };
 }

@@ -1,9 +1,9 @@
-/** The API in OpenAPI 3.1. */
+/** The API in OpenAPI 3.0, as GitHub's own description: more generators take it than 3.1. */
 import { z } from 'zod';
 import type { AnswerSchema } from '../http/operation.ts';
 import type { AnyRoute } from '../routes.ts';
 
-export type JsonSchema = { [key: string]: unknown; $ref?: string; $defs?: Record<string, JsonSchema> };
+export type JsonSchema = { [key: string]: unknown; $ref?: string; definitions?: Record<string, JsonSchema> };
 export type Parameter = {
   name: string;
   in: 'path' | 'query';
@@ -21,6 +21,7 @@ export type Described = {
   parameters: Parameter[];
   requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
   responses: Record<string, Response>;
+  'x-gatepost'?: true;
 };
 export type OpenApi = {
   openapi: string;
@@ -42,12 +43,12 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
     paths[route.path]![route.method] = describeRoute(route, schemas);
   }
   const api: OpenApi = {
-    openapi: '3.1.0',
+    openapi: '3.0.3',
     info: {
       title: 'Gatepost webhook API',
       version: '2026-03-10',
       description:
-        "GitHub's webhook routes, and the accounts they belong to. Every route is also served below `/api/v3`.",
+        "GitHub's webhook routes, and the accounts they belong to. Every route is also served below `/api/v3`. Routes and properties that GitHub has not are marked with `x-gatepost`. A request without a `User-Agent` is answered 403 in HTML, as GitHub does.",
     },
     paths,
     components: {
@@ -55,7 +56,7 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token of the gate' },
       },
       responses: Object.fromEntries(
-        Object.entries(errors).map(([name, description]) => [
+        Object.entries(errors).map(([name, { description }]) => [
           name,
           { description, content: { 'application/json': { schema: refTo('Error') } } },
         ]),
@@ -68,15 +69,18 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
 }
 
 const errors = {
-  BadRequest: 'The request cannot be read',
-  Unauthorized: 'No token, or not a good one',
-  Forbidden: "The hour's requests are used up, or the organization restricts this OAuth application",
-  NotFound: 'There is no such thing, or the token may not know of it',
-  TooLarge: 'The body is over 1 MB',
-  Invalid: 'The request is well formed but cannot be done',
-  TooMany: 'Too many requests at once',
-  Unavailable: 'A store or the gate is away; try again',
-  Error: 'Any other error',
+  BadRequest: { status: 400, description: 'The request cannot be read' },
+  Unauthorized: { status: 401, description: 'No token, or not a good one' },
+  Forbidden: {
+    status: 403,
+    description: "The hour's requests are used up, or the organization restricts this OAuth application",
+  },
+  NotFound: { status: 404, description: 'There is no such thing, or the token may not know of it' },
+  TooLarge: { status: 413, description: 'The body is over 1 MB' },
+  UnknownEncoding: { status: 415, description: 'The body is compressed in a way that is unknown here' },
+  Invalid: { status: 422, description: 'The request is well formed but cannot be done' },
+  TooMany: { status: 429, description: 'Too many requests at once' },
+  Unavailable: { status: 503, description: 'A store or the gate is away; try again' },
 };
 
 const errorSchema = z.object({
@@ -116,27 +120,39 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
         }
       : {}),
     responses: {
+      ...errorsOf(route),
       ...Object.fromEntries(
-        Object.entries(operation.answers).map(([status, answer]) => [status, describeAnswer(answer, route, schemas)]),
+        Object.entries(operation.answers).map(([status, answer]) => [
+          status,
+          describeAnswer(Number(status), answer, route, schemas),
+        ]),
       ),
-      ...(route.method === 'get' ? { 304: { description: 'Not modified' } } : {}),
-      400: response('BadRequest'),
-      ...(closed
-        ? {
-            401: response('Unauthorized'),
-            403: response('Forbidden'),
-            404: response('NotFound'),
-            429: response('TooMany'),
-          }
-        : {}),
-      ...(operation.body ? { 413: response('TooLarge') } : {}),
-      ...(closed ? { 422: response('Invalid'), 503: response('Unavailable') } : {}),
-      default: response('Error'),
+      ...(route.method === 'get' && operation.answers[200] ? { 304: { description: 'Not modified' } } : {}),
     },
+    ...(operation.own ? { 'x-gatepost': true } : {}),
   };
 }
 
-const response = (name: keyof typeof errors): Response => ({ $ref: `#/components/responses/${name}` });
+/** What the way to an operation may answer (`http/serve.ts`). */
+function errorsOf({ access, operation }: AnyRoute): Described['responses'] {
+  // Whoever lacks the scope does not hear whether the thing is there.
+  const hides = access.kind === 'place' || (access.kind === 'token' && access.scopes.length > 0);
+  const names: (keyof typeof errors)[] = [
+    'BadRequest',
+    'Unauthorized',
+    ...(operation.uncounted ? [] : (['Forbidden', 'TooMany'] as const)),
+    ...(hides ? (['NotFound'] as const) : []),
+    ...(operation.body ? (['TooLarge', 'UnknownEncoding'] as const) : []),
+    ...(operation.body || isParticular(operation.query) ? (['Invalid'] as const) : []),
+    'Unavailable',
+  ];
+  return Object.fromEntries(names.map((name) => [errors[name].status, { $ref: `#/components/responses/${name}` }]));
+}
+
+/** Whether there are values that a query refuses, and not only brings into range. */
+const isParticular = (query: z.ZodObject | undefined): boolean =>
+  query?.safeParse(Object.fromEntries(Object.keys(query.shape).map((name) => [name, 'odd']))).success === false;
+
 const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const tagOf = (path: string): string => {
@@ -151,7 +167,14 @@ const tagOf = (path: string): string => {
 const securityOf = (scopes: readonly string[]) =>
   scopes.length === 0 ? [{ token: [] }] : scopes.map((scope) => ({ token: [scope] }));
 
-function describeAnswer(answer: AnswerSchema, route: AnyRoute, schemas: Record<string, JsonSchema>): Response {
+function describeAnswer(
+  status: number,
+  answer: AnswerSchema,
+  route: AnyRoute,
+  schemas: Record<string, JsonSchema>,
+): Response {
+  if (status >= 400)
+    return { description: answer.description, content: { 'application/json': { schema: refTo('Error') } } };
   const schema = typeof answer.schema === 'function' ? answer.schema(route.family) : answer.schema;
   if (!schema) return { description: answer.description };
   const mediaType = answer.mediaType ?? 'application/json';
@@ -186,22 +209,29 @@ function queryParameters(query: z.ZodObject | undefined, schemas: Record<string,
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
   const made = z.toJSONSchema(schema, {
     io,
-    target: 'draft-2020-12',
-    override: ({ jsonSchema }) => shorten(jsonSchema),
+    target: 'openapi-3.0',
+    override: ({ jsonSchema }) => adapt(jsonSchema),
   });
-  const { $schema, $defs = {}, ...root } = made as JsonSchema;
-  for (const [name, definition] of Object.entries($defs)) schemas[name] = withReferences(definition);
+  const { $schema, definitions = {}, ...root } = made as JsonSchema;
+  for (const [name, definition] of Object.entries(definitions)) schemas[name] = withReferences(definition);
   return withReferences(root);
 }
 
-/** Takes out what the format or type says already, for readers' sake. */
-function shorten(schema: Record<string, unknown>): void {
+/**
+ * Takes out what the format or type says already, for readers' sake, and what generators make too much of: a client of today must not refuse
+ * a property of tomorrow, nor make a type of the one value null.
+ */
+function adapt(schema: Record<string, unknown>): void {
   if (schema.format !== undefined) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  if (!schema.nullable || !Array.isArray(schema.enum)) return;
+  if (schema.enum[0] === null) delete schema.enum;
+  else schema.enum.push(null); // OpenAPI 3.0.3: without it null would not be among the values
 }
 
 function withReferences(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema, (key, value) => (key === 'id' && typeof value === 'string' ? undefined : value));
-  return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema; // it came from JSON
+  return JSON.parse(text.replaceAll('"#/definitions/', '"#/components/schemas/')) as JsonSchema; // it came from JSON
 }

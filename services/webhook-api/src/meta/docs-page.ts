@@ -37,7 +37,7 @@ export function renderPage(api: OpenApi, base: string): string {
 <title>${escapeHtml(api.info.title)}</title><style>${style}</style></head><body>
 <h1>${escapeHtml(api.info.title)}</h1>
 <p>${code(api.info.description)}</p>
-<p>Base address: <code>${escapeHtml(base)}</code>. The same as a file: <a href="${escapeHtml(base)}/openapi.json">openapi.json</a> (OpenAPI 3.1).
+<p>Base address: <code>${escapeHtml(base)}</code>. The same as a file: <a href="${escapeHtml(base)}/openapi.json">openapi.json</a> (OpenAPI 3.0).
 Send an access token as <code>Authorization: Bearer …</code>.</p>
 <nav>${[...tags, 'schemas'].map((tag) => `<a href="#${tag}">${escapeHtml(titles[tag] ?? 'Schemas')}</a>`).join('')}</nav>
 ${sections.join('\n')}
@@ -60,7 +60,7 @@ function renderOperation(method: string, path: string, described: Described): st
   const body = Object.values(described.requestBody?.content ?? {}).map(({ schema }) => `<dd>${show(schema)}</dd>`);
   const answers = Object.entries(described.responses).map(([status, answer]) => renderAnswer(status, answer));
   return `<details id="${escapeHtml(described.operationId)}"><summary><span class="method">${escapeHtml(method)}</span>
-<code>${escapeHtml(path)}</code> <span class="about">${code(described.summary)}</span></summary><dl>
+<code>${escapeHtml(path)}</code> <span class="about">${code(described.summary)}${described['x-gatepost'] ? ' (ours)' : ''}</span></summary><dl>
 <dt>Scope</dt><dd>${access}</dd>
 ${parameters.length > 0 ? `<dt>Parameters</dt>${parameters.join('')}` : ''}
 ${body.length > 0 ? `<dt>Body</dt>${body.join('')}` : ''}
@@ -78,16 +78,20 @@ function renderSchema([name, schema]: [string, JsonSchema]): string {
   return `<details id="schema-${escapeHtml(name)}" open><summary><code>${escapeHtml(name)}</code></summary><pre>${show(schema)}</pre></details>`;
 }
 
-/** A JSON Schema the way TypeScript writes a type, with links to those that have names. */
+/** A schema the way TypeScript writes a type, with links to those that have names. */
 function show(schema: JsonSchema, indent = ''): string {
+  return schema.nullable && !schema.enum ? `${showValue(schema, indent)} | null` : showValue(schema, indent);
+}
+
+function showValue(schema: JsonSchema, indent: string): string {
   if (schema.$ref) {
     const name = escapeHtml(schema.$ref.split('/').at(-1) ?? '');
     return `<a href="#schema-${name}">${name}</a>`;
   }
-  const { anyOf, enum: values, const: constant, type, items, properties, additionalProperties } = schema;
+  const { allOf, anyOf, enum: values, type, items, properties, additionalProperties } = schema;
+  if (Array.isArray(allOf)) return allOf.map((part: JsonSchema) => show(part, indent)).join(' & ');
   if (Array.isArray(anyOf)) return anyOf.map((option: JsonSchema) => show(option, indent)).join(' | ');
   if (Array.isArray(values)) return values.map((value) => escapeHtml(JSON.stringify(value))).join(' | ');
-  if (constant !== undefined) return escapeHtml(JSON.stringify(constant));
   if (type === 'array') return `${show((items ?? {}) as JsonSchema, indent)}[]`;
   if (properties) return showObject(schema, indent);
   if (type === 'object' && additionalProperties && additionalProperties !== true)
@@ -100,8 +104,8 @@ function showObject(schema: JsonSchema, indent: string): string {
   const required = new Set((schema.required ?? []) as string[]);
   const inner = `${indent}  `;
   const lines = properties.map(([name, property]) => {
-    const about =
-      typeof property.description === 'string' ? ` <span class="about">// ${code(property.description)}</span>` : '';
+    const said = [property['x-gatepost'] ? 'Ours.' : '', property.description ?? ''].filter(Boolean).join(' ');
+    const about = said ? ` <span class="about">// ${code(said)}</span>` : '';
     return `${inner}${escapeHtml(name)}${required.has(name) ? '' : '?'}: ${show(property, inner)}${about}`;
   });
   return `{\n${lines.join('\n')}\n${indent}}`;

@@ -1,4 +1,4 @@
-/** `GET /openapi.json`: OpenAPI 3.1, made of the schemas that validate and of the table of routes. */
+/** `GET /openapi.json`: OpenAPI 3.0, made of the schemas that validate and of the table of routes. */
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
 import { describeApi } from './describe.ts';
@@ -6,6 +6,6 @@ import { describeApi } from './describe.ts';
 export const getOpenApi = openOperation({
   id: 'get-openapi',
   summary: 'This description',
-  answers: { 200: { description: 'OpenAPI 3.1', schema: z.record(z.string(), z.unknown()) } },
+  answers: { 200: { description: 'OpenAPI 3.0', schema: z.record(z.string(), z.unknown()) } },
   run: ({ routes, base }) => ({ status: 200, body: { ...describeApi(routes), servers: [{ url: base }] } }),
 });

@@ -3,21 +3,30 @@ import { z } from 'zod';
 import { ApiError } from '../http/errors.ts';
 import { uncountedOperation } from '../http/operation.ts';
 
-const rate = z
-  .object({ limit: z.int(), used: z.int(), remaining: z.int(), reset: z.int(), resource: z.literal('core') })
-  .meta({ description: '`reset` in seconds since 1970' });
+const rateOf = <const Resource extends string>(resource: Resource) =>
+  z
+    .object({ limit: z.int(), used: z.int(), remaining: z.int(), reset: z.int(), resource: z.literal(resource) })
+    .meta({ description: '`reset` in seconds since 1970' });
+const rate = rateOf('core');
+
+const rateLimitSchema = z.object({ resources: z.object({ core: rate, search: rateOf('search') }), rate });
 
 export const getRateLimit = uncountedOperation({
   id: 'get-rate-limit',
   summary: 'What is left of the rate limit',
   docs: 'https://docs.github.com/rest/rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user',
   answers: {
-    200: { description: 'The one limit there is', schema: z.object({ resources: z.object({ core: rate }), rate }) },
+    200: {
+      description: 'The one limit there is; `search`, of which there is nothing, is never used up',
+      schema: rateLimitSchema,
+    },
+    404: { description: 'Requests are not counted' },
   },
   async run({ rateLimit }) {
     const core = await rateLimit();
     // In the words of GitHub Enterprise Server, which clients know.
     if (!core) throw new ApiError(404, 'Rate limiting is not enabled.');
-    return { status: 200, body: { resources: { core }, rate: core } };
+    const search = { ...core, used: 0, remaining: core.limit, resource: 'search' };
+    return { status: 200, body: { resources: { core, search }, rate: core } };
   },
 });

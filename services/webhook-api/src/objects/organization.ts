@@ -1,6 +1,7 @@
 /** Organizations as clients see them (https://docs.github.com/rest/orgs/orgs): every property that GitHub's schema requires. */
 import { z } from 'zod';
 import type { Place, Role } from '../access/place.ts';
+import { ours } from '../http/operation.ts';
 import { linksBelow, linksSchema, webBase } from './links.ts';
 import { nodeId } from './node-id.ts';
 import { permissionsOf, permissionsSchema } from './permissions.ts';
@@ -16,7 +17,8 @@ const links = {
   public_members_url: '/public_members{/member}',
 };
 
-export const organizationSchema = z
+/** GitHub's "simple organization": what stands in memberships and events. */
+export const simpleOrganizationSchema = z
   .object({
     login: z.string(),
     id: z.int(),
@@ -25,6 +27,11 @@ export const organizationSchema = z
     ...linksSchema(links),
     avatar_url: z.url(),
     description: z.string().nullable(),
+  })
+  .meta({ id: 'SimpleOrganization' });
+
+export const organizationSchema = simpleOrganizationSchema
+  .extend({
     html_url: z.url(),
     type: z.literal('Organization'),
     has_organization_projects: z.boolean(),
@@ -36,17 +43,14 @@ export const organizationSchema = z
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
     archived_at: z.iso.datetime().nullable(),
-    permissions: permissionsSchema.optional(),
+    permissions: permissionsSchema.optional().meta(ours),
   })
   .meta({ id: 'Organization' });
 
-/** `role` is the caller's; without it nothing is said of permissions. */
-export function presentOrganization(
-  account: Place['account'],
+export function presentSimpleOrganization(
+  { login, id }: Pick<Place['account'], 'login' | 'id'>,
   base: string,
-  role?: Role,
-): z.infer<typeof organizationSchema> {
-  const { login, id, createdAt } = account;
+): z.infer<typeof simpleOrganizationSchema> {
   const url = `${base}/orgs/${login}`;
   return {
     login,
@@ -56,6 +60,18 @@ export function presentOrganization(
     ...linksBelow(url, links),
     avatar_url: avatarOf(id, base),
     description: null,
+  };
+}
+
+/** `role` is the caller's; without it nothing is said of permissions. */
+export function presentOrganization(
+  account: Place['account'],
+  base: string,
+  role?: Role,
+): z.infer<typeof organizationSchema> {
+  const { login, createdAt } = account;
+  return {
+    ...presentSimpleOrganization(account, base),
     html_url: `${webBase(base)}/${login}`,
     type: 'Organization',
     has_organization_projects: false,

@@ -29,7 +29,13 @@ function raw(base: string, target: string, headers: OutgoingHttpHeaders, method 
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(base);
     httpRequest(
-      { hostname, port, path: target, method, headers: { authorization: `token ${token}`, ...headers } },
+      {
+        hostname,
+        port,
+        path: target,
+        method,
+        headers: { 'user-agent': 'test', authorization: `token ${token}`, ...headers },
+      },
       (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk) => chunks.push(chunk));

@@ -1,18 +1,19 @@
-/** Holds every answer against the OpenAPI description: status, media type, and the schema of the body. */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+/** Holds every answer against our OpenAPI description, and against GitHub's: status, media type, and the schema of the body. */
+import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import { describeApi } from '../../src/meta/describe.ts';
+import { describeApi, type JsonSchema } from '../../src/meta/describe.ts';
 import { routes } from '../../src/routes.ts';
+import { findAnswerProblem } from './github-openapi.ts';
 
 const api = describeApi(routes);
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv({ strict: false, allErrors: true });
 // The package's default export is its CommonJS module's.
-(addFormats as unknown as { default: (ajv: Ajv2020) => void }).default(ajv);
-ajv.addSchema({ $id: 'api', ...api });
+(addFormats as unknown as { default: (ajv: Ajv) => void }).default(ajv);
+ajv.addSchema({ $id: 'api', ...(exact(api) as typeof api) });
 
 const validators = new Map<string, ValidateFunction>();
 
-/** `fetch`, that throws when the answer is not what `/openapi.json` promises. */
+/** `fetch`, that throws when the answer is not what `/openapi.json` and GitHub promise. */
 export const checkedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const request = new Request(input, { method: init?.method ?? 'GET' });
@@ -22,13 +23,27 @@ export const checkedFetch: typeof fetch = async (input, init) => {
   return response;
 };
 
-/** What is wrong with an answer, by the description; undefined: nothing. */
+/** What is wrong with an answer, by both descriptions; undefined: nothing. */
 export async function findProblem(request: Request, response: Response): Promise<string | undefined> {
   const mediaType = response.headers.get('content-type')?.split(';')[0];
   const text = await response.text();
   if (response.status === 403 && mediaType === 'text/html' && text.trim().startsWith('Request forbidden by'))
     return undefined; // whoever has no User-Agent hears what GitHub's proxy says, which no description has
-  const pointer = findSchema(request, response.status, mediaType);
+  const path = findTemplate(request);
+  return (
+    findOwnProblem(request, path, response.status, mediaType, text) ??
+    (path && findAnswerProblem({ method: request.method.toLowerCase(), path, status: response.status, text }))
+  );
+}
+
+function findOwnProblem(
+  request: Request,
+  path: string | undefined,
+  status: number,
+  mediaType: string | undefined,
+  text: string,
+): string | undefined {
+  const pointer = findSchema(request, path, status, mediaType);
   if (pointer === undefined)
     return text === '' ? undefined : `nothing is described, but there is: ${text.slice(0, 200)}`;
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `api#${pointer}` });
@@ -38,18 +53,41 @@ export async function findProblem(request: Request, response: Response): Promise
 }
 
 /** Where the schema of the answer's body stands in the description; undefined where no body is promised. */
-function findSchema(request: Request, status: number, mediaType: string | undefined): string | undefined {
-  const path = new URL(request.url).pathname.replace(/^\/api\/v3(?=\/|$)/, '') || '/';
-  const template = Object.keys(api.paths).find((candidate) => matches(candidate, path));
+function findSchema(
+  request: Request,
+  template: string | undefined,
+  status: number,
+  mediaType: string | undefined,
+): string | undefined {
   const described = template && api.paths[template]?.[request.method.toLowerCase()];
   if (!described) return '/components/schemas/Error';
-  const key = described.responses[String(status)] ? String(status) : 'default';
-  const response = described.responses[key]!;
+  const key = String(status);
+  const response = described.responses[key];
+  if (!response) throw new Error(`${request.method} ${template} does not list ${status}`);
   if (response.$ref) return '/components/schemas/Error';
   if (!response.content) return undefined;
   if (!mediaType || !response.content[mediaType]) throw new Error(`${mediaType} is not described`);
   const parts = ['paths', template, request.method.toLowerCase(), 'responses', key, 'content', mediaType, 'schema'];
   return parts.map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
+}
+
+/** What we answer has no property that is not described, though clients are to bear them; and a boolean `exclusiveMinimum` is unknown to Ajv. */
+function exact(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(exact);
+  const { exclusiveMinimum, ...schema } = value as JsonSchema;
+  const isObject = typeof schema.properties === 'object' && schema.type === 'object';
+  return {
+    ...(isObject ? { additionalProperties: false } : {}),
+    ...(exclusiveMinimum === true ? { exclusiveMinimum: schema.minimum } : {}),
+    ...Object.fromEntries(Object.entries(schema).map(([key, item]) => [key, exact(item)])),
+  };
+}
+
+/** The path of the table of routes that a request goes to. */
+export function findTemplate(request: Request): string | undefined {
+  const path = new URL(request.url).pathname.replace(/^\/api\/v3(?=\/|$)/, '') || '/';
+  return Object.keys(api.paths).find((candidate) => matches(candidate, path));
 }
 
 /** Literal segments win over parameters by standing first in the table of routes. */

@@ -1,0 +1,274 @@
+/**
+ * What the descriptions promise, ours at `/openapi.json` and GitHub's own: every route answers every status that is listed for it, and no
+ * other, and what it answers, pings and pushes that hold our objects are whole. `call` compares each answer with both descriptions.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describeApi, type JsonSchema } from '../src/meta/describe.ts';
+import { type AnyRoute, routes } from '../src/routes.ts';
+import { type Api, type Called, call, openApi } from './support/api.ts';
+import { describedByGithub, findPayloadProblem, namesIn, namesOfGithub } from './support/github-openapi.ts';
+import { type Jobs, openJobs, recordDelivery } from './support/jobs.ts';
+
+const api = describeApi(routes);
+let gatepost: Api;
+/** Where everybody has used up the hour's requests. */
+let spent: Api;
+let jobs: Jobs;
+let tokens: { admin: string; stranger: string; app: string; unscoped: string };
+
+beforeAll(async () => {
+  gatepost = await openApi();
+  spent = await openApi({ RATE_LIMIT_PER_HOUR: '1' });
+  jobs = await openJobs(gatepost);
+  const scope = 'repo admin:org_hook admin:org site_admin';
+  tokens = {
+    admin: await gatepost.tokens.machine('m2m', scope),
+    stranger: await gatepost.tokens.user('auth0|olga', scope),
+    app: await gatepost.tokens.app('auth0|alice', scope, 'some-app'),
+    unscoped: await gatepost.tokens.machine('m2m', ''),
+  };
+});
+afterAll(async () => {
+  await jobs?.[Symbol.asyncDispose]();
+  await spent?.[Symbol.asyncDispose]();
+  await gatepost?.[Symbol.asyncDispose]();
+});
+
+describe('a route', () => {
+  /** An organization for each test, in which a route may do what it likes. */
+  let place: Record<string, string | number>;
+  let count = 0;
+
+  beforeEach(async () => {
+    count += 1;
+    const org = `org${count}`;
+    await gatepost.sql.query(`
+      WITH made AS (INSERT INTO accounts (login) VALUES ('${org}') RETURNING id),
+           members AS (INSERT INTO memberships SELECT id, unnest(ARRAY['auth0|alice', 'm2m']), 'admin' FROM made),
+           approvals AS (INSERT INTO oauth_app_approvals SELECT id, 'approved' FROM made)
+      INSERT INTO repositories (account_id, name) SELECT id, 'widgets' FROM made`);
+    await gatepost.sql.query(`
+      INSERT INTO memberships SELECT id, 'auth0|bob', 'member' FROM accounts WHERE login = '${org}'`);
+    place = {
+      org,
+      owner: org,
+      login: org,
+      repo: 'widgets',
+      subject: 'auth0|bob',
+      username: 'm2m',
+      ...(await numbersOf(org)),
+      client_id: 'approved',
+    };
+  });
+
+  async function numbersOf(org: string): Promise<typeof place> {
+    const { rows } = await gatepost.sql.query(
+      'SELECT a.id AS organization_id, r.id AS repository_id FROM accounts a JOIN repositories r ON r.account_id = a.id WHERE a.login = $1',
+      [org],
+    );
+    return rows[0];
+  }
+
+  /** What a body must hold, where something must be in it. */
+  const bodyOf = ({ method, path }: AnyRoute): unknown => {
+    const bodies: Record<string, unknown> = {
+      'post /repos/{owner}/{repo}/hooks': { config: { url: 'https://example.com/made' } },
+      'post /orgs/{org}/hooks': { name: 'web', config: { url: 'https://example.com/made' } },
+      'post /orgs/{org}/repos': { name: 'made' },
+      'post /api/graphql': { query: '{ viewer { login } }' },
+      'put /repos/{owner}/{repo}/topics': { names: ['one'] },
+      'put /orgs/{org}/oauth-app-policy': { enabled: false },
+      'post /admin/organizations': { login: `${place.org}made`, admin: 'm2m' },
+      'put /accounts/{login}/throttle': { rate: 5, burst: 10 },
+    };
+    return bodies[`${method} ${path}`];
+  };
+
+  /** A body that no route takes. */
+  const wrong = {
+    name: 1,
+    login: 1,
+    events: 1,
+    active: 1,
+    config: 1,
+    url: 1,
+    role: 1,
+    enabled: 1,
+    rate: '',
+    burst: '',
+  };
+
+  const ask = (
+    { method, path }: AnyRoute,
+    token: string | undefined,
+    more: { body?: unknown; headers?: Record<string, string>; query?: string; names?: typeof place } = {},
+  ): Promise<Called> => {
+    const names = { ...place, ...more.names };
+    const target = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(String(names[name] ?? 'missing')),
+    );
+    return call(gatepost, token, method.toUpperCase(), target + (more.query ?? ''), more.body, more.headers);
+  };
+
+  async function makeHook({ path }: AnyRoute): Promise<void> {
+    if (!path.includes('{hook_id}')) return;
+    const root = path.startsWith('/orgs/') ? `/orgs/${place.org}` : `/repos/${place.org}/widgets`;
+    const { body } = await call(gatepost, tokens.admin, 'POST', `${root}/hooks`, {
+      name: 'web',
+      config: { url: 'https://example.com/' },
+    });
+    place.hook_id = body.id;
+    place.delivery_id = await recordDelivery(gatepost.sql, { hookId: body.id });
+  }
+
+  /** Asks in every way that makes a difference, the one that may change something last. */
+  async function* askAll(route: AnyRoute): AsyncGenerator<Called> {
+    const { access, operation } = route;
+    const body = bodyOf(route);
+    yield await ask(route, undefined, { body, headers: { authorization: 'Bearer nonsense' } });
+    yield await ask(route, tokens.admin, { body, headers: { 'x-github-api-version': '2001-01-01' } });
+    if (access.kind !== 'open') {
+      yield await ask(route, undefined, { body });
+      yield await ask(route, tokens.unscoped, { body, names: { owner: 'nobody', org: 'nobody' } });
+    }
+    if (access.kind === 'place') {
+      yield await ask(route, tokens.stranger, { body });
+      await gatepost.sql.query(`UPDATE accounts SET oauth_app_restrictions = true WHERE login = '${place.org}'`);
+      yield await ask(route, tokens.app, { body });
+    }
+    if (operation.body) {
+      yield await ask(route, tokens.admin, { body: '{"half":' });
+      yield await ask(route, tokens.admin, { body: '{}', headers: { 'content-encoding': 'odd' } });
+      yield await ask(route, tokens.admin, { body: wrong });
+      yield await ask(route, tokens.admin, { body: { much: 'x'.repeat(1100_000) } });
+    }
+    if (operation.query)
+      yield await ask(route, tokens.admin, { query: '?status=odd&cursor=odd&per_page=odd&role=odd&state=odd' });
+    for (const names of misnomers)
+      if (Object.keys(names).some((name) => route.path.includes(`{${name}}`)))
+        yield await ask(route, tokens.admin, { body, names });
+    if (route.path.includes('attempts')) {
+      await gatepost.sql.query('UPDATE hooks SET active = false WHERE id = $1', [place.hook_id]);
+      yield await ask(route, tokens.admin);
+      await gatepost.sql.query('UPDATE hooks SET active = true WHERE id = $1', [place.hook_id]);
+    }
+    if (route.path === '/orgs/{org}/memberships/{subject}' && route.method !== 'get') {
+      await gatepost.sql.query(`DELETE FROM memberships WHERE subject = 'auth0|alice'`);
+      yield await ask(route, tokens.admin, { body: { role: 'member' }, names: { subject: 'm2m' } });
+    }
+    const well = await ask(route, tokens.admin, { body });
+    if (Object.keys(operation.answers).some((status) => status < '300')) expect(well.status).toBeLessThan(300);
+    yield well;
+    const etag = well.headers.get('etag');
+    if (route.method === 'get' && etag) yield await ask(route, tokens.admin, { headers: { 'if-none-match': etag } });
+  }
+
+  const misnomers: Record<string, string>[] = [
+    { login: 'nobody' },
+    { username: 'stranger' },
+    { repository_id: 'x' },
+    { organization_id: 'x' },
+    { subject: 'nobody' },
+    { hook_id: 'x' },
+    { delivery_id: 'x' },
+    { client_id: 'nobody' },
+  ];
+  // What takes a store that is away, or a hundred requests at once, is shown elsewhere.
+  const elsewhere = ['429', '503'];
+
+  test.each(routes)('$method $path answers what is listed, and nothing else', async (route) => {
+    const { method, path, operation } = route;
+    await makeHook(route);
+    const seen = new Set<string>();
+    for await (const { status } of askAll(route)) seen.add(String(status));
+    const target = path.replace(/\{\w+\}/g, 'x');
+    if (!operation.uncounted) {
+      await call(spent, await spent.tokens.machine('m2m', 'repo'), 'GET', '/meta');
+      const scopes = 'repo admin:org_hook admin:org site_admin';
+      seen.add(
+        String((await call(spent, await spent.tokens.machine('m2m', scopes), method.toUpperCase(), target)).status),
+      );
+    }
+    if (path === '/rate_limit') {
+      await using unlimited = await openApi({ RATE_LIMIT_PER_HOUR: '0' });
+      seen.add(String((await call(unlimited, undefined, 'GET', path)).status));
+    }
+    const listed = Object.keys(api.paths[path]![method]!.responses).filter((status) => !elsewhere.includes(status));
+    expect([...seen].sort()).toEqual(listed.sort());
+  });
+});
+
+describe('what GitHub does not have', () => {
+  // Of GitHub too, though its description does not have them.
+  const undescribed = ['post /api/graphql'];
+  const undescribedNames = ['.rate.resource', '.resources.core.resource', '.resources.search.resource'];
+
+  // We take and show everywhere what GitHub has in one of its forms of a repository.
+  const repository = namesOfGithub('answers', 'get', '/repos/{owner}/{repo}')!;
+  const isKnown = (name: string) => undescribedNames.includes(name) || repository.has(name.replace('[]', ''));
+
+  test.each(routes)('is marked at $method $path', ({ method, path }) => {
+    const described = api.paths[path]![method]!;
+    const known = describedByGithub(method, path) !== undefined || undescribed.includes(`${method} ${path}`);
+    expect(described['x-gatepost']).toBe(known ? undefined : true);
+    if (!known) return;
+
+    const schemas = api.components.schemas;
+    const marked = (property: JsonSchema) => property['x-gatepost'] === true;
+    const content = (part: { content?: Record<string, { schema: JsonSchema }> } | undefined) =>
+      part?.content?.['application/json']?.schema;
+    const good = Object.keys(described.responses).find((status) => status < '300');
+    // What hooks of repositories and of organizations take is the same here.
+    const twin = path.replace('/orgs/{org}/hooks', '/repos/{owner}/{repo}/hooks');
+    const theirs = { answers: namesOfGithub('answers', method, path), bodies: namesOfGithub('bodies', method, twin) };
+    const answer = namesIn(content(described.responses[good ?? '']), schemas, marked);
+    const body = namesIn(content(described.requestBody), schemas, marked);
+    if (theirs.answers) expect(answer.filter((name) => !theirs.answers!.has(name) && !isKnown(name))).toEqual([]);
+    if (theirs.bodies) expect(body.filter((name) => !theirs.bodies!.has(name) && !isKnown(name))).toEqual([]);
+  });
+});
+
+describe('payloads', () => {
+  test.each(['/repos/acme/widgets', '/orgs/acme'])('a ping of %s is whole', async (root) => {
+    const config = { url: 'https://example.com/', content_type: 'json', secret: 's' };
+    const body = { name: 'web', config, request_headers: { 'X-Own': 'x' } };
+    const { body: hook } = await call(gatepost, tokens.admin, 'POST', `/api/v3${root}/hooks`, body);
+    await call(gatepost, tokens.admin, 'POST', `/api/v3${root}/hooks/${hook.id}/pings`);
+    await jobs.next(() => pings(hook.id).length === 2);
+    for (const { payload } of pings(hook.id))
+      expect(findPayloadProblem('ping', JSON.stringify(payload))).toBeUndefined();
+  });
+
+  const pings = (hookId: number) => jobs.all.filter(({ job }) => job.hookId === hookId && job.event === 'ping');
+
+  test('so is the push that a test sends, when its producer took the objects from the API', async () => {
+    const { body: repository } = await call(gatepost, tokens.admin, 'GET', '/repos/acme/gadgets');
+    const { body: organization } = await call(gatepost, tokens.admin, 'GET', '/orgs/acme');
+    const hooks = '/repos/acme/gadgets/hooks';
+    const { body: hook } = await call(gatepost, tokens.admin, 'POST', hooks, {
+      config: { url: 'https://example.com/' },
+    });
+    const nothing = '0'.repeat(40);
+    const push = {
+      ref: 'refs/heads/main',
+      before: nothing,
+      after: 'f'.repeat(40),
+      created: true,
+      deleted: false,
+      forced: false,
+      base_ref: null,
+      compare: `${repository.html_url}/compare/main`,
+      commits: [],
+      head_commit: null,
+      pusher: { name: 'alice' },
+      repository,
+      organization,
+      sender: repository.owner,
+    };
+    await recordDelivery(gatepost.sql, { hookId: hook.id, payload: JSON.stringify(push) });
+    await call(gatepost, tokens.admin, 'POST', `${hooks}/${hook.id}/tests`);
+    const { payload } = await jobs.next(({ job }) => job.hookId === hook.id && job.event === 'push');
+    expect(payload).toEqual(push);
+    expect(findPayloadProblem('push', JSON.stringify(payload))).toBeUndefined();
+  });
+});
