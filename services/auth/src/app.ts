@@ -4,7 +4,6 @@ import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
-import type { makeRequestObserver } from './events.ts';
 import type { FastPath } from './grants/fast-path.ts';
 import { ApiError } from './http/api-error.ts';
 import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
@@ -17,14 +16,15 @@ import { boundParameters } from './http/parameter-size.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
 import { checkQuery, parseForm, wellFormed } from './http/well-formed.ts';
+import type { MakeCommonContext } from './interaction/common-context.ts';
 import { ForeignForm } from './interaction/interaction.ts';
-import type { MakePlace } from './interaction/place.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
 import { aliasStructuredTokens } from './library/tokens/spelling.ts';
 import { makeProblemHandler } from './management/management.ts';
+import type { makeRequestObserver } from './report.ts';
 import { TemporarilyUnavailable } from './stores-away.ts';
 
-export type AppParts = { provider: Provider; place: MakePlace; routers: Router[]; log: Log };
+export type AppParts = { provider: Provider; commonContext: MakeCommonContext; routers: Router[]; log: Log };
 
 /** Answers requests: by the library alone what it alone is asked for most, all else by way of the app. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -131,7 +131,7 @@ function startAnewWithoutSession(provider: Provider): RequestHandler {
 }
 
 /** People get a page, programs JSON in OAuth's form; neither learns what broke inside. */
-function makeErrorHandler({ provider, place, log }: AppParts): ErrorRequestHandler {
+function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequestHandler {
   return async (error, request, response, next) => {
     if (response.headersSent) return next(error);
     const known = publicError(error, log);
@@ -150,10 +150,15 @@ function makeErrorHandler({ provider, place, log }: AppParts): ErrorRequestHandl
       setRoute(response, 'stale');
       const client = await rememberedClient(provider, provider.createContext(request, response)).catch(() => undefined);
       const back = linkBack(client);
-      return sendPage(response, 'stale', { ...(await place({ ...context, client })), ...(back ? { back } : {}) }, 400);
+      return sendPage(
+        response,
+        'stale',
+        { ...(await commonContext({ ...context, client })), ...(back ? { back } : {}) },
+        400,
+      );
     }
     // What shows the page may be what is broken: then it shows without the tenant's name.
-    const shown = await place(context).catch(() => context);
+    const shown = await commonContext(context).catch(() => context);
     sendPage(response, 'error', { ...shown, error: known.error, description: known.description }, known.status);
   };
 }

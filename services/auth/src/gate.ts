@@ -43,11 +43,10 @@ import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
-import { makeEvents, makeRequestObserver, observeProvider, type TokensIssued } from './events.ts';
 import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
+import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeCsrf } from './interaction/csrf.ts';
-import { makePlaceMaker } from './interaction/place.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
 import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
@@ -72,6 +71,7 @@ import { makeProvider } from './provider.ts';
 import { makeProviderPages } from './provider-pages.ts';
 import { startPurge } from './purge.ts';
 import { openRedis } from './redis.ts';
+import { makeReport, makeRequestObserver, observeProvider, type TokensIssued } from './report.ts';
 import { managementApi } from './resources/management-api.ts';
 import { makeResourceStore } from './resources/store.ts';
 import { applySeed, checkGrantTypes } from './seed.ts';
@@ -196,8 +196,8 @@ function makeSteps(parts: Ground & Outlets & Stores) {
   const sending = { ...parts, limits: parts.messageLimits };
   const sendMessage = makeSendMessage(sending);
   return {
-    place: makePlaceMaker(parts),
-    events: makeEvents({ ...parts, loginKey: keyFor('logins in the log') }),
+    commonContext: makeCommonContextMaker(parts),
+    report: makeReport({ ...parts, loginKey: keyFor('logins in the log') }),
     csrf: makeCsrf(keyFor('csrf')),
     authenticate: makeAuthenticate(accounts, lockout),
     checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
@@ -211,7 +211,7 @@ function makeSteps(parts: Ground & Outlets & Stores) {
 
 /** The library with all that is ours in it; the middleware runs in the order in which it is added here. */
 async function makeGateProvider(parts: Parts) {
-  const { env, issuer, keyFor, db, seal, redis, prefix, accounts, place, revokedTokens } = parts;
+  const { env, issuer, keyFor, db, seal, redis, prefix, accounts, commonContext, revokedTokens } = parts;
   const provider = makeProvider({
     ...parts,
     guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
@@ -219,7 +219,7 @@ async function makeGateProvider(parts: Parts) {
     signingKeys: await loadSigningKeys(db, seal),
     cookieKey: keyFor('cookies'),
     dpopNonceSecret: keyFor('dpop nonces'),
-    pages: makeProviderPages(place),
+    pages: makeProviderPages(commonContext),
   });
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
   shareSuccessors(provider, keyFor('refresh tokens'));
@@ -227,7 +227,7 @@ async function makeGateProvider(parts: Parts) {
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   throttleClientAuthentication(provider, parts.clientThrottle);
   const { tokensIssued } = observeProvider(provider, parts);
-  guardUserCodes(provider, parts.lockout, place);
+  guardUserCodes(provider, parts.lockout, commonContext);
   const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
   for (const seed of parts.seeds)
     checkGrantTypes(

@@ -2,9 +2,9 @@
 import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { answerPage } from './http/page.ts';
-import type { MakePlace } from './interaction/place.ts';
+import type { MakeCommonContext } from './interaction/common-context.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
-import type { Place } from './pages/pages.ts';
+import type { CommonContext } from './pages/pages.ts';
 import type { ProblemName } from './pages/strings/en.ts';
 
 export type ProviderPages = {
@@ -28,9 +28,12 @@ export type ProviderPages = {
   };
 };
 
-export function makeProviderPages(makePlace: MakePlace): ProviderPages {
-  const place = (ctx: KoaContextWithOIDC, client: Client | undefined = ctx.oidc?.client): Promise<Place> =>
-    makePlace({
+export function makeProviderPages(makeCommonContext: MakeCommonContext): ProviderPages {
+  const commonContext = (
+    ctx: KoaContextWithOIDC,
+    client: Client | undefined = ctx.oidc?.client,
+  ): Promise<CommonContext> =>
+    makeCommonContext({
       acceptLanguage: ctx.get('accept-language'),
       client,
       params: ctx.oidc?.params as Record<string, unknown> | undefined,
@@ -44,7 +47,7 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
     async notFound(ctx, next) {
       await next();
       if (ctx.status !== 404 || ctx.body || ctx.accepts('json', 'html') !== 'html') return;
-      answerPage(ctx, 'error', { ...(await place(ctx).catch(() => ({}))), error: 'not_found' }, 404);
+      answerPage(ctx, 'error', { ...(await commonContext(ctx).catch(() => ({}))), error: 'not_found' }, 404);
     },
 
     async renderError(ctx, out, error) {
@@ -52,7 +55,7 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
       if (error instanceof errors.SessionNotFound) {
         const client = ctx.oidc?.client ?? (await rememberedClient(ctx.oidc.provider, ctx));
         const back = linkBack(client);
-        answerPage(ctx, 'stale', { ...(await place(ctx, client)), ...(back ? { back } : {}) }, status);
+        answerPage(ctx, 'stale', { ...(await commonContext(ctx, client)), ...(back ? { back } : {}) }, status);
         return;
       }
       const { error: code, error_description: description } = out as { error: string; error_description?: string };
@@ -61,7 +64,7 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
         ctx,
         'error',
         {
-          ...(await place(ctx).catch(() => ({}))), // a store that is away is what this page may be about
+          ...(await commonContext(ctx).catch(() => ({}))), // a store that is away is what this page may be about
           error: code,
           ...(description ? { description } : {}),
           ...(reference ? { reference } : {}),
@@ -77,14 +80,19 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
         const { action, hidden } = form(ctx, 'end_session_confirm');
         if (hint && hint.payload.sub === ctx.oidc.session?.accountId) {
           const fields = { ...hidden, logout: 'yes' };
-          answerPage(ctx, 'form-post', { ...(await place(ctx)), redirectUri: returnUri(ctx), action, fields }, 200);
+          answerPage(
+            ctx,
+            'form-post',
+            { ...(await commonContext(ctx)), redirectUri: returnUri(ctx), action, fields },
+            200,
+          );
           return;
         }
-        answerPage(ctx, 'logout', { ...(await place(ctx)), redirectUri: returnUri(ctx), action, hidden }, 200);
+        answerPage(ctx, 'logout', { ...(await commonContext(ctx)), redirectUri: returnUri(ctx), action, hidden }, 200);
       },
       async postLogoutSuccessSource(ctx) {
         const back = linkBack(ctx.oidc.client);
-        answerPage(ctx, 'logged-out', { ...(await place(ctx)), ...(back ? { back } : {}) }, 200);
+        answerPage(ctx, 'logged-out', { ...(await commonContext(ctx)), ...(back ? { back } : {}) }, 200);
       },
     },
 
@@ -92,7 +100,7 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
       async userCodeInputSource(ctx, _form, _out, error) {
         const problem = error ? deviceProblem(error) : undefined;
         if (problem === 'refused' && error?.name === 'AbortedError') {
-          answerPage(ctx, 'device-done', { ...(await place(ctx)), outcome: 'denied' }, 200);
+          answerPage(ctx, 'device-done', { ...(await commonContext(ctx)), outcome: 'denied' }, 200);
           return;
         }
         const userCode = (error as { userCode?: string } | undefined)?.userCode;
@@ -100,7 +108,7 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
           ctx,
           'device-code',
           {
-            ...(await place(ctx)),
+            ...(await commonContext(ctx)),
             ...form(ctx, 'code_verification'),
             ...(userCode ? { userCode } : {}),
             ...(problem ? { problem } : {}),
@@ -110,10 +118,10 @@ export function makeProviderPages(makePlace: MakePlace): ProviderPages {
       },
       async userCodeConfirmSource(ctx, _form, client, _info, userCode) {
         const page = { ...form(ctx, 'code_verification', { user_code: userCode }), userCode };
-        answerPage(ctx, 'device-confirm', { ...(await place(ctx, client)), ...page }, 200);
+        answerPage(ctx, 'device-confirm', { ...(await commonContext(ctx, client)), ...page }, 200);
       },
       async successSource(ctx) {
-        answerPage(ctx, 'device-done', { ...(await place(ctx)), outcome: 'allowed' }, 200);
+        answerPage(ctx, 'device-done', { ...(await commonContext(ctx)), outcome: 'allowed' }, 200);
       },
     },
   };

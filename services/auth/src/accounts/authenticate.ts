@@ -33,8 +33,8 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
   return async ({ connection, login, password, address }) => {
     const network = networkOf(address);
     // Before any store is asked: what comes beyond its network's share costs next to nothing.
-    using place = share.take(network);
-    if (!place) {
+    using slot = share.take(network);
+    if (!slot) {
       await holdBack();
       return { kind: 'busy', excess: true };
     }

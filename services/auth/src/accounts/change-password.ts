@@ -1,16 +1,16 @@
 /** The page behind the link of a password mail. */
 import express, { type Request, type Response, type Router } from 'express';
 import type { Provider } from 'oidc-provider';
-import type { GateEvents } from '../events.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
 import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
+import type { MakeCommonContext } from '../interaction/common-context.ts';
 import type { Csrf } from '../interaction/csrf.ts';
-import type { MakePlace } from '../interaction/place.ts';
 import { linkBack } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
+import type { Report } from '../report.ts';
 import { busy } from '../stores-away.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
 import { hashPassword, TooBusy } from './password.ts';
@@ -24,8 +24,8 @@ export type ChangePasswordParts = {
   tickets: PasswordTickets;
   endAccess: EndAccess;
   csrf: Csrf;
-  place: MakePlace;
-  events: GateEvents;
+  commonContext: MakeCommonContext;
+  report: Report;
 };
 
 const path = '/change-password';
@@ -61,11 +61,11 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     if (!changed) return showExpired(parts, request, response);
     await parts.endAccess(changed.userId);
     await sessionsEnded(mark);
-    parts.events.passwordChanged(changed.userId, addressOf(request));
+    parts.report.passwordChanged(changed.userId, addressOf(request));
     const client = ticket.clientId ? await parts.provider.Client.find(ticket.clientId) : undefined;
     const back = linkBack(client);
-    const place = await parts.place({ acceptLanguage: request.get('accept-language') });
-    sendPage(response, 'password-changed', { ...place, ...(back ? { back } : {}) });
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
+    sendPage(response, 'password-changed', { ...common, ...(back ? { back } : {}) });
   });
   return router;
 }
@@ -78,14 +78,14 @@ async function showForm(
   ticket: PasswordTicket,
   problem?: ProblemName,
 ): Promise<void> {
-  const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
   const hidden = { ticket: value, csrf: parts.csrf.tokenFor(value) };
   const page = { action: path, hidden, email: ticket.email, passwordMinLength, ...(problem ? { problem } : {}) };
-  sendPage(response, 'new-password', { ...place, ...page }, problem ? 400 : 200);
+  sendPage(response, 'new-password', { ...common, ...page }, problem ? 400 : 200);
 }
 
 async function showExpired(parts: ChangePasswordParts, request: Request, response: Response): Promise<void> {
-  const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
   const page = { error: 'invalid_request', description: 'This link no longer works. Ask for a new one.' };
-  sendPage(response, 'error', { ...place, ...page }, 400);
+  sendPage(response, 'error', { ...common, ...page }, 400);
 }

@@ -6,7 +6,7 @@
 import { networkOf } from '../http/network.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { Lockout } from './lockout.ts';
-import type { CodePlace, OneTimeCodes } from './one-time-code.ts';
+import type { CodeRequest, OneTimeCodes } from './one-time-code.ts';
 import type { AccountStore } from './store.ts';
 import { type Subject, subjectOf } from './subject.ts';
 
@@ -17,7 +17,7 @@ export type CodeAnswer =
 
 export type CheckCode = (given: {
   channel: 'email' | 'sms';
-  place: CodePlace;
+  asked: CodeRequest;
   code: string;
   /** Whoever types it. */
   ip: string;
@@ -33,7 +33,7 @@ export function makeCheckCode(parts: {
 }): CheckCode {
   const { accounts, codes, lockout } = parts;
   /** The account that the code would open; else as the password's door would count it. */
-  const find = async (channel: 'email' | 'sms', { connection, address }: CodePlace): Promise<Subject> => {
+  const find = async (channel: 'email' | 'sms', { connection, address }: CodeRequest): Promise<Subject> => {
     const database = (await parts.connections.database())?.name ?? connection;
     // Both are asked for, whoever is known: the time tells nothing.
     const [addressee, login] = await Promise.all([
@@ -43,20 +43,20 @@ export function makeCheckCode(parts: {
     return subjectOf(database, address, addressee ?? login);
   };
 
-  return async ({ channel, place, code, ip, keep = false }) => {
+  return async ({ channel, asked, code, ip, keep = false }) => {
     const network = networkOf(ip);
-    const subject = await find(channel, place);
+    const subject = await find(channel, asked);
     const attempt = await lockout.begin(subject.key, network);
     if (attempt.kind === 'busy') return { kind: 'busy' };
     if (attempt.kind === 'closed') {
-      if ((await codes.check(place, code, keep)) !== 'right')
+      if ((await codes.check(asked, code, keep)) !== 'right')
         return { kind: 'locked', seconds: attempt.seconds, subject };
       if (!keep) await lockout.clear(subject.key, network);
       return { kind: 'right', subject };
     }
     let answer: Awaited<ReturnType<OneTimeCodes['check']>>;
     try {
-      answer = await codes.check(place, code, keep);
+      answer = await codes.check(asked, code, keep);
     } catch (error) {
       await attempt.takenBack();
       throw error;

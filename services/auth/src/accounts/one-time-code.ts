@@ -13,13 +13,13 @@ import { createHmac, randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
-export type CodePlace = { connection: string; address: string; binding: string };
+export type CodeRequest = { connection: string; address: string; binding: string };
 export type CodeCheck = 'right' | 'wrong' | 'expired';
 
 export type OneTimeCodes = {
-  make(place: CodePlace): Promise<string>;
+  make(request: CodeRequest): Promise<string>;
   /** Counts a try. A right code is gone afterwards, unless `keep`. */
-  check(place: CodePlace, code: string, keep?: boolean): Promise<CodeCheck>;
+  check(request: CodeRequest, code: string, keep?: boolean): Promise<CodeCheck>;
 };
 
 const ttlSeconds = 180;
@@ -64,25 +64,33 @@ export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): 
   redis.defineCommand('oneTimeCodeMake', { numberOfKeys: 3, lua: makeScript });
   redis.defineCommand('oneTimeCodeCheck', { numberOfKeys: 2, lua: checkScript });
   const scripts = redis as unknown as Scripts;
-  const key = ({ connection, address, binding }: CodePlace) =>
+  const key = ({ connection, address, binding }: CodeRequest) =>
     `${prefix}code:${hashId(JSON.stringify([connection, address, binding]))}`;
-  const count = (what: string, { connection, address }: CodePlace) =>
+  const count = (what: string, { connection, address }: CodeRequest) =>
     `${prefix}codes-${what}:${hashId(JSON.stringify([connection, address]))}`;
   const digest = (code: string) => createHmac('sha256', secret).update(code).digest('base64url');
   return {
-    async make(place) {
+    async make(request) {
       const long = String(randomInt(0, 10 ** 12)).padStart(12, '0');
       const short = long.slice(0, 6);
-      const [wrong, made] = [count('wrong', place), count('made', place)];
+      const [wrong, made] = [count('wrong', request), count('made', request)];
       const digests = [digest(short), digest(long)];
-      const isLong = await scripts.oneTimeCodeMake(key(place), wrong, made, ...digests, madeMax, wrongMax, ttlSeconds);
+      const isLong = await scripts.oneTimeCodeMake(
+        key(request),
+        wrong,
+        made,
+        ...digests,
+        madeMax,
+        wrongMax,
+        ttlSeconds,
+      );
       return isLong ? long : short;
     },
-    check(place, code, keep = false) {
+    check(request, code, keep = false) {
       const given = digest(code.replace(/\s/g, ''));
       return scripts.oneTimeCodeCheck(
-        key(place),
-        count('wrong', place),
+        key(request),
+        count('wrong', request),
         given,
         keep ? '1' : '0',
         triesMax,

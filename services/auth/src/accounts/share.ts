@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Share = {
-  /** A place, given back when it is disposed of; undefined when the network has all of its own. */
+  /** A slot, given back when it is disposed of; undefined when the network has all of its own. */
   take(network: string): Disposable | undefined;
 };
 

@@ -5,19 +5,19 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Client } from 'oidc-provider';
-import type { GateEvents } from '../events.ts';
 import { addressOf, parseAddress } from '../http/head.ts';
+import type { Report } from '../report.ts';
 import type { OwnMetadata } from './metadata.ts';
 
 export function personAddress(
   request: IncomingMessage,
-  asked: { client: Client; isAuthenticated: boolean; events: GateEvents },
+  asked: { client: Client; isAuthenticated: boolean; report: Report },
 ): string {
-  const { client, isAuthenticated, events } = asked;
+  const { client, isAuthenticated, report } = asked;
   const claimed = String(request.headers['auth0-forwarded-for'] ?? '');
   if (claimed === '') return addressOf(request);
   const isTrusted = isAuthenticated && (client as Client & OwnMetadata).is_token_endpoint_ip_header_trusted;
   const address = isTrusted ? parseAddress(claimed) : undefined;
-  if (address === undefined) events.claimedAddressIgnored(client.clientId, isTrusted ? 'no_address' : 'not_trusted');
+  if (address === undefined) report.claimedAddressIgnored(client.clientId, isTrusted ? 'no_address' : 'not_trusted');
   return address ?? addressOf(request);
 }

@@ -5,12 +5,12 @@ import { isEmail, parseUsername } from '../accounts/identifier.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { SignUp } from '../accounts/signup.ts';
-import type { GateEvents } from '../events.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
+import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 
 export type DatabaseConnectionParts = {
@@ -19,7 +19,7 @@ export type DatabaseConnectionParts = {
   signUp: SignUp;
   sendPasswordMail: SendPasswordMail;
   rate: Rate;
-  events: GateEvents;
+  report: Report;
 };
 
 /** From one address. An office or a class may sign up together. */
@@ -47,7 +47,7 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
     });
     if (result.kind === 'refused') throw refusal(result.problem);
     const { account } = result;
-    parts.events.signedUp(account, client.clientId);
+    parts.report.signedUp(account, client.clientId);
     response.json({
       _id: account.userId.split('|')[1],
       email: account.email,

@@ -9,11 +9,11 @@ import type { Client, Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { secretMatches } from '../clients/secret.ts';
 import type { ClientThrottle } from '../clients/throttle.ts';
-import type { TokensIssued } from '../events.ts';
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
 import { grantedScopes } from '../library/grants/client-credentials.ts';
 import { grantKit } from '../library/seam.ts';
+import type { TokensIssued } from '../report.ts';
 import { audienceOf, resourceOf, resourceServerOf, scopesOfMachine } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 

@@ -6,13 +6,13 @@ import type { Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
-import type { GateEvents } from '../events.ts';
 import { registerAuthorizationCode } from '../library/grants/authorization-code.ts';
 import { registerClientCredentials } from '../library/grants/client-credentials.ts';
 import { registerDeviceCode } from '../library/grants/device-code.ts';
 import { registerRefreshToken } from '../library/grants/refresh-token.ts';
 import { revokeOnReplay } from '../library/grants/replay.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
+import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { passwordGrants } from './password.ts';
@@ -31,7 +31,7 @@ export type GrantParts = {
   accounts: AccountStore;
   connections: ConnectionStore;
   resources: ResourceStore;
-  events: GateEvents;
+  report: Report;
   /** Modules of GRANT_PLUGINS. */
   plugins: GrantPlugin[];
 };

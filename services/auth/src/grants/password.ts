@@ -6,7 +6,7 @@ import { type Client, errors } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
-import type { GateEvents } from '../events.ts';
+import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooManyAttempts } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
@@ -14,9 +14,9 @@ import type { GrantPlugin } from './plugin.ts';
 export function passwordGrants(parts: {
   authenticate: Authenticate;
   connections: ConnectionStore;
-  events: GateEvents;
+  report: Report;
 }): GrantPlugin[] {
-  const { authenticate, connections, events } = parts;
+  const { authenticate, connections, report } = parts;
   return ['password', 'http://auth0.com/oauth/grant-type/password-realm'].map((grantType) => ({
     grantType,
     parameters: ['username', 'password', 'realm'],
@@ -28,7 +28,7 @@ export function passwordGrants(parts: {
       const connection = realm ? await connections.find(realm) : await connections.database();
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
       const isAuthenticated = client.clientAuthMethod !== 'none';
-      const address = personAddress(ctx.req, { client, isAuthenticated, events });
+      const address = personAddress(ctx.req, { client, isAuthenticated, report });
       const result = await authenticate({ connection: connection.name, login: username, password, address });
       switch (result.kind) {
         case 'right':
@@ -36,10 +36,10 @@ export function passwordGrants(parts: {
         case 'busy':
           throw busy(result.excess).withHeader(ctx);
         case 'locked':
-          events.loginFailed({ client, address }, 'too_many_attempts', result.subject);
+          report.loginFailed({ client, address }, 'too_many_attempts', result.subject);
           throw tooManyAttempts(result.seconds).withHeader(ctx);
         case 'wrong': {
-          events.loginFailed({ client, address }, 'wrong_password', result.subject);
+          report.loginFailed({ client, address }, 'wrong_password', result.subject);
           const error = new errors.InvalidGrant('wrong password');
           error.error_description = 'Wrong email or password.';
           throw error;

@@ -3,10 +3,10 @@ import { errors } from 'oidc-provider';
 import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { personAddress } from '../clients/person-address.ts';
-import type { GateEvents } from '../events.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
+import { apiCodeRequest } from '../passwordless/code-request.ts';
 import type { Channel } from '../passwordless/message.ts';
-import { apiPlace } from '../passwordless/place.ts';
+import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooManyAttempts } from '../stores-away.ts';
 import type { GrantPlugin } from './plugin.ts';
@@ -15,7 +15,7 @@ export function passwordlessOtp(parts: {
   checkCode: CheckCode;
   connections: ConnectionStore;
   openAccount: OpenAccount;
-  events: GateEvents;
+  report: Report;
 }): GrantPlugin {
   return {
     grantType: 'http://auth0.com/oauth/grant-type/passwordless/otp',
@@ -31,27 +31,27 @@ export function passwordlessOtp(parts: {
       const identifier = parseIdentifier(username);
       const address = identifier?.value ?? username;
       const isAuthenticated = client.clientAuthMethod !== 'none';
-      const ip = personAddress(ctx.req, { client, isAuthenticated, events: parts.events });
-      const place = apiPlace({ connection: realm, address, clientId: client.clientId, ip });
-      const answer = await parts.checkCode({ channel, place, code: otp, ip });
+      const ip = personAddress(ctx.req, { client, isAuthenticated, report: parts.report });
+      const asked = apiCodeRequest({ connection: realm, address, clientId: client.clientId, ip });
+      const answer = await parts.checkCode({ channel, asked, code: otp, ip });
       const where = { client, address: ip };
       switch (answer.kind) {
         case 'right': {
           const account = await parts.openAccount(channel, realm, address);
           if (account) return { accountId: account.userId, amr: ['otp'] };
-          parts.events.loginFailed(where, 'wrong_code', answer.subject);
+          parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('nobody may log in with that address');
         }
         case 'busy':
           throw busy().withHeader(ctx);
         case 'locked':
-          parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
+          parts.report.loginFailed(where, 'too_many_attempts', answer.subject);
           throw tooManyAttempts(answer.seconds).withHeader(ctx);
         case 'wrong':
-          parts.events.loginFailed(where, 'wrong_code', answer.subject);
+          parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('wrong code');
         case 'expired':
-          parts.events.loginFailed(where, 'code_expired', answer.subject);
+          parts.report.loginFailed(where, 'code_expired', answer.subject);
           throw wrongCode('no such code, or no more');
       }
     },

@@ -28,7 +28,7 @@ export async function allowConsent(interaction: Interaction, _response: Response
   const claims = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
   if (claims) grant.addOIDCClaims(claims);
   const [grantId] = await Promise.all([grant.save(), parts.consents.add(accountId, client.clientId, consent)]);
-  parts.events.consentGranted(accountId, client.clientId, Object.values(consent).flat());
+  parts.report.consentGranted(accountId, client.clientId, Object.values(consent).flat());
   await interaction.finish({ consent: { grantId } });
 }
 

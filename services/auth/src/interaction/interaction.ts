@@ -11,19 +11,19 @@ import type { AccountStore } from '../accounts/store.ts';
 import type { ConsentStore } from '../authorization/consents.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import { interactionLifetime } from '../clients/lifetimes.ts';
-import type { GateEvents } from '../events.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import { loginOf } from '../library/seam.ts';
-import type { PageName, Pages, Place } from '../pages/pages.ts';
+import type { CommonContext, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
+import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import type { MakeCommonContext } from './common-context.ts';
 import type { Csrf } from './csrf.ts';
-import type { MakePlace } from './place.ts';
 
 export type InteractionParts = {
   provider: Provider;
@@ -43,8 +43,8 @@ export type InteractionParts = {
   settings: SettingsStore;
   rate: Rate;
   csrf: Csrf;
-  place: MakePlace;
-  events: GateEvents;
+  commonContext: MakeCommonContext;
+  report: Report;
   log: Log;
 };
 
@@ -62,7 +62,7 @@ export type Interaction = {
   checkCsrf(token: unknown): void;
   /** Somebody has answered: from here on he has the full time. */
   keep(): Promise<void>;
-  /** Shows a page of this interaction; a form's action, hidden fields and place are filled in. */
+  /** Shows a page of this interaction; a form's action, hidden fields and common context are filled in. */
   show<Name extends PageName>(
     name: Name,
     page: Omit<Pages[Name], 'action' | 'hidden'> & { step?: string; hidden?: Record<string, string> },
@@ -87,8 +87,8 @@ export async function openInteraction(
   if (!client) throw new errors.SessionNotFound('the application is gone');
   const account = await sessionOwner(parts, details.session);
   const path = (step?: string) => `/interaction/${uid}${step ? `/${step}` : ''}`;
-  const place = (): Promise<Place> =>
-    parts.place({ acceptLanguage: request.get('accept-language'), client, params, account, uid });
+  const commonContext = (): Promise<CommonContext> =>
+    parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params, account, uid });
 
   return {
     parts,
@@ -119,7 +119,7 @@ export async function openInteraction(
     },
     async show(name, { step, hidden, ...page }, status) {
       const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) } };
-      const context = { ...(await place()), ...form, ...page };
+      const context = { ...(await commonContext()), ...form, ...page };
       // `show`'s own type has checked what this page takes; here the compiler knows no name yet.
       sendPage(response, name, context as never, status);
     },

@@ -61,7 +61,7 @@ export async function checkPassword(interaction: Interaction, request: Request, 
     case 'right':
       return loggedIn(interaction, result.account, ['pwd']);
     case 'wrong':
-      parts.events.loginFailed(interaction, 'wrong_password', result.subject);
+      parts.report.loginFailed(interaction, 'wrong_password', result.subject);
       return again('wrong_credentials');
     case 'locked':
       return showLocked(interaction, response, result);
@@ -76,7 +76,7 @@ function showLocked(
   response: Response,
   { seconds, subject }: { seconds: number; subject: Subject },
 ): Promise<void> {
-  interaction.parts.events.loginFailed(interaction, 'too_many_attempts', subject);
+  interaction.parts.report.loginFailed(interaction, 'too_many_attempts', subject);
   response.set('retry-after', String(seconds));
   const page = { back: interaction.path(), minutes: Math.ceil(seconds / 60) };
   return interaction.show('too-many-attempts', page, 429);
@@ -91,9 +91,9 @@ export async function checkCode(interaction: Interaction, request: Request, resp
   if (!target) return showIdentifier(interaction, ways, identifier, 'identifier_unusable');
   if (action === 'resend') return startCode(interaction, ways, identifier, true);
   if (!code.trim()) return showCode(interaction, ways, target, { problem: 'code_missing' });
-  const place = { connection: target.connection, address: target.address, binding: interaction.uid };
+  const asked = { connection: target.connection, address: target.address, binding: interaction.uid };
   const { channel } = target;
-  const answer = await parts.checkCode({ channel, place, code, ip: interaction.address });
+  const answer = await parts.checkCode({ channel, asked, code, ip: interaction.address });
   switch (answer.kind) {
     case 'busy':
       response.set('retry-after', String(busySeconds));
@@ -101,10 +101,10 @@ export async function checkCode(interaction: Interaction, request: Request, resp
     case 'locked':
       return showLocked(interaction, response, answer);
     case 'wrong':
-      parts.events.loginFailed(interaction, 'wrong_code', answer.subject);
+      parts.report.loginFailed(interaction, 'wrong_code', answer.subject);
       return showCode(interaction, ways, target, { problem: 'code_wrong' });
     case 'expired':
-      parts.events.loginFailed(interaction, 'code_expired', answer.subject);
+      parts.report.loginFailed(interaction, 'code_expired', answer.subject);
       return showCode(interaction, ways, target, { problem: 'code_expired' });
     case 'right':
   }
@@ -143,12 +143,12 @@ export async function checkSignup(interaction: Interaction, request: Request, re
     return showSignup(interaction, response, 'busy', email);
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip: interaction.address });
   if (result.kind === 'refused') return showSignup(interaction, response, result.problem, email);
-  parts.events.signedUp(result.account, interaction.client.clientId);
+  parts.report.signedUp(result.account, interaction.client.clientId);
   return loggedIn(interaction, result.account, ['pwd']);
 }
 
 async function loggedIn(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
-  interaction.parts.events.loggedIn(account, interaction.client.clientId, interaction.address, amr);
+  interaction.parts.report.loggedIn(account, interaction.client.clientId, interaction.address, amr);
   await finishLogin(interaction, account, amr);
 }
 

@@ -12,13 +12,13 @@ import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
 import { answerPage } from '../http/page.ts';
 import { busySeconds } from '../stores-away.ts';
-import type { MakePlace } from './place.ts';
+import type { MakeCommonContext } from './common-context.ts';
 
 const path = '/activate';
 /** As the library's router reads it: in any case, with or without a slash. */
 const isPath = /^\/activate\/?$/i;
 
-export function guardUserCodes(provider: Provider, lockout: Lockout, place: MakePlace): void {
+export function guardUserCodes(provider: Provider, lockout: Lockout, commonContext: MakeCommonContext): void {
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
     if (ctx.method !== 'POST' || !isPath.test(ctx.path)) return next();
@@ -30,7 +30,7 @@ export function guardUserCodes(provider: Provider, lockout: Lockout, place: Make
     const refused = attempts.find(({ kind }) => kind !== 'open');
     let isWrong = false;
     try {
-      if (refused) return await refuse(ctx, refused, place);
+      if (refused) return await refuse(ctx, refused, commonContext);
       await next();
       // What is shown again with a problem: no such code, or one that is used or too old.
       isWrong = ctx.status === 400;
@@ -45,8 +45,8 @@ async function endAll(attempts: Attempt[], how: 'failed' | 'takenBack'): Promise
   await Promise.all(attempts.map((attempt) => attempt.kind === 'open' && attempt[how]()));
 }
 
-async function refuse(ctx: KoaContextWithOIDC, refused: Attempt, place: MakePlace): Promise<void> {
-  const shown = await place({ acceptLanguage: ctx.get('accept-language') });
+async function refuse(ctx: KoaContextWithOIDC, refused: Attempt, commonContext: MakeCommonContext): Promise<void> {
+  const shown = await commonContext({ acceptLanguage: ctx.get('accept-language') });
   const seconds = refused.kind === 'closed' ? refused.seconds : busySeconds;
   ctx.set('retry-after', String(seconds));
   answerPage(ctx, 'too-many-attempts', { ...shown, back: path, minutes: Math.ceil(seconds / 60) }, 429);

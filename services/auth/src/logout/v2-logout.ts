@@ -5,13 +5,13 @@
 import express, { type Router } from 'express';
 import type { Client, Provider, Session } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
-import type { GateEvents } from '../events.ts';
 import { queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
-import type { MakePlace } from '../interaction/place.ts';
+import type { MakeCommonContext } from '../interaction/common-context.ts';
 import { linkBack } from '../interaction/way-back.ts';
+import type { Report } from '../report.ts';
 
 type OpenSession = Session & { authorizations?: Record<string, { sid?: string }>; destroy(): Promise<void> };
 
@@ -20,8 +20,8 @@ type NotifiedClient = Client & { backchannelLogout(accountId: string, sid: strin
 
 export function makeV2LogoutRoutes(parts: {
   provider: Provider;
-  place: MakePlace;
-  events: GateEvents;
+  commonContext: MakeCommonContext;
+  report: Report;
   secure: boolean;
 }): Router {
   const { provider } = parts;
@@ -37,7 +37,7 @@ export function makeV2LogoutRoutes(parts: {
       return sendPage(
         response,
         'error',
-        { ...(await parts.place(context)), error: 'invalid_request', description },
+        { ...(await parts.commonContext(context)), error: 'invalid_request', description },
         400,
       );
     }
@@ -46,7 +46,7 @@ export function makeV2LogoutRoutes(parts: {
     if (session.accountId) {
       await notifyClients(provider, session);
       await session.destroy();
-      parts.events.loggedOut(session.accountId, client?.clientId, addressOf(request));
+      parts.report.loggedOut(session.accountId, client?.clientId, addressOf(request));
     }
     for (const name of [provider.cookieName('session'), `${provider.cookieName('session')}.sig`])
       response.cookie(name, '', {
@@ -59,7 +59,7 @@ export function makeV2LogoutRoutes(parts: {
     response.set('cache-control', 'no-store');
     if (returnTo !== undefined) return response.redirect(302, returnTo);
     const back = linkBack(client);
-    sendPage(response, 'logged-out', { ...(await parts.place(context)), ...(back ? { back } : {}) });
+    sendPage(response, 'logged-out', { ...(await parts.commonContext(context)), ...(back ? { back } : {}) });
   });
   return router;
 }

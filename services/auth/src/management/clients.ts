@@ -87,7 +87,7 @@ export const createClient = operation({
     checkFrontChannel(data.grantTypes, body.callbacks);
     check(parts, data);
     const client = await parts.clients.create(data as Prisma.ClientCreateInput);
-    parts.events.clientCreated(client.clientId);
+    parts.report.clientCreated(client.clientId);
     return created({ ...presentClient(client), ...(secret !== undefined && { client_secret: secret }) });
   },
 });
@@ -117,7 +117,7 @@ export const updateClient = operation({
       checkFrontChannel(body.grant_types ?? client.grantTypes, body.callbacks ?? client.callbacks);
     check(parts, { ...client, ...data });
     const updated = await parts.clients.update(client.clientId, data as Prisma.ClientUpdateInput);
-    parts.events.clientUpdated(client.clientId);
+    parts.report.clientUpdated(client.clientId);
     return ok({ ...presenter(scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
   },
 });
@@ -142,7 +142,7 @@ export const rotateSecret = operation({
     const secret = makeSecret();
     const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
     const updated = await parts.clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
-    parts.events.clientUpdated(client.clientId);
+    parts.report.clientUpdated(client.clientId);
     return ok({ ...presentClient(updated), client_secret: secret });
   },
 });

@@ -11,8 +11,8 @@ import type { Changes } from '../changes.ts';
 import type { clientMetadata } from '../clients/metadata.ts';
 import type { ClientStore } from '../clients/store.ts';
 import type { Database, Pool } from '../database.ts';
-import type { GateEvents } from '../events.ts';
 import type { RevokedTokens } from '../library/tokens/structured.ts';
+import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -39,7 +39,7 @@ export type ManagementParts = {
   templates: TemplateStore;
   log: Log;
   /** Whom to tell of changed clients. */
-  events: Pick<GateEvents, 'clientCreated' | 'clientUpdated'>;
+  report: Pick<Report, 'clientCreated' | 'clientUpdated'>;
   audit: Pick<Audit, 'add'>;
 };
 

@@ -8,7 +8,7 @@
 import type { ProblemName } from './strings/en.ts';
 
 /** Where a page is shown: what it may say of the tenant, the application and the person. All optional: an error page always renders. */
-export type Place = {
+export type CommonContext = {
   /** `ui_locales` of the request; goes before `acceptLanguage`. The first language that we speak wins, else English. */
   uiLocales?: string | undefined;
   acceptLanguage?: string | undefined;
@@ -110,7 +110,7 @@ export type Pages = {
 };
 
 export type PageName = keyof Pages;
-export type PageContext<Name extends PageName> = Pages[Name] & Place;
+export type PageContext<Name extends PageName> = Pages[Name] & CommonContext;
 
 /** What goes out: headers in lower case, content type included. The status is the caller's. */
 export type Page = { html: string; headers: Record<string, string> };

@@ -4,7 +4,7 @@ import { layout, scripts, style } from './assets.ts';
 import { renderTenantTemplate } from './custom-template.ts';
 import { renderOwn } from './engine.ts';
 import { pageHeaders } from './headers.ts';
-import type { Page, PageContext, PageName, Pages, Place } from './pages.ts';
+import type { CommonContext, Page, PageContext, PageName, Pages } from './pages.ts';
 import { makeView, templateContext } from './view.ts';
 
 /**
@@ -34,7 +34,7 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
 }
 
 /** Where the page may lead, and who may frame it. */
-function targets(name: PageName, context: Place & Partial<Pages['form-post'] & Pages['web-message']>) {
+function targets(name: PageName, context: CommonContext & Partial<Pages['form-post'] & Pages['web-message']>) {
   return {
     logoUrl: context.logoUrl,
     redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),

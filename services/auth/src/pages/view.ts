@@ -5,12 +5,12 @@
  */
 import { fill, inertJson, type Values } from './fill.ts';
 import { chooseLanguage, type Language, locales } from './language.ts';
-import type { ConsentApi, IdentifierKind, PageName, Pages, Place } from './pages.ts';
+import type { CommonContext, ConsentApi, IdentifierKind, PageName, Pages } from './pages.ts';
 import { screens } from './screens.ts';
 import type { ProblemName, Strings } from './strings/en.ts';
 
 /** All that any page may hold, to be looked at without knowing which page it is. */
-type AnyPage = Place &
+type AnyPage = CommonContext &
   Partial<Pick<Pages['web-message'], 'origin' | 'response'>> & {
     problem?: ProblemName | undefined;
     kinds?: IdentifierKind[];
@@ -40,7 +40,7 @@ const problemFields: Partial<Record<ProblemName, string>> = {
 
 const colors = { primary: '#0d5f50', page_background: '#f3f4f0' };
 
-export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & Place): View {
+export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & CommonContext): View {
   const screen = screens[name];
   const any = page as AnyPage;
   const language = chooseLanguage(any.uiLocales, any.acceptLanguage);

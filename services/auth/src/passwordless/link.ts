@@ -10,7 +10,6 @@ import type { Client, Provider } from 'oidc-provider';
 import { type AccountStore, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
-import type { GateEvents } from '../events.ts';
 import { ApiError } from '../http/api-error.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
@@ -18,8 +17,9 @@ import { addressOf } from '../http/head.ts';
 import { sendPage } from '../http/page.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
+import type { MakeCommonContext } from '../interaction/common-context.ts';
 import type { Csrf } from '../interaction/csrf.ts';
-import type { MakePlace } from '../interaction/place.ts';
+import type { Report } from '../report.ts';
 import type { OpenAccount } from './account.ts';
 import type { SendMessage } from './message.ts';
 
@@ -36,8 +36,8 @@ export type LinkParts = {
   openAccount: OpenAccount;
   tickets: TicketStore;
   csrf: Csrf;
-  place: MakePlace;
-  events: GateEvents;
+  commonContext: MakeCommonContext;
+  report: Report;
 };
 
 export type SendLink = (link: Link, ip: string) => Promise<'sent' | 'too_many'>;
@@ -86,10 +86,10 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     if (!link || !client) return showExpired(parts, request, response);
     const redirectUri = link.params.redirect_uri ?? client.redirectUris?.[0];
     const params = redirectUri === undefined ? {} : { redirect_uri: redirectUri };
-    const place = await parts.place({ acceptLanguage: request.get('accept-language'), client, params });
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
     const browser = browserCookie.ensure(request.get('cookie'), response);
     const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
-    sendPage(response, 'login-link', { ...place, ...form, email: link.email });
+    sendPage(response, 'login-link', { ...common, ...form, email: link.email });
   });
   router.post(path, async (request, response) => {
     setRoute(response, path);
@@ -99,7 +99,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     const link = browser && parts.csrf.matches(`${value} ${browser}`, csrf) ? await redeem(value) : undefined;
     const account = link && (await parts.openAccount('email', link.connection, link.email));
     if (!browser || !link || !account) return showExpired(parts, request, response);
-    parts.events.loggedIn(account, link.clientId, addressOf(request), ['otp']);
+    parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
     const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
     const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
     response
@@ -133,7 +133,7 @@ export function linkParams(given: unknown, client: Client): Record<string, strin
 }
 
 async function showExpired(parts: LinkParts, request: Request, response: Response): Promise<void> {
-  const place = await parts.place({ acceptLanguage: request.get('accept-language') });
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
   const page = { error: 'invalid_request', description: 'This link no longer works. Ask for a new one.' };
-  sendPage(response, 'error', { ...place, ...page }, 400);
+  sendPage(response, 'error', { ...common, ...page }, 400);
 }

@@ -11,17 +11,17 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
 import { secretMatches } from '../clients/secret.ts';
 import type { ClientThrottle } from '../clients/throttle.ts';
-import type { GateEvents } from '../events.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
+import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
+import { apiCodeRequest } from './code-request.ts';
 import { type Link, linkParams, type SendLink } from './link.ts';
 import type { Channel } from './message.ts';
-import { apiPlace } from './place.ts';
 import type { SendCode } from './send-code.ts';
 
 export type PasswordlessParts = {
@@ -33,7 +33,7 @@ export type PasswordlessParts = {
   openAccount: OpenAccount;
   tickets: TicketStore;
   clientThrottle: ClientThrottle;
-  events: GateEvents;
+  report: Report;
 };
 
 type Target = { channel: Channel; connection: string; address: string };
@@ -59,7 +59,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
-      parts.events.loggedIn(account, client.clientId, addressOf(request), ['otp']);
+      parts.report.loggedIn(account, client.clientId, addressOf(request), ['otp']);
       const ticket = { account, clientId: client.clientId, amr: ['otp'] };
       forward.set('login_ticket', await parts.tickets.issue(ticket));
     }
@@ -91,7 +91,7 @@ function start(parts: PasswordlessParts): ApiHandler {
       : await parts.sendCode({
           channel: target.channel,
           ip,
-          ...apiPlace({ ...target, clientId: client.clientId, ip }),
+          ...apiCodeRequest({ ...target, clientId: client.clientId, ip }),
         });
     if (sent === 'too_many')
       throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');
@@ -134,12 +134,12 @@ function verify(parts: PasswordlessParts): ApiHandler {
  * asks for. @throws ApiError 401 for a wrong secret, 429 for too many
  */
 async function askerAddress(
-  { clientThrottle, events }: PasswordlessParts,
+  { clientThrottle, report }: PasswordlessParts,
   { request, client, fields }: { request: Request; client: Client & OwnMetadata; fields: Record<string, unknown> },
 ): Promise<string> {
   const secret = textField(fields, 'client_secret');
   if (secret === undefined || client.clientAuthMethod === 'none')
-    return personAddress(request, { client, isAuthenticated: false, events });
+    return personAddress(request, { client, isAuthenticated: false, report });
   const { clientId } = client;
   const own = addressOf(request);
   const closed = clientThrottle.closedFor(clientId, own);
@@ -150,7 +150,7 @@ async function askerAddress(
     throw new ApiError(401, 'invalid_client', 'client authentication failed');
   }
   clientThrottle.succeeded(clientId, own);
-  return personAddress(request, { client, isAuthenticated: true, events });
+  return personAddress(request, { client, isAuthenticated: true, report });
 }
 
 /** Whether the code is right. @throws ApiError 429 or 503 where it is not looked at */
@@ -159,20 +159,20 @@ async function check(
   given: { ip: string; client: Client; target: Target; code: string; keep?: boolean },
 ): Promise<boolean> {
   const { ip, client, target, code, keep = false } = given;
-  const place = apiPlace({ ...target, clientId: client.clientId, ip });
-  const answer = await parts.checkCode({ channel: target.channel, place, code, ip, keep });
+  const asked = apiCodeRequest({ ...target, clientId: client.clientId, ip });
+  const answer = await parts.checkCode({ channel: target.channel, asked, code, ip, keep });
   const where = { client, address: ip };
   switch (answer.kind) {
     case 'right':
       return true;
     case 'wrong':
-      parts.events.loginFailed(where, 'wrong_code', answer.subject);
+      parts.report.loginFailed(where, 'wrong_code', answer.subject);
       return false;
     case 'expired':
-      parts.events.loginFailed(where, 'code_expired', answer.subject);
+      parts.report.loginFailed(where, 'code_expired', answer.subject);
       return false;
     case 'locked':
-      parts.events.loginFailed(where, 'too_many_attempts', answer.subject);
+      parts.report.loginFailed(where, 'too_many_attempts', answer.subject);
       throw tooManyAttempts(answer.seconds, 'too many wrong passwords or codes for this login from this address');
     case 'busy':
       throw busy();

@@ -1,8 +1,13 @@
 /** Where a code belongs that an application asked for, by Auth0's API: it is good for that application, from the same network. */
-import type { CodePlace } from '../accounts/one-time-code.ts';
+import type { CodeRequest } from '../accounts/one-time-code.ts';
 import { networkOf } from '../http/network.ts';
 
-export function apiPlace(asked: { connection: string; address: string; clientId: string; ip: string }): CodePlace {
+export function apiCodeRequest(asked: {
+  connection: string;
+  address: string;
+  clientId: string;
+  ip: string;
+}): CodeRequest {
   const { connection, address, clientId, ip } = asked;
   return { connection, address, binding: JSON.stringify([clientId, networkOf(ip)]) };
 }

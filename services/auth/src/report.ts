@@ -18,7 +18,7 @@ import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
 import type { Interaction } from './interaction/interaction.ts';
 
-export type GateEvents = {
+export type Report = {
   loggedIn(account: AccountModel, clientId: string, ip: string, amr: string[]): void;
   loginFailed(
     where: Pick<Interaction, 'address'> & { client: { clientId: string } },
@@ -36,14 +36,14 @@ export type GateEvents = {
   clientUpdated(clientId: string): void;
 };
 
-export function makeEvents(parts: {
+export function makeReport(parts: {
   audit: Audit;
   sink: EventSink;
   log: Log;
   lastLogins: LastLogins;
   /** Of the hash that stands for a login nobody has. */
   loginKey: Buffer;
-}): GateEvents {
+}): Report {
   const { audit, sink, log } = parts;
   // What was typed may be a password in the wrong field. The hash tells equal ones apart from others, to nobody without the key.
   const hashOf = (typed: string) => createHmac('sha256', parts.loginKey).update(typed).digest('base64url');
@@ -98,7 +98,7 @@ export function makeEvents(parts: {
 }
 
 /** Auth0's log types of failed logins. */
-function failedType(reason: Parameters<GateEvents['loginFailed']>[1], isKnown: boolean): string {
+function failedType(reason: Parameters<Report['loginFailed']>[1], isKnown: boolean): string {
   switch (reason) {
     case 'too_many_attempts':
       return 'limit_wc';
@@ -168,7 +168,7 @@ export type TokensIssued = (
  */
 export function observeProvider(
   provider: Provider,
-  parts: { log: Log; registry: Registry; audit: Audit; events: GateEvents },
+  parts: { log: Log; registry: Registry; audit: Audit; report: Report },
 ): { tokensIssued: TokensIssued } {
   const { log, registry, audit } = parts;
   const tokens = new Counter({
@@ -217,17 +217,17 @@ export function observeProvider(
   });
   provider.on('grant.revoked', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
-    if (clientId) parts.events.tokenRevoked(clientId, ctx.oidc.account?.accountId);
+    if (clientId) parts.report.tokenRevoked(clientId, ctx.oidc.account?.accountId);
   });
   provider.on('registration_create.success', (ctx, { clientId }) => {
     const details = { operation: 'POST oidc/register', target: clientId };
     audit.add({ type: 'sapi', clientId, ip: addressOf(ctx.req), details });
-    parts.events.clientCreated(clientId);
+    parts.report.clientCreated(clientId);
   });
   provider.on('end_session.success', (ctx) => {
     const { session, client, params } = ctx.oidc;
     if (params?.logout && session?.accountId)
-      parts.events.loggedOut(session.accountId, client?.clientId, addressOf(ctx.req));
+      parts.report.loggedOut(session.accountId, client?.clientId, addressOf(ctx.req));
   });
   provider.on('backchannel.error', (_ctx, error, client) =>
     log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),

@@ -5,11 +5,11 @@ import { accountClaims } from '../accounts/store.ts';
 import { extParameters } from '../authorization/parameters.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
-import type { Place, User } from '../pages/pages.ts';
+import type { CommonContext, User } from '../pages/pages.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
 
-export type PlaceInput = {
+export type CommonContextInput = {
   acceptLanguage?: string | undefined;
   client?: Client | undefined;
   /** The authorization request's parameters. */
@@ -18,9 +18,13 @@ export type PlaceInput = {
   uid?: string | undefined;
 };
 
-export type MakePlace = (input: PlaceInput) => Promise<Place>;
+export type MakeCommonContext = (input: CommonContextInput) => Promise<CommonContext>;
 
-export function makePlaceMaker(stores: { settings: SettingsStore; templates: TemplateStore; log: Log }): MakePlace {
+export function makeCommonContextMaker(stores: {
+  settings: SettingsStore;
+  templates: TemplateStore;
+  log: Log;
+}): MakeCommonContext {
   return async ({ acceptLanguage, client, params, account, uid }) => {
     const settings = await stores.settings.load();
     const redirectUri = params?.redirect_uri;
