@@ -89,6 +89,14 @@ const client = z.strictObject({
     .optional(),
   resource_server_identifier: z.string().optional(),
   is_token_endpoint_ip_header_trusted: z.boolean().optional(),
+  oidc_logout: z
+    .strictObject({
+      backchannel_logout_urls: z.array(z.url({ protocol: /^https?$/ })).max(1),
+      backchannel_logout_initiators: z
+        .strictObject({ mode: z.enum(['all', 'custom']), selected_initiators: z.array(name).optional() })
+        .optional(),
+    })
+    .optional(),
   client_grants: z.array(z.strictObject({ audience: name, scope: z.array(scopeToken).default([]) })).default([]),
 });
 

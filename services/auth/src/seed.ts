@@ -115,11 +115,12 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
     oidcMetadata: {
       ...(known?.oidcMetadata as Prisma.InputJsonObject | undefined),
       is_token_endpoint_ip_header_trusted: client.is_token_endpoint_ip_header_trusted ?? false,
+      ...(client.oidc_logout && backchannelLogout(client.oidc_logout)),
       ...(client.compliance_level && { compliance_level: client.compliance_level }),
     },
   };
   const problem = fapiProblem(data);
-  if (problem) throw new Error(`client ${clientId} of the seed: ${problem}`);
+  if (problem) throw new Misconfigured('bad seed file', [`client ${clientId}: ${problem}`]);
   await db.client.upsert({ where: { clientId }, create: { clientId, ...data }, update: data });
   for (const { audience, scope } of client.client_grants)
     await db.clientGrant.upsert({
@@ -127,6 +128,15 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
       create: { id: `cgr_${clientId}_${audience}`, clientId, audience, scope },
       update: { scope },
     });
+}
+
+/** What is left out of JSON is not kept: an empty list takes the address away. */
+function backchannelLogout({ backchannel_logout_urls: [url], ...rest }: NonNullable<SeedClient['oidc_logout']>) {
+  return {
+    backchannel_logout_uri: url,
+    backchannel_logout_session_required: url === undefined ? undefined : true,
+    backchannel_logout_initiators: rest.backchannel_logout_initiators,
+  } as Prisma.InputJsonObject;
 }
 
 /** The seed's secret is live; one that is live already keeps its place, and so does the one beside it. */

@@ -6,27 +6,10 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { freePort, openGate } from './gate.ts';
-import { fullSeed } from './seeds.ts';
+import { fullSeed, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const gate = stack.use(
-  await openGate(
-    (issuer: string) => ({
-      ...fullSeed,
-      clients: [
-        ...fullSeed.clients,
-        {
-          client_id: 'manager',
-          client_secret: 'manager-secret',
-          grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: ['update:clients'] }],
-        },
-      ],
-    }),
-    { OUTBOUND_ALLOWED_NETWORKS: '127.0.0.1/32' },
-  ),
-);
 const heard: { url: string; token: string }[] = [];
 const application = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -43,6 +26,32 @@ stack.defer(async () => {
   await new Promise((resolve) => application.close(resolve));
 });
 const address = `http://127.0.0.1:${(application.address() as AddressInfo).port}`;
+const gate = stack.use(
+  await openGate(
+    (issuer: string) => ({
+      ...fullSeed,
+      clients: [
+        ...fullSeed.clients,
+        { ...spa, client_id: 'told', oidc_logout: { backchannel_logout_urls: [`${address}/seeded`] } },
+        {
+          ...spa,
+          client_id: 'untold',
+          oidc_logout: {
+            backchannel_logout_urls: [`${address}/unwanted`],
+            backchannel_logout_initiators: { mode: 'custom', selected_initiators: ['password-changed'] },
+          },
+        },
+        {
+          client_id: 'manager',
+          client_secret: 'manager-secret',
+          grant_types: ['client_credentials'],
+          client_grants: [{ audience: `${issuer}api/v2/`, scope: ['update:clients'] }],
+        },
+      ],
+    }),
+    { OUTBOUND_ALLOWED_NETWORKS: '127.0.0.1/32' },
+  ),
+);
 
 async function listenAt(clientId: string, path: string): Promise<void> {
   const { json } = await gate.post('oauth/token', {
@@ -107,6 +116,17 @@ test.each([
   },
 );
 
+test('a seed names where an application is told, and by which of Auth0’s initiators it wants to be', async () => {
+  const { browser, id_token_hint } = await loggedIn();
+  const request = { redirect_uri: 'https://app.example/cb', scope: 'openid', nonce: 'n', response_type: 'id_token' };
+  for (const client_id of ['untold', 'told']) await browser.authorize({ ...request, client_id });
+  await browser.submit(await browser.get(`oidc/logout?id_token_hint=${id_token_hint}`));
+  const { token } = await until('the logout token', () => heard.find(({ url }) => url === '/seeded'));
+  expect(decodeJwt(token).aud).toBe('told');
+  // All of them have been told when the page is shown.
+  expect(heard.some(({ url }) => url === '/unwanted')).toBe(false);
+});
+
 test('sec-080-hanging: an application that does not answer keeps nobody from logging out', async () => {
   await listenAt('spa', '/hangs');
   const { browser, id_token_hint } = await loggedIn();
@@ -123,8 +143,9 @@ test.each(['http', 'https'])(
     await listenAt('spa', '/inside');
     const port = await freePort();
     const at = `localhost:${port}`;
+    const { SEED_FILE: _seed, ...env } = gate.env;
     await using _own = await openGate(fullSeed, {
-      ...gate.env,
+      ...env,
       ISSUER: scheme === 'http' ? `http://${at}/` : 'https://gate.example/',
       AUTH_PORT: String(port),
       OUTBOUND_ALLOWED_NETWORKS: '127.0.0.2/32',

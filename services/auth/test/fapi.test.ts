@@ -319,6 +319,6 @@ describe('a client that cannot have the profile', () => {
 
   test('and by a seed, which does not apply', async () => {
     const seed = { ...fullSeed, clients: [{ ...bank, callbacks: ['http://bank.example/'] }] };
-    await expect(openGate(seed)).rejects.toThrow('client bank of the seed: compliance_level');
+    await expect(openGate(seed)).rejects.toThrow('client bank: compliance_level');
   });
 });

@@ -55,6 +55,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
   const hasCallbacks = client.callbacks.length > 0;
   return {
     ...oidc,
+    ...(!hearsOfLogouts(oidc) && { backchannel_logout_uri: undefined }),
     client_id: client.clientId,
     client_name: client.name || client.clientId,
     ...(client.logoUri ? { logo_uri: client.logoUri } : {}),
@@ -84,6 +85,17 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     client_metadata: client.clientMetadata as Record<string, unknown>,
     is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
   };
+}
+
+/**
+ * Auth0's `backchannel_logout_initiators`. Of what they name only `rp-logout` happens here, a logout at `oidc/logout` or `v2/logout`;
+ * it is on by default.
+ */
+function hearsOfLogouts(oidc: object): boolean {
+  const { backchannel_logout_initiators: chosen } = oidc as {
+    backchannel_logout_initiators?: { mode?: string; selected_initiators?: string[] };
+  };
+  return chosen?.mode !== 'custom' || (chosen.selected_initiators?.includes('rp-logout') ?? true);
 }
 
 /** The response types that the grant types stand for. */
