@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Child, openGroup } from '../processes/child.ts';
 import { logEnd, takeHome } from '../processes/home.ts';
-import { checkPorts, type ServiceName, startService } from '../processes/services.ts';
+import { isFree } from '../processes/ports.ts';
+import { checkPorts, demoPort, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
 import { type Death, describeExit, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
@@ -69,10 +70,11 @@ async function start(context: Context): Promise<number> {
   const migrated = withoutQueues.then(() =>
     say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal)),
   );
+  const running = { env: serviceEnv, home, group: serviceGroup, signal };
   const startOne = async (name: ServiceName, needs: Promise<unknown>) => {
     await needs;
-    const start = () => startService(name, serviceEnv, home, serviceGroup, signal);
-    return { name, start, child: await say.step(name, 'ready', start) };
+    const start = () => startService(name, running);
+    return { name: name as string, start, child: await say.step(name, 'ready', start) };
   };
   const services = await Promise.all([
     startOne('auth', serviceEnv.EVENTS_ACCOUNT ? Promise.all([migrated, ready]) : migrated),
@@ -84,11 +86,16 @@ async function start(context: Context): Promise<number> {
     const child = await started;
     return child && launch ? [{ name, child, start: launch }] : [];
   });
+  const hasDemo = values.SEED_FILE !== '';
+  const demoEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
+  if (hasDemo && (await isFree(demoPort, 'localhost'))) {
+    const start = () => startDemoApp({ ...running, env: demoEnv });
+    services.push({ name: 'demo', start, child: await say.step('demo', 'ready', start) });
+  } else if (hasDemo) say.about('demo', `not started: port ${demoPort} is taken`);
+
   const ended = keepRunning(context, [...(await Promise.all(servers)).flat(), ...services]);
   say.line();
-  const hasDemo = values.SEED_FILE !== '';
-  const smokeEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
-  if (hasDemo && !(await runSmoke(smokeEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
+  if (hasDemo && !(await runSmoke(demoEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
   for (const line of welcome(serviceEnv, home, hasDemo)) say.line(line);
   throw await ended;
 }

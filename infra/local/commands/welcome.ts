@@ -1,20 +1,12 @@
 /** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
 import { join } from 'node:path';
-import { portOf } from '../processes/services.ts';
+import { demoPort, portOf } from '../processes/services.ts';
 import { producerEnvFile, webhookApiUrl } from './environment.ts';
 
 export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean): string[] {
   const issuer = env.ISSUER || 'http://localhost:4400/';
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
-  const authorize = new URL('authorize', issuer);
-  authorize.search = new URLSearchParams({
-    response_type: 'code',
-    client_id: 'demo-web',
-    redirect_uri: 'http://localhost:4599/callback',
-    scope: 'openid profile email',
-    state: 'hello',
-  }).toString();
   const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));
   const places = [
     '',
@@ -32,8 +24,8 @@ export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean):
     `  2. a token, and a question to    TOKEN=$(curl -s ${issuer}oauth/token -d grant_type=client_credentials -d client_id=demo-m2m \\`,
     `     the webhook API                 -d client_secret=demo-m2m-secret -d audience=${audience} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
     `                                   curl -s -H "Authorization: Bearer $TOKEN" ${api}repos/acme/widgets/hooks`,
-    `  3. signing in as alice           ${authorize.href}`,
-    '                                   (the demo app is not there: the code arrives in the address of the last page)',
+    `  3. signing in as alice, and      http://localhost:${demoPort}/`,
+    '     webhooks as they arrive',
   ];
   return [...places, ...(hasDemo ? demo : []), '', '  Ctrl-C stops everything that was started here.'];
 }

@@ -49,29 +49,33 @@ const readyTimeoutMs = 60_000;
 /** A service's exit status when its environment or seed is wrong (EX_CONFIG). */
 const badConfiguration = 78;
 
+export type ServiceOptions = { env: NodeJS.ProcessEnv; home: string; group: Group; signal: AbortSignal };
+
 /** Starts a service from its environment and waits until it says that it is ready. @throws Trouble with what it said. */
-export async function startService(
-  name: ServiceName,
-  env: NodeJS.ProcessEnv,
-  home: string,
-  group: Group,
-  signal: AbortSignal,
+export function startService(name: ServiceName, options: ServiceOptions): Promise<Child> {
+  return startReady(name, ['/bin/sh', '-c', `exec env ${startScript(name)}`], join('services', name), options);
+}
+
+/** The demo application, on the port that its client's callback names. */
+export const demoPort = 4599;
+
+export function startDemoApp(options: ServiceOptions): Promise<Child> {
+  const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
+  return startReady('demo', [process.execPath, ...flags, 'demo/app/main.ts'], 'infra', options);
+}
+
+async function startReady(
+  name: string,
+  [command = '', ...args]: string[],
+  folder: string,
+  { env, home, group, signal }: ServiceOptions,
 ): Promise<Child> {
   signal.throwIfAborted();
   const log = logFile(home, name);
   const before = logLength(log);
-  const child = group.use(
-    startChild({
-      name,
-      command: '/bin/sh',
-      args: ['-c', `exec env ${startScript(name)}`],
-      cwd: join(rootFolder, 'services', name),
-      env,
-      log,
-      ipc: true,
-      stopDeadlineMs: serviceStopMs(env),
-    }),
-  );
+  const cwd = join(rootFolder, folder);
+  const stopDeadlineMs = serviceStopMs(env);
+  const child = group.use(startChild({ name, command, args, cwd, env, log, ipc: true, stopDeadlineMs }));
   const late = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
   const ready = once(child.process, 'message', { signal: late }).then(
     () => undefined, // 'ready' is all that it ever says

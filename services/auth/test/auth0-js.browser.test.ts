@@ -12,10 +12,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { makeCertificates } from '@gatepost/testkit/certificates';
+import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
-import { launchOptions, logIn, patienceMs } from './chromium.ts';
+import { logIn } from './chromium.ts';
 import { freePort, openGate } from './gate.ts';
 import { alice, api, apis, connections, spa } from './seeds.ts';
 

@@ -1,19 +1,6 @@
-/** Chromium for the tests of pages and SDKs in a real browser. */
-import type { LaunchOptions, Page } from 'playwright-core';
+/** How alice signs in, in a real browser. */
+import type { Page } from 'playwright-core';
 import { alice } from './seeds.ts';
-
-/** How Chromium is started: nothing of it goes to the network by itself. */
-export const launchOptions: LaunchOptions = {
-  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-  args: [
-    ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-    ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  ],
-  timeout: 120_000,
-};
-
-/** How long a page is waited for; its contexts are told with `setDefaultTimeout`. For what never comes, not to judge speed. */
-export const patienceMs = 120_000;
 
 /** Alice logs in with her password, on the page that asks for her address. */
 export async function logIn(page: Page): Promise<void> {

@@ -2,13 +2,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { openPreview } from '../src/pages/preview.ts';
 import { renderPage } from '../src/pages/render.ts';
 import { samples } from '../src/pages/sample.ts';
-import { launchOptions, patienceMs } from './chromium.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 // `form-post` leaves at once when scripts run; it is looked at without.

@@ -3,9 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
-import { launchOptions, logIn, patienceMs } from './chromium.ts';
+import { logIn } from './chromium.ts';
 import { freePort, openGate } from './gate.ts';
 import { alice, api, apis, connections, settings, spa } from './seeds.ts';
 
