@@ -9,6 +9,7 @@ import {
   integer,
   port,
   positive,
+  renamedTo,
   secondsList,
   secretsKeyVariable,
   text,
@@ -71,10 +72,11 @@ export const variables = z
       unit: 's',
       emptyIsValue: true,
     }),
-    SWEEP_AFTER_SECONDS: integer(1).default(600).meta({
+    RESCUE_AFTER_SECONDS: integer(1).default(600).meta({
       description: 'how long a delivery may be without an outcome before it is taken for lost and sent again',
       unit: 's',
     }),
+    SWEEP_AFTER_SECONDS: renamedTo('RESCUE_AFTER_SECONDS'),
     THROTTLE_RATE: positive
       .default(100)
       .meta({ description: 'deliveries per second and account, unless set for the account', unit: '1/s' }),

@@ -142,7 +142,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
   stack.use(openPump({ pool, enqueueOnce: enqueue, jobsWaiting, isBehind, hasRoom, publisher, metrics, moved, log }));
-  stack.use(openRescue({ pool, jobsWaiting, afterMs: env.SWEEP_AFTER_SECONDS * 1000, log }));
+  stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log }));
 
   const progress = stack.use(
     watchProgress({

@@ -1,4 +1,7 @@
 /** One account floods while others send: who waits, and that nothing is lost when a dispatcher dies meanwhile. */
+import { openConsumer } from '@gatepost/amqp/consumer';
+import { eventsQueue, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -39,6 +42,16 @@ const stored = async () => {
 };
 const held = /^dispatcher_events_held/;
 
+/** Much of the flood was routed after these. */
+const wereAhead = async (guids: string[]) => {
+  const { rows } = await world.pool.query(
+    `SELECT count(*)::int AS after FROM events
+      WHERE guid <> ALL ($1) AND routed_at > (SELECT max(routed_at) FROM events WHERE guid = ANY ($1))`,
+    [guids],
+  );
+  expect(rows[0].after).toBeGreaterThan(floodEvents / 10);
+};
+
 test('beside an account that floods, the events of another are routed first, and none is lost', async () => {
   const dispatcher = await world.start();
   await world.deliveries(await world.publish({ subject: 'calm/r' })); // somebody else is there
@@ -48,16 +61,31 @@ test('beside an account that floods, the events of another are routed first, and
   });
   await Promise.all(guids.map((guid) => world.deliveries(guid)));
   await until('the flood is routed too', async () => (await stored()) === floodEvents);
-  // They came last, and much of the flood was routed after them.
-  const { rows } = await world.pool.query(
-    `SELECT count(*)::int AS after FROM events
-      WHERE guid <> ALL ($1) AND routed_at > (SELECT max(routed_at) FROM events WHERE guid = ANY ($1))`,
-    [guids],
-  );
-  expect(rows[0].after).toBeGreaterThan(floodEvents / 10);
+  await wereAhead(guids); // which came last
   expect(await dispatcher.metric(held)).toBe(0);
   expect(await dispatcher.stop()).toBe(0);
   expect(receiver.received.length).toBe(21);
+});
+
+// Whatever had been in somebody's hands used to be taken for a part of the flood.
+test('also when another dispatcher had all of them in hand and died', async () => {
+  const before = await stored();
+  const dispatcher = await world.start();
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  const guids = await whileStopped(dispatcher, async () => {
+    const calm = await publishMany('flood', floodEvents).then(() => publishMany('calm', 20));
+    const taken: unknown[] = [];
+    const log = openLog('test', 'silent');
+    const options = { url: world.amqpUrl, name: 'test', log, topology, queue: eventsQueue, prefetch: 60_000 };
+    await using _dying = await openConsumer({ ...options, onMessage: ({ messageId }) => taken.push(messageId) });
+    // The dispatcher has as many in hand as it takes at once, and they are the first.
+    await until('it has the others in hand', () => taken.length >= floodEvents + 20 - 1_000);
+    return calm;
+  });
+  await Promise.all(guids.map((guid) => world.deliveries(guid)));
+  await until('the flood is routed too', async () => (await stored()) === before + floodEvents);
+  await wereAhead(guids);
+  expect(await dispatcher.stop()).toBe(0);
 });
 
 test('what a dispatcher holds of a flood when it is killed, or stopped, another routes', async () => {

@@ -135,7 +135,7 @@ describe('further attempts', () => {
 
   test('what a wiped broker lost is sent again, and only that', async () => {
     receiver.behave({ delayMs: 1_000 });
-    const rescuing = await world.start({ SWEEP_AFTER_SECONDS: '1' });
+    const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '1' });
     await world.addHook('acme', { url: receiver.url });
     const vhost = new URL(world.amqpUrl).pathname.slice(1);
     const guids = await Promise.all(Array.from({ length: 40 }, () => world.publish({})));

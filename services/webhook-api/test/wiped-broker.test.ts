@@ -15,7 +15,7 @@ let api: Api;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  system = stack.use(await openSystem({ env: { SWEEP_AFTER_SECONDS: '1' } }));
+  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '1' } }));
   api = await openApi(system);
   receiver = stack.use(await openReceiver());
 });

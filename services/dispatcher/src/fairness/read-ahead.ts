@@ -5,15 +5,15 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
-import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
-import { eventsQueue } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settle.ts';
 import type { Backpressure } from './backpressure.ts';
 import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
+import { openReaders } from './readers.ts';
 
 export type ReadAhead = AsyncDisposable & {
   /** Takes a message of the events queue that came the usual way. */
@@ -30,12 +30,9 @@ const waitingMax = 1_000;
 const giveBackMax = 50;
 const everyMs = 20;
 const idleMs = 100;
-/** Read ahead until so long after the last event of a flood. */
+const failedMs = 500;
+/** A flood is over so long after its last event. */
 const overMs = 10_000;
-/** What RabbitMQ may have under way to one reader. */
-const underWayBytes = 64 * 1024 * 1024;
-const prefetchMin = 100;
-const prefetchMax = 60_000;
 const readersMax = 8;
 
 export async function openReadAhead(options: {
@@ -52,115 +49,124 @@ export async function openReadAhead(options: {
   registry: Registry;
   log: Log;
 }): Promise<ReadAhead> {
-  const { route, ahead, log } = options;
-  const noisyNeighbours = makeNoisyNeighbours();
+  const { route, ahead, backpressure, log } = options;
+  const floods = watchFloods(options.producers);
   const held: Tag[] = [];
-  let readers: Consumer[] = [];
-  let capacity = 0;
-  let floodedAt = 0;
-  let meanBytes = 2_000;
-  let busy: Promise<void> | undefined;
+  let changing: Promise<void> | undefined;
   let paused = false;
-  new Gauge({
-    name: 'dispatcher_events_held',
-    help: 'Events of accounts that flood, left with RabbitMQ until those of others are routed',
-    registers: [options.registry],
-    collect() {
-      this.set(held.length);
-    },
-  });
+  showHeld(options.registry, held);
 
-  const count = (message: Incoming) => {
-    meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
-    const named = accountOf(message);
-    // Nobody makes an account a noisy neighbour that he may not publish for.
-    const account = named !== undefined && options.producers.refuse(message.userId, named) ? undefined : named;
-    const floods = noisyNeighbours.count(account);
-    if (floods) floodedAt = Date.now();
-    return { account, floods };
+  /** Of a message that a reader has got. */
+  const takeAhead = (message: Incoming) => {
+    if (!floods.count(message).floods) {
+      if (ahead.waiting() < waitingMax) ahead.take(message);
+      else hold(message);
+      return;
+    }
+    if (!message.redelivered) backpressure.flooded();
+    // What comes again has waited longest: it is its turn, and there is room, or it would not have been given back. Should it come for
+    // another reason, nothing but the order of the flood depends on this.
+    if (message.redelivered && route.waiting() < waitingMax) route.take(message);
+    else hold(message);
   };
-  const readAhead = (message: Incoming) => {
-    const { floods } = count(message);
-    if (floods && !message.redelivered) options.backpressure.flooded();
-    // What was given back is to be routed now; it came here because we have room as well.
-    const batches = floods || message.redelivered ? route : ahead;
-    const isTurn = !floods || message.redelivered;
-    if (isTurn && batches.waiting() < waitingMax) batches.take(message);
-    else held.push({ ack: message.ack, giveBack: message.giveBack });
-  };
-  const openReader = (standby: boolean, number: number, prefetch: number) =>
-    openConsumer({
-      ...options.broker,
-      name: `gatepost dispatcher skimming ${number}`,
-      queue: eventsQueue,
-      prefetch,
-      standby,
-      onMessage: readAhead,
-    });
-  // Connected beforehand, since a broker that is flooded takes seconds over it.
-  let standby: Consumer | undefined = await openReader(true, 1, prefetchMin);
+  const hold = ({ ack, giveBack }: Incoming) => void held.push({ ack, giveBack });
+  const readers = await openReaders(options.broker, takeAhead);
 
   const extend = async () => {
-    const prefetch = Math.round(Math.min(prefetchMax, Math.max(prefetchMin, underWayBytes / meanBytes)));
-    const next = standby ?? (await openReader(false, readers.length + 1, prefetch));
-    readers.push(next);
-    capacity += prefetch;
-    standby = undefined;
-    await next.begin(prefetch);
+    const prefetch = await readers.extend(floods.meanBytes());
     log.info({ 'amqp.prefetch': prefetch, held: held.length }, 'an account floods: reading ahead for the others');
   };
   const end = async () => {
-    const ended = readers;
-    readers = [];
-    capacity = 0;
-    await Promise.all(ended.map((reader) => reader.pause()));
-    await Promise.all(ended.map((reader) => reader[Symbol.asyncDispose]()));
     log.info('the flood is over');
-    standby = await openReader(true, 1, prefetchMin);
+    await readers.end();
   };
   const change = (work: () => Promise<void>) => {
-    busy ??= work()
-      .catch((error) => log.warn({ error }, 'could not read ahead'))
+    changing ??= work()
+      .catch((error) => log.warn({ error }, 'could not begin or end reading ahead'))
       .finally(() => {
-        busy = undefined;
+        changing = undefined;
       });
   };
   const tend = async () => {
-    if (readers.length === 0 || busy) return;
-    if (held.length > capacity * 0.8 && readers.length < readersMax) return change(extend);
+    if (readers.count() === 0 || changing) return;
+    if (held.length > readers.capacity() * 0.8 && readers.count() < readersMax) return change(extend);
     if (held.length > 0) {
-      if (!options.backpressure.isLifted() || route.waiting() >= giveBackMax) return;
+      if (!backpressure.isLifted() || route.waiting() >= giveBackMax) return;
       // Given back, they may come to any dispatcher.
       if ((await options.eventsWaiting()) < giveBackMax && !paused)
         for (const tag of held.splice(0, giveBackMax)) void options.settle(tag, { kind: 'give_back', why: 'held' });
-    } else if (Date.now() - floodedAt > overMs && route.isIdle() && ahead.isIdle()) {
+    } else if (floods.isOver() && route.isIdle() && ahead.isIdle()) {
       // At a moment when all that came through them is settled, for a channel that closes gives back what is not.
       change(end);
     }
   };
   const tending = (async () => {
     while (!paused) {
-      await tend().catch((error) => log.warn({ error }, 'could not give events back, trying again'));
-      await wait(readers.length === 0 ? idleMs : everyMs, undefined, { ref: false });
+      let pauseMs = readers.count() === 0 ? idleMs : everyMs;
+      try {
+        await tend();
+      } catch (error) {
+        log.warn({ error }, 'could not give events back, trying again');
+        pauseMs = failedMs;
+      }
+      await wait(pauseMs, undefined, { ref: false });
     }
   })();
 
   return {
     take(message) {
-      const { account, floods } = count(message);
-      if (readers.length > 0 && !floods && !message.redelivered) return ahead.take(message);
+      const { account, floods: isFlood } = floods.count(message);
+      if (readers.count() > 0 && !isFlood) return ahead.take(message);
       route.take(message);
-      const isBehind = floods && route.waiting() >= backlogMin && noisyNeighbours.hasOthers(account);
-      if (isBehind && readers.length === 0 && !paused) change(extend);
+      const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
+      if (isBehind && readers.count() === 0 && !paused) change(extend);
     },
     async pause() {
       paused = true;
       await tending;
-      await busy;
-      await Promise.all([standby, ...readers].map((reader) => reader?.pause()));
+      await changing;
+      await readers.pause();
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([standby, ...readers].map((reader) => reader?.[Symbol.asyncDispose]()));
-    },
+    [Symbol.asyncDispose]: () => readers[Symbol.asyncDispose](),
   };
+}
+
+/** Who floods, or has done so a moment ago: all of it stays in one order, also what comes when the flood lets up. */
+function watchFloods(producers: Producers) {
+  const noisyNeighbours = makeNoisyNeighbours();
+  const floodedAt = new Map<string, number>();
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let meanBytes = 2_000;
+  return {
+    /** Counts a message, and says whether it belongs to a flood. */
+    count(message: Incoming): { account: string | undefined; floods: boolean } {
+      meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
+      const named = accountOf(message);
+      // Nobody makes an account a noisy neighbour that he may not publish for.
+      const account = named !== undefined && producers.refuse(message.userId, named) ? undefined : named;
+      if (account === undefined) return { account, floods: noisyNeighbours.count(account) };
+      if (noisyNeighbours.count(account)) {
+        lastAt = Date.now();
+        floodedAt.set(account, lastAt);
+      }
+      const isOver = Date.now() - (floodedAt.get(account) ?? Number.NEGATIVE_INFINITY) > overMs;
+      if (isOver) floodedAt.delete(account);
+      return { account, floods: !isOver };
+    },
+    hasOthers: noisyNeighbours.hasOthers,
+    meanBytes: () => meanBytes,
+    /** Nobody floods, and nobody has done so a moment ago. */
+    isOver: () => Date.now() - lastAt > overMs,
+  };
+}
+
+function showHeld(registry: Registry, held: readonly Tag[]): void {
+  new Gauge({
+    name: 'dispatcher_events_held',
+    help: 'Events of accounts that flood, left with RabbitMQ until those of others are routed',
+    registers: [registry],
+    collect() {
+      this.set(held.length);
+    },
+  });
 }

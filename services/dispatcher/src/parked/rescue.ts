@@ -59,7 +59,7 @@ export function openRescue(options: {
   const timer = setInterval(() => {
     running = running
       .then(() => rescue({ ...options, stop: stop.signal }))
-      .catch((error) => options.log.warn({ error }, 'could not sweep, trying again later'));
+      .catch((error) => options.log.warn({ error }, 'could not look for lost deliveries, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
   return {

@@ -1,0 +1,69 @@
+/** Further consumers of the events queue, which read on beyond what is being routed. */
+import type { ConnectionOptions } from '@gatepost/amqp/connection';
+import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
+import { eventsQueue } from '@gatepost/contracts/topology';
+
+export type Readers = AsyncDisposable & {
+  /** How many read. */
+  count(): number;
+  /** How many messages RabbitMQ hands to all of them. */
+  capacity(): number;
+  /** One more reads, of messages that are so large on average. Answers its prefetch. */
+  extend(meanBytes: number): Promise<number>;
+  /** None reads any more; what they have not settled goes back. */
+  end(): Promise<void>;
+  /** Takes no further messages. */
+  pause(): Promise<void>;
+};
+
+/** What RabbitMQ may have under way to one reader. */
+const underWayBytes = 64 * 1024 * 1024;
+const prefetchMin = 100;
+const prefetchMax = 60_000;
+
+export async function openReaders(
+  broker: Omit<ConnectionOptions, 'name'>,
+  onMessage: (message: Incoming) => void,
+): Promise<Readers> {
+  const open = (number: number, prefetch: number, standby: boolean) =>
+    openConsumer({
+      ...broker,
+      name: `gatepost dispatcher reading ahead ${number}`,
+      queue: eventsQueue,
+      prefetch,
+      standby,
+      onMessage,
+    });
+  let readers: Consumer[] = [];
+  let capacity = 0;
+  // Connected beforehand, since a broker that is flooded takes seconds over it.
+  let standby: Consumer | undefined = await open(1, prefetchMin, true);
+
+  return {
+    count: () => readers.length,
+    capacity: () => capacity,
+    async extend(meanBytes) {
+      const prefetch = Math.round(Math.min(prefetchMax, Math.max(prefetchMin, underWayBytes / meanBytes)));
+      const next = standby ?? (await open(readers.length + 1, prefetch, false));
+      standby = undefined;
+      readers.push(next);
+      capacity += prefetch;
+      await next.begin(prefetch);
+      return prefetch;
+    },
+    async end() {
+      const ended = readers;
+      readers = [];
+      capacity = 0;
+      await Promise.all(ended.map((reader) => reader.pause()));
+      await Promise.all(ended.map((reader) => reader[Symbol.asyncDispose]()));
+      standby = await open(1, prefetchMin, true);
+    },
+    async pause() {
+      await Promise.all([standby, ...readers].map((reader) => reader?.pause()));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([standby, ...readers].map((reader) => reader?.[Symbol.asyncDispose]()));
+    },
+  };
+}
