@@ -9,6 +9,9 @@ export const hookSecretPurpose = 'hook secret';
 /** `hooks.headers`: the custom request headers, as the text of a JSON object. */
 export const hookHeadersPurpose = 'hook headers';
 
+/** `hooks.credentials`: user name and password of the URL, as they stood in it. */
+export const hookCredentialsPurpose = 'hook credentials';
+
 /**
  * Both services call this at start, before they take anything: with another key, a hook's secret could not be read, and its
  * events would not be delivered.

@@ -21,10 +21,12 @@ export type Subscription = {
 
 export type Hook = Subscription & {
   accountId: number;
-  /** As the user gave it. */
+  /** As the user gave it, without user name and password. */
   url: string;
-  /** The same, parsed once; its credentials, if any, are sent as basic authentication. */
+  /** The same, parsed once. */
   target: URL;
+  /** Its user name and password, as basic authentication. */
+  authorization: string | null;
   contentType: 'json' | 'form';
   insecureSsl: boolean;
   keys: SigningKeys | null;

@@ -6,7 +6,7 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
-import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import type { Hook } from './accounts.ts';
 import { makeKeys } from './delivering/sign.ts';
 
@@ -81,6 +81,7 @@ type Row = {
   deliverable: boolean;
   events: string[];
   url: string;
+  credentials: Buffer | null;
   content_type: 'json' | 'form';
   insecure_ssl: boolean;
   secret: Buffer | null;
@@ -115,7 +116,7 @@ async function loadInParts(pool: Pool, ids: number[]): Promise<Map<number, Row>>
   for (let start = 0; start < ids.length; start += partMax) {
     const { rows } = await pool.query<Row>({
       name: 'whole hooks',
-      text: `SELECT h.id, h.account_id, h.repository_id, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry,
+      text: `SELECT h.id, h.account_id, h.repository_id, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.retry,
                     h.headers, ${isDeliverable} AS deliverable
                FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE h.id = ANY ($1)`,
       values: [ids.slice(start, start + partMax)],
@@ -133,8 +134,7 @@ function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefin
       repositoryId: row.repository_id,
       deliverable: row.deliverable,
       events: new Set(row.events),
-      url: row.url,
-      target: new URL(row.url),
+      ...readAddress(row, seal),
       contentType: row.content_type,
       insecureSsl: row.insecure_ssl,
       keys: row.secret && makeKeys(seal.open(row.secret, hookSecretPurpose)),
@@ -146,4 +146,16 @@ function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefin
     log.error({ 'hook.id': row.id, error }, 'could not read a hook; it gets no deliveries');
     return undefined;
   }
+}
+
+/** A hook's address, and its user name and password as basic authentication (RFC 7617). Those of an old hook stand in its URL. */
+function readAddress({ url, credentials }: Row, seal: Seal): Pick<Hook, 'url' | 'target' | 'authorization'> {
+  const sealed = credentials && seal.open(credentials, hookCredentialsPurpose);
+  const target = new URL(sealed === null ? url : url.replace('://', () => `://${sealed}@`));
+  const [username, password] = [target.username, target.password].map(decodeURIComponent);
+  if (!username && !password) return { url, target, authorization: null };
+  target.username = '';
+  target.password = '';
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  return { url: sealed === null ? target.href : url, target, authorization };
 }

@@ -39,6 +39,25 @@ describe('@octokit/rest', () => {
     expect(used).toEqual({ code: 200, status: 'active', message: 'OK' });
   });
 
+  test('gives a receiver the user name and password of its URL, with pings, events and redeliveries', async () => {
+    const url = `${github.receiver.url}/locked`.replace('://', '://us%40er:p:w@');
+    const { data } = await create('locked', {}, { url });
+    expect(data.config.url).toBe(`${github.receiver.url}/locked`.replace('://', '://********:********@'));
+    await publishPush();
+    const { id: delivery_id } = await delivered(data.id, 'push');
+    await as('t-admin').repos.redeliverWebhookDelivery({ ...place, hook_id: data.id, delivery_id });
+    const all = await until('ping, push and redelivery', () => {
+      const found = github.receiver.received.filter(({ path }) => path === '/locked');
+      return found.length === 3 && found;
+    });
+    const basic = `Basic ${Buffer.from('us@er:p:w').toString('base64')}`;
+    expect(all.map(({ headers }) => headers.authorization)).toEqual([basic, basic, basic]);
+    const { data: shown } = await as('t-admin').repos.getWebhookDelivery({ ...place, hook_id: data.id, delivery_id });
+    expect(shown.request.headers).toMatchObject({ Authorization: '********' });
+    expect(JSON.stringify(shown)).not.toMatch(/us(@|%40)er|p:w/);
+    expect(shown.url).toBe(`${github.receiver.url}/locked`);
+  });
+
   test('gets that ping also when the word of the new hook is late', async () => {
     // The dispatcher knows the account's hooks, and hears nothing of this one before its ping comes.
     await create('known');

@@ -110,17 +110,9 @@ function toRow({ job, hook, request, attempt, outcome, deliveredAt }: Ended): Re
     error: outcome.error?.toWellFormed() ?? null,
     duration_ms: attempt.timings.total,
     timings: attempt.timings,
-    url: withoutCredentials(hook),
+    url: hook.url,
     request_headers: request.loggedHeaders,
     response_headers: response?.headers ?? null,
     response_body: response ? response.body.toString('base64') : null,
   };
-}
-
-function withoutCredentials(hook: Hook): string {
-  if (hook.target.username === '' && hook.target.password === '') return hook.url;
-  const url = new URL(hook.target);
-  url.username = '';
-  url.password = '';
-  return url.href;
 }

@@ -9,7 +9,7 @@ export type DeliveryRequest = {
   insecureSsl: boolean;
   /** Spelled as GitHub spells them, on the wire and in the log. */
   headers: Record<string, string>;
-  /** The same for the log: the values of custom headers masked. */
+  /** The same for the log: the values of custom headers and credentials masked. */
   loggedHeaders: Record<string, string>;
   body: Buffer;
 };
@@ -45,12 +45,19 @@ export function buildRequest(
     if (signatures.standard) headers[deliveryHeaders.webhookSignature] = signatures.standard;
   }
   let loggedHeaders = headers;
-  for (const [name, value] of Object.entries(hook.headers)) {
+  for (const [name, value] of Object.entries(secretHeaders(hook))) {
     if (loggedHeaders === headers) loggedHeaders = { ...headers };
     headers[name] = value;
     loggedHeaders[name] = mask;
   }
   return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
+}
+
+/** The custom headers, and the URL's credentials where those have no `Authorization` of their own. */
+function secretHeaders({ headers, authorization }: Hook): Readonly<Record<string, string>> {
+  if (authorization === null || Object.keys(headers).some((name) => name.toLowerCase() === 'authorization'))
+    return headers;
+  return { Authorization: authorization, ...headers };
 }
 
 /** WHATWG form encoding, which receivers in Java reproduce byte for byte with URLEncoder. */

@@ -11,6 +11,7 @@ const hook = (id: number, repositoryId: number | null, events: string[], deliver
   events: new Set(events),
   url: 'http://receiver.test/',
   target: new URL('http://receiver.test/'),
+  authorization: null,
   contentType: 'json',
   insecureSsl: false,
   keys: null,

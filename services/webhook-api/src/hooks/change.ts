@@ -4,6 +4,7 @@ import type { Token } from '../access/token.ts';
 import { notFound } from '../http/errors.ts';
 import type { Parts } from '../parts.ts';
 import { type Config, checkSize } from './config.ts';
+import { joinUrl } from './credentials.ts';
 import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
 import { findRow, type HookRow, updateRow } from './rows.ts';
@@ -29,7 +30,7 @@ export function changeHook(
     if (!row) throw notFound();
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };
     const after = change(before);
-    if (after.config.url !== before.config.url) checkUrl(after.config.url, parts.allowedNetworks);
+    if (joinUrl(after.config) !== joinUrl(before.config)) checkUrl(after.config, parts.allowedNetworks);
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     await updateRow(db, id, sealConfig(after.config, after, parts.seal));

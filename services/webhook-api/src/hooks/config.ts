@@ -5,15 +5,17 @@
 import { z } from 'zod';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import { ours } from '../http/operation.ts';
+import { readUrl } from './credentials.ts';
+import { mask } from './mask.ts';
 import { keptHeaders } from './origin.ts';
-
-/** What secret values read back as; in an update it means "as it is". */
-export const mask = '********';
 
 /** `config` as clients send it. Unknown keys are ignored. */
 export const configInput = z
   .object({
-    url: z.string().optional().meta({ description: 'Where deliveries go' }),
+    url: z.string().optional().meta({
+      description:
+        'Where deliveries go; user name and password in it are sent as basic authentication, and `********` for both in an update keeps them, unless scheme, host or port change',
+    }),
     content_type: z.string().optional().meta({ description: '`json` or `form`; default `form`' }),
     secret: z
       .string()
@@ -62,7 +64,9 @@ export type OwnInput = { retry?: string | undefined; request_headers?: Record<st
 
 /** `config` and our own settings, as they are kept. */
 export type Config = {
+  /** Without user name and password. */
   url: string;
+  credentials: string | null;
   contentType: 'json' | 'form';
   insecureSsl: boolean;
   secret: string | null;
@@ -76,13 +80,14 @@ export type Config = {
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
-  const url = input.url ?? current?.url ?? '';
+  const address = input.url === undefined && current ? current : readUrl(input.url ?? '', current);
   return {
-    url,
+    url: address.url,
+    credentials: address.credentials,
     contentType: readContentType(input.content_type ?? ''),
     insecureSsl: readInsecureSsl(input.insecure_ssl ?? ''),
     secret: readSecret(input.secret ?? '', current),
-    ...readOwn(url, { retry: input.retry, request_headers: input.headers, ...own }, current),
+    ...readOwn(address.url, { retry: input.retry, request_headers: input.headers, ...own }, current),
   };
 }
 

@@ -34,7 +34,7 @@ export const createHook = placeOperation({
     if (body.name !== undefined && body.name !== 'web')
       throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
     const config = makeConfig(body.config ?? {}, ownOf(body), undefined);
-    checkUrl(config.url, parts.allowedNetworks);
+    checkUrl(config, parts.allowedNetworks);
     checkSize(config, undefined);
     const events = readEvents(body.events ?? ['push'], parts.catalog);
     const active = body.active ?? true;

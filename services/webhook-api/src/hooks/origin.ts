@@ -4,21 +4,26 @@
  * they must be given anew. A hook's `secret` is not among them: it signs and is never sent, and GitHub keeps it as well.
  */
 
-type Bound = { url: string; headers: Readonly<Record<string, string>> };
+type Bound = { url: string; credentials: string | null; headers: Readonly<Record<string, string>> };
 
 /** The headers that a hook has kept for `url`: what masks in an update stand for. */
-export function keptHeaders(url: string, current: Bound): Readonly<Record<string, string>> {
+export function keptHeaders(url: string, current: Pick<Bound, 'url' | 'headers'>): Readonly<Record<string, string>> {
   return isSameOrigin(url, current.url) ? current.headers : {};
 }
 
-/** The names of the headers that an update took away because it moved the hook to another origin. */
+/**
+ * The names of the headers that an update took away because it moved the hook to another origin: `Authorization` for user name and password in
+ * the URL, which become that.
+ */
 export function droppedHeaders(before: Bound, after: Bound): string[] {
   if (isSameOrigin(after.url, before.url)) return [];
   const given = new Set(Object.keys(after.headers).map((name) => name.toLowerCase()));
-  return Object.keys(before.headers).filter((name) => !given.has(name.toLowerCase()));
+  const lost = Object.keys(before.headers).filter((name) => !given.has(name.toLowerCase()));
+  const hasLostCredentials = before.credentials !== null && after.credentials === null;
+  return hasLostCredentials ? [...new Set([...lost, 'Authorization'])] : lost;
 }
 
 /** As the parser reads them, which the dispatcher uses too: letter case, default ports and spellings of an address do not count. */
-function isSameOrigin(one: string, other: string): boolean {
+export function isSameOrigin(one: string, other: string): boolean {
   return one === other || (URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin);
 }

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import type { PlaceNames } from '../access/place.ts';
 import { type Family, ours } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
-import { mask } from './config.ts';
+import { maskUrl, splitUrl } from './credentials.ts';
+import { mask } from './mask.ts';
 import type { HookRow } from './rows.ts';
 import { openHeaders } from './stored.ts';
 
@@ -90,12 +91,17 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
 /** Scalars only: hub4j and others decode it as a map of texts. */
 export function presentConfig(row: HookRow): Record<string, unknown> {
   return {
-    url: row.url,
+    url: shownUrl(row),
     content_type: row.content_type,
     // A string: go-github and hub4j decode nothing else.
     insecure_ssl: row.insecure_ssl ? '1' : '0',
     ...(row.secret ? { secret: mask } : {}),
   };
+}
+
+function shownUrl(row: HookRow): string {
+  const { url, credentials } = splitUrl(row.url);
+  return maskUrl({ url, has: row.credentials !== null || credentials !== null });
 }
 
 /** What the answer to an update says of headers that did not follow the hook to another origin. */

@@ -20,6 +20,7 @@ export type HookRow = {
   active: boolean;
   events: string[];
   url: string;
+  credentials: Buffer | null;
   content_type: 'json' | 'form';
   insecure_ssl: boolean;
   secret: Buffer | null;
@@ -37,7 +38,7 @@ export type HookRow = {
 
 /** `account` is the alias of what has the account's `oauth_app_restrictions`. */
 const columnsFrom = (account: string, headers = 'h.headers') => `
-  h.id, h.active, h.events, h.url, h.content_type, h.insecure_ssl, h.secret, h.retry, ${headers}, h.created_by_app,
+  h.id, h.active, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.retry, ${headers}, h.created_by_app,
   h.created_at, h.updated_at,
   ${isRestricted(`${account}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
 
@@ -182,17 +183,20 @@ export async function countByEvent(
 
 const twinsMax = 100;
 
-/** The other hooks of a place that are as `hook` but for the secret, and have an event in common; at most a hundred at a time. */
+/** What of it is sealed, so that PostgreSQL cannot compare it. */
+export type Twin = Pick<HookRow, 'secret' | 'credentials'>;
+
+/** The other hooks of a place that are as `hook` but for what is sealed, and have an event in common; at most a hundred at a time. */
 export async function* twinsInParts(
   db: Queryable,
   place: Place,
   hook: { id: number | null; url: string; contentType: string; insecureSsl: boolean; events: string[] },
-): AsyncGenerator<{ secret: Buffer | null }[]> {
+): AsyncGenerator<Twin[]> {
   if (hook.events.length === 0) return;
   const { condition, values } = inPlace(place);
   for (let afterId = 0; ; ) {
-    const { rows } = await db.query<{ id: number; secret: Buffer | null }>(
-      `SELECT id, secret FROM hooks
+    const { rows } = await db.query<Twin & { id: number }>(
+      `SELECT id, secret, credentials FROM hooks
         WHERE ${condition} AND id IS DISTINCT FROM $3::integer AND url = $4 AND content_type = $5 AND insecure_ssl = $6
           AND events <> '{}' AND ('*' = ANY ($7::text[]) OR '*' = ANY (events) OR events && $7::text[]) AND id > $8
         ORDER BY id LIMIT $9`,
@@ -207,14 +211,14 @@ export async function* twinsInParts(
 /** What is written of a hook. */
 export type HookValues = Pick<
   HookRow,
-  'active' | 'events' | 'url' | 'content_type' | 'insecure_ssl' | 'secret' | 'retry' | 'headers'
+  'active' | 'events' | 'url' | 'credentials' | 'content_type' | 'insecure_ssl' | 'secret' | 'retry' | 'headers'
 >;
 
 export async function insertRow(db: Queryable, place: Place, token: Token, hook: HookValues): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
-    `INSERT INTO hooks (active, events, url, content_type, insecure_ssl, secret, retry, headers,
+    `INSERT INTO hooks (active, events, url, content_type, insecure_ssl, secret, retry, headers, credentials,
                         account_id, repository_id, created_by_app, created_by)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id`,
     [...written(hook), place.account.id, place.repository?.id ?? null, token.app, token.subject],
   );
   return rows[0]!.id;
@@ -223,7 +227,7 @@ export async function insertRow(db: Queryable, place: Place, token: Token, hook:
 export async function updateRow(db: Queryable, id: number, hook: HookValues): Promise<void> {
   await db.query(
     `UPDATE hooks SET active = $1, events = $2, url = $3, content_type = $4, insecure_ssl = $5, secret = $6, retry = $7,
-                      headers = $8, updated_at = now() WHERE id = $9`,
+                      headers = $8, credentials = $9, updated_at = now() WHERE id = $10`,
     [...written(hook), id],
   );
 }
@@ -244,4 +248,5 @@ const written = (hook: HookValues) => [
   hook.secret,
   hook.retry,
   hook.headers,
+  hook.credentials,
 ];

@@ -8,13 +8,13 @@ import type { Place } from '../access/place.ts';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import type { Config } from './config.ts';
 import { countByEvent, countHooks, type Queryable, twinsInParts } from './rows.ts';
-import { openSecret } from './stored.ts';
+import { openCredentials, openSecret } from './stored.ts';
 
 export const hooksMax = 250;
 export const hooksPerEventMax = 20;
 
 /** What of a hook the rules look at; it has an id when it is there already, and `held` are the events that it had before. */
-export type Ruled = Pick<Config, 'url' | 'contentType' | 'insecureSsl' | 'secret'> & {
+export type Ruled = Pick<Config, 'url' | 'credentials' | 'contentType' | 'insecureSsl' | 'secret'> & {
   events: string[];
   id: number | null;
   held: string[];
@@ -67,7 +67,14 @@ function isFull(event: string, counts: Counts): boolean {
 /** Whether another hook of the place has the same config and an event in common. */
 async function hasTwin(db: Queryable, place: Place, hook: Ruled, seal: Seal): Promise<boolean> {
   for await (const twins of twinsInParts(db, place, hook))
-    if (twins.some((twin) => isSameSecret(hook.secret, openSecret(twin.secret, seal)))) return true;
+    if (
+      twins.some(
+        (twin) =>
+          isSameSecret(hook.secret, openSecret(twin.secret, seal)) &&
+          isSameSecret(hook.credentials, openCredentials(twin.credentials, seal)),
+      )
+    )
+      return true;
   return false;
 }
 

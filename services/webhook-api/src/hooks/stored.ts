@@ -1,12 +1,13 @@
 /** Between a hook's row, whose secrets are sealed, and what the rules and updates work with. */
 import type { Seal } from '@gatepost/runtime/seal';
-import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import type { Config } from './config.ts';
+import { type HookUrl, splitUrl } from './credentials.ts';
 import type { HookRow, HookValues } from './rows.ts';
 
 export function openConfig(row: HookRow, seal: Seal): Config {
   return {
-    url: row.url,
+    ...openUrl(row, seal),
     contentType: row.content_type,
     insecureSsl: row.insecure_ssl,
     secret: openSecret(row.secret, seal),
@@ -14,6 +15,14 @@ export function openConfig(row: HookRow, seal: Seal): Config {
     headers: openHeaders(row.headers, seal),
   };
 }
+
+/** A URL from before credentials were kept apart may hold them itself. */
+function openUrl({ url, credentials }: Pick<HookRow, 'url' | 'credentials'>, seal: Seal): HookUrl {
+  return credentials === null ? splitUrl(url) : { url, credentials: openCredentials(credentials, seal) };
+}
+
+export const openCredentials = (credentials: Buffer | null, seal: Seal): string | null =>
+  credentials && seal.open(credentials, hookCredentialsPurpose);
 
 export function openSecret(secret: Buffer | null, seal: Seal): string | null {
   return secret && seal.open(secret, hookSecretPurpose);
@@ -29,6 +38,7 @@ export function sealConfig(config: Config, rest: { active: boolean; events: stri
   return {
     ...rest,
     url: config.url,
+    credentials: config.credentials === null ? null : seal.seal(config.credentials, hookCredentialsPurpose),
     content_type: config.contentType,
     insecure_ssl: config.insecureSsl,
     secret: config.secret === null ? null : seal.seal(config.secret, hookSecretPurpose),

@@ -1,6 +1,7 @@
 /** Which addresses a hook may name (docs/reference/webhooks-api.md#hooks). Names are not resolved here: the dispatcher's guard looks at what they lead to. */
 import ipaddr from 'ipaddr.js';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
+import { type HookUrl, joinUrl } from './credentials.ts';
 
 const maxLength = 2048;
 
@@ -9,7 +10,8 @@ const maxLength = 2048;
  * `allowedNetworks` lists.
  * @throws ApiError 422 saying what is wrong with it.
  */
-export function checkUrl(url: string, allowedNetworks: readonly string[]): void {
+export function checkUrl(given: HookUrl, allowedNetworks: readonly string[]): void {
+  const url = joinUrl(given);
   if (url === '') throw refuse('url cannot be blank');
   if (url.length > maxLength) throw refuse(`url is too long (maximum is ${maxLength} characters)`);
   // What RFC 3986 does not allow in a URL: a parser would quietly drop, encode or misread it.
@@ -18,9 +20,25 @@ export function checkUrl(url: string, allowedNetworks: readonly string[]): void 
   if (!/^https?:/i.test(url)) throw refuse('url must use http(s) scheme');
   if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)) throw refuse(notValid);
   const parsed = new URL(url);
-  // Every answer shows the URL, so that a password in it would be a secret told to all.
-  if (parsed.username !== '' || parsed.password !== '') throw refuse('url must not contain a username or password');
+  if (!isReadable(parsed.username) || !isReadable(parsed.password) || !isWithoutCredentials(given.url))
+    throw refuse(notValid);
   if (isLocal(parsed.hostname, allowedNetworks)) throw refuse('URL host localhost is not supported');
+}
+
+/** Percent-encoded UTF-8 without control characters, which RFC 7617 does not allow. */
+function isReadable(text: string): boolean {
+  try {
+    return /^\P{Cc}*$/u.test(decodeURIComponent(text));
+  } catch {
+    return false;
+  }
+}
+
+/** What was cut off must be all that the parser takes for credentials: the rest is shown. */
+function isWithoutCredentials(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username === '' && password === '';
 }
 
 const notValid = "The URL you've entered is not valid. Please make sure that you encode all special characters first";

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { deepJson, fuzz, oddText, oddValue } from '@gatepost/testkit/fuzz';
-import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { routes } from '../../src/routes.ts';
@@ -33,13 +33,14 @@ beforeAll(async () => {
   };
   const seal = makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
   const { rows } = await api.sql.query(
-    `INSERT INTO hooks (account_id, repository_id, events, url, content_type, secret, headers, created_by, created_by_app)
-     SELECT a.id, CASE WHEN n < 3 THEN r.id END, '{push}', 'https://example.com/' || n, 'json', $1, $2, 'x', CASE WHEN n = 4 THEN 'some-app' END
+    `INSERT INTO hooks (account_id, repository_id, events, url, content_type, secret, headers, credentials, created_by, created_by_app)
+     SELECT a.id, CASE WHEN n < 3 THEN r.id END, '{push}', 'https://example.com/' || n, 'json', $1, $2, $3, 'x', CASE WHEN n = 4 THEN 'some-app' END
        FROM accounts a JOIN repositories r ON r.account_id = a.id, generate_series(1, 4) n WHERE a.login = 'acme' AND r.name = 'gadgets'
      RETURNING id`,
     [
       seal.seal(`${canary}-secret`, hookSecretPurpose),
       seal.seal(JSON.stringify({ Authorization: `${canary}-header` }), hookHeadersPurpose),
+      seal.seal(`${canary}:${canary}-password`, hookCredentialsPurpose),
     ],
   );
   hookIds = rows.map(({ id }) => id);
@@ -63,6 +64,8 @@ const url = fc.oneof(
     'http://localhost',
     'http://[::1]:0',
     'https://u:p@h/',
+    `https://${canary}:${canary}@example.com/`,
+    'https://********:********@example.com/1',
     'file:///etc/passwd',
     '//x',
     'http://0/',

@@ -116,16 +116,11 @@ describe('the origin of a hook', () => {
     expect((await stored(id)).headers).toEqual({});
   });
 
-  test('of an address with a password in it, made before those were refused, is that of its host', async () => {
+  test('of an address with a password in it, made before those were kept apart, is that of its host', async () => {
     const id = await create();
     await api.sql.query("UPDATE hooks SET url = 'https://receiver.example:pw@attacker.example/' WHERE id = $1", [id]);
     await patch(`${places[0]}/${id}/config`, { url: 'https://receiver.example/' });
     expect((await stored(id)).headers).toEqual({});
-    expect(
-      await patch(`${places[0]}/${id}/config`, { url: 'https://receiver.example:443@attacker.example/' }),
-    ).toMatchObject({
-      status: 422,
-    });
   });
 });
 

@@ -1,0 +1,34 @@
+/**
+ * User name and password in a hook's URL (`https://user:password@host/`): kept apart from it, sealed, and sent as basic authentication
+ * (RFC 7617). In every answer the URL has a mask in their place. Like custom headers they belong to one origin.
+ */
+import { mask } from './mask.ts';
+import { isSameOrigin } from './origin.ts';
+
+/** A URL without credentials, and those, percent-encoded as in a URL; null: none. */
+export type HookUrl = { url: string; credentials: string | null };
+
+/** Up to the last `@` before path, query and fragment, as the parser reads it. */
+const withCredentials = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i;
+
+export function splitUrl(text: string): HookUrl {
+  const [, , credentials] = withCredentials.exec(text) ?? [];
+  if (credentials === undefined) return { url: text, credentials: null };
+  return { url: text.replace(withCredentials, '$1'), credentials: credentials.replace(/^:$/, '') || null };
+}
+
+export const joinUrl = ({ url, credentials }: HookUrl): string =>
+  credentials === null ? url : url.replace('://', () => `://${credentials}@`);
+
+/** What an update means by `text`: a mask where credentials stand is those that `current` has for the same origin. */
+export function readUrl(text: string, current: HookUrl | undefined): HookUrl {
+  const given = splitUrl(text);
+  if (!current || given.credentials === null || !masks.includes(given.credentials)) return given;
+  return { ...given, credentials: isSameOrigin(given.url, current.url) ? current.credentials : null };
+}
+
+const masks = [mask, `${mask}:${mask}`];
+
+/** The URL as answers show it. */
+export const maskUrl = ({ url, has }: { url: string; has: boolean }): string =>
+  joinUrl({ url, credentials: has ? `${mask}:${mask}` : null });
