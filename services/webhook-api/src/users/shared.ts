@@ -1,11 +1,10 @@
 /** Who knows whom: people and machines see those with whom they share an organization, themselves always. */
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import type { Token } from '../access/token.ts';
 
 /** An organization that restricts the caller's application ($2) does not count; `a` is the account. */
-export const isOpenToApp = `
-  NOT (a.oauth_app_restrictions AND $2::text IS NOT NULL AND NOT EXISTS (
-    SELECT FROM oauth_app_approvals o WHERE o.account_id = a.id AND o.client_id = $2))`;
+export const isOpenToApp = `NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', '$2::text')}`;
 
 /** When the oldest organization was made that the caller and `subject` share; null: they share none. */
 export async function sharedSince(reads: Pick<Pool, 'query'>, token: Token, subject: string): Promise<Date | null> {
