@@ -204,7 +204,7 @@ function makeSteps(parts: Ground & Outlets & Stores) {
     sendPasswordMail: makeSendPasswordMail({ ...sending, tickets: parts.passwordTickets }),
     sendMessage,
     sendCode: makeSendCode({ codes, sendMessage }),
-    openAccount: makeOpenAccount(accounts, settings),
+    openAccount: makeOpenAccount(accounts, settings, connections),
     signUp: makeSignUp(accounts, settings),
   };
 }

@@ -165,6 +165,14 @@ function configurationOf(parts: ProviderParts): Configuration {
       const { clientId } = ctx.oidc?.client ?? {};
       const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
       const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
+      // Whom a connection that is closed to the client brought in is nobody there, also in a session that he has from elsewhere.
+      if (
+        account &&
+        session &&
+        clientId !== undefined &&
+        !(await parts.connections.opens(account.connection, clientId))
+      )
+        return undefined;
       return account && withConformantClaims(ctx, account, parts.settings);
     },
     loadExistingGrant: makeLoadExistingGrant(parts),

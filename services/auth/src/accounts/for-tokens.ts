@@ -6,6 +6,7 @@ import type { AccountModel } from '../generated/models.ts';
 export type AccountForTokens = Pick<
   AccountModel,
   | 'userId'
+  | 'connection'
   | 'email'
   | 'emailVerified'
   | 'username'
@@ -23,7 +24,7 @@ export type AccountForTokens = Pick<
 >;
 
 /** Of a table of accounts called `account`. */
-export const accountColumns = `account.user_id AS "userId", account.email, account.email_verified AS "emailVerified", account.username,
+export const accountColumns = `account.user_id AS "userId", account.connection, account.email, account.email_verified AS "emailVerified", account.username,
   account.phone_number AS "phoneNumber", account.phone_verified AS "phoneVerified", account.name, account.given_name AS "givenName",
   account.family_name AS "familyName", account.nickname, account.picture, account.updated_at AS "updatedAt", account.blocked,
   account.sessions_not_before AS "sessionsNotBefore", account.incarnation`;

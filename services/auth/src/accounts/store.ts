@@ -22,6 +22,7 @@ export function stateText(state: AccountState | undefined): string {
 export type TokenAccount = {
   accountId: string;
   incarnation: string;
+  connection: string;
   claims: () => Promise<{ sub: string; [claim: string]: unknown }>;
 };
 
@@ -64,7 +65,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       if (!account || account.blocked) return undefined;
       if (session && isOver(session, account)) return undefined;
       const { userId: accountId, incarnation } = account;
-      return { accountId, incarnation, claims: async () => accountClaims(account) };
+      return { accountId, incarnation, connection: account.connection, claims: async () => accountClaims(account) };
     },
     async findByLogin(connection, login) {
       const identifier = parseIdentifier(login);
@@ -118,7 +119,9 @@ function newUserId(connection: string): string {
 }
 
 /** Everything we know of a person by OpenID's names; oidc-provider picks what was granted. */
-export function accountClaims(account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation'>): {
+export function accountClaims(
+  account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation' | 'connection'>,
+): {
   sub: string;
   [claim: string]: unknown;
 } {

@@ -38,11 +38,11 @@ export function makeExtraParams(stores: {
       loginByTicket(stores, ctx, ticket, client),
 
     // Names a passwordless connection to start at once; ignored while identifier-first is off.
-    async connection(ctx: KoaContextWithOIDC, name: string | undefined) {
+    async connection(ctx: KoaContextWithOIDC, name: string | undefined, client: Client) {
       if (name === undefined) return;
       const params = ctx.oidc.params as Parameters;
       const { identifierFirst } = await stores.settings.load();
-      const connection = identifierFirst ? await stores.connections.find(name) : undefined;
+      const connection = identifierFirst ? await stores.connections.find(name, client.clientId) : undefined;
       if (!connection || connection.strategy === 'auth0') params.connection = undefined;
     },
 

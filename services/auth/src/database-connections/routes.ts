@@ -34,7 +34,7 @@ export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Ro
 
 function signup(parts: DatabaseConnectionParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
-    const connection = await databaseOf(parts, fields);
+    const connection = await databaseOf(parts, fields, client.clientId);
     const ip = addressOf(request);
     if (!(await parts.rate.take('signups', networkOf(ip), signupsPerMinute, 60)))
       throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again in a minute');
@@ -63,7 +63,7 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
 /** The same sentence for everybody. */
 function changePassword(parts: DatabaseConnectionParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
-    const connection = await databaseOf(parts, fields);
+    const connection = await databaseOf(parts, fields, client.clientId);
     const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
     if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
     const asked = { connection: connection.name, email, clientId: client.clientId, ip: addressOf(request) };
@@ -73,9 +73,13 @@ function changePassword(parts: DatabaseConnectionParts): ApiHandler {
   };
 }
 
-async function databaseOf(parts: DatabaseConnectionParts, fields: Record<string, unknown>): Promise<ConnectionModel> {
+async function databaseOf(
+  { connections }: DatabaseConnectionParts,
+  fields: Record<string, unknown>,
+  clientId: string,
+): Promise<ConnectionModel> {
   const name = textField(fields, 'connection');
-  const connection = await (name ? parts.connections.find(name) : parts.connections.database());
+  const connection = await (name ? connections.find(name, clientId) : connections.database(clientId));
   if (connection?.strategy !== 'auth0') throw new ApiError(400, 'invalid_request', 'missing or unknown connection');
   return connection;
 }

@@ -25,7 +25,8 @@ export function passwordGrants(parts: {
         throw new errors.UnauthorizedClient('only first-party clients may use this grant');
       const { username, password, realm } = ctx.oidc.params as Record<string, string | undefined>;
       if (!username || !password) throw new errors.InvalidRequest('missing required parameter(s) username, password');
-      const connection = realm ? await connections.find(realm) : await connections.database();
+      const { clientId } = client;
+      const connection = await (realm ? connections.find(realm, clientId) : connections.database(clientId));
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
       const isAuthenticated = client.clientAuthMethod !== 'none';
       const address = personAddress(ctx.req, { client, isAuthenticated, report });

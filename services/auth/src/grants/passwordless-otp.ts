@@ -24,7 +24,7 @@ export function passwordlessOtp(parts: {
       const { username, otp, realm } = ctx.oidc.params as Record<string, string | undefined>;
       if (!username || !otp || !realm)
         throw new errors.InvalidRequest('missing required parameter(s) username, otp, realm');
-      const connection = await parts.connections.find(realm);
+      const connection = await parts.connections.find(realm, client.clientId);
       if (connection?.strategy !== 'email' && connection?.strategy !== 'sms')
         throw new errors.InvalidRequest('unknown connection');
       const channel: Channel = connection.strategy;
@@ -37,7 +37,7 @@ export function passwordlessOtp(parts: {
       const where = { client, address: ip };
       switch (answer.kind) {
         case 'right': {
-          const account = await parts.openAccount(channel, realm, address);
+          const account = await parts.openAccount(channel, realm, address, client.clientId);
           if (account) return { accountId: account.userId, amr: ['otp'] };
           parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('nobody may log in with that address');

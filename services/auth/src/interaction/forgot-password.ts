@@ -14,7 +14,7 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   if (!isEmail(email))
     return interaction.show('forgot-password', { step: 'forgot-password', email, back, problem: 'email_invalid' }, 400);
   const { parts, client, address: ip } = interaction;
-  const database = await parts.connections.database();
+  const database = await parts.connections.database(client.clientId);
   const asked = database && { connection: database.name, email, clientId: client.clientId, ip };
   if (asked && (await parts.sendPasswordMail(asked)) === 'too_many')
     return interaction.show('too-many-attempts', { back }, 429);

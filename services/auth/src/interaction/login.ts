@@ -108,7 +108,12 @@ export async function checkCode(interaction: Interaction, request: Request, resp
       return showCode(interaction, ways, target, { problem: 'code_expired' });
     case 'right':
   }
-  const account = await parts.openAccount(target.channel, target.connection, target.address);
+  const account = await parts.openAccount(
+    target.channel,
+    target.connection,
+    target.address,
+    interaction.client.clientId,
+  );
   if (!account) return showCode(interaction, ways, target, { problem: 'code_wrong' });
   return loggedIn(interaction, account, ['otp']);
 }
@@ -159,8 +164,8 @@ export async function finishLogin(interaction: Interaction, account: AccountMode
   await interaction.finish({ ...(prompt === 'select_account' ? { select_account: {} } : {}), login }, false);
 }
 
-async function waysOf({ parts, params }: Interaction): Promise<Ways> {
-  const [settings, connections] = await Promise.all([parts.settings.load(), parts.connections.list()]);
+async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
+  const [settings, connections] = await Promise.all([parts.settings.load(), parts.connections.list(client.clientId)]);
   const asked = connections.find((connection) => connection.name === params.connection);
   const offers = (strategy: string) =>
     asked ? (asked.strategy === strategy ? asked : undefined) : connections.find((one) => one.strategy === strategy);

@@ -3,18 +3,36 @@ import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ClientGrantModel } from '../generated/models.ts';
 import type { Api } from '../resources/store.ts';
+import { sentBack } from './inert.ts';
 import { created, gone, ok, operation } from './operation.ts';
-import { checkpointQuery, list, pageQuery, type Source } from './paging.ts';
+import { checkpointQuery, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, insufficientScope, missing } from './problem.ts';
 import { scope, shortText } from './shapes.ts';
 
 const scopes = z.array(scope).max(1_000);
+/** Of Auth0's other fields, what is so here. */
+const standing = z
+  .strictObject({
+    allow_all_scopes: z.literal(false),
+    allow_any_organization: z.literal(false),
+    authorization_details_types: z.array(z.never()),
+    organization_usage: z.literal('deny'),
+    subject_type: z.literal('client'),
+  })
+  .partial();
+const readOnly = ['id', 'is_system', 'default_for'];
+const createBody = sentBack(
+  standing.extend({ client_id: shortText, audience: shortText, scope: scopes.default([]) }),
+  readOnly,
+);
+const updateBody = sentBack(standing.extend({ scope: scopes }), [...readOnly, 'client_id', 'audience']);
 
 export const listClientGrants = operation({
   query: z.strictObject({
     ...pageQuery,
     ...checkpointQuery,
+    ...fieldsQuery,
     audience: z.string().optional(),
     client_id: z.string().optional(),
   }),
@@ -22,7 +40,7 @@ export const listClientGrants = operation({
 });
 
 export const createClientGrant = operation({
-  body: z.strictObject({ client_id: shortText, audience: shortText, scope: scopes.default([]) }),
+  body: createBody,
   async run({ parts, body, scopes: held }) {
     const client = await parts.clients.find(body.client_id);
     if (!client) throw missing('client', 'The client does not exist');
@@ -38,7 +56,7 @@ export const getClientGrant = operation({
 });
 
 export const updateClientGrant = operation({
-  body: z.strictObject({ scope: scopes }),
+  body: updateBody,
   async run({ parts, params, body, scopes: held }) {
     const { clientId, audience, scope: before } = await load(parts, params.id);
     const api = await checkScopes(parts, audience, body.scope);

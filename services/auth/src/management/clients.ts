@@ -1,18 +1,23 @@
 /** `clients`: applications. A secret is shown when it is made and never again: only its hash is kept. */
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { grantTypes } from '@gatepost/contracts/seed';
 import { z } from '@gatepost/runtime/env';
+import type { Seal } from '@gatepost/runtime/seal';
 import { complianceLevels, fapiProblem } from '../clients/fapi.ts';
+import { hour } from '../clients/lifetimes.ts';
 import { clientMetadata } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
 import type { RegisteredClient } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import { isInTheClear } from '../http/loopback.ts';
+import { changeInert, sentBack, showInert } from './inert.ts';
+import { inertOfClient } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
-import { checkpointQuery, chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
+import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, insufficientScope, missing } from './problem.ts';
-import { allowedUri, httpUri, origin, seconds, shortText } from './shapes.ts';
+import { allowedUri, httpUri, origin, scope, seconds, shortText } from './shapes.ts';
 
 const authMethod = z.enum(['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt']);
 const appType = z.enum(['regular_web', 'spa', 'native', 'non_interactive']);
@@ -24,6 +29,22 @@ const refreshToken = z.strictObject({
   leeway: z.number().int().min(0).max(3_600).optional(),
   infinite_token_lifetime: z.boolean().optional(),
   infinite_idle_token_lifetime: z.boolean().optional(),
+  policies: z
+    .array(z.strictObject({ audience: shortText, scope: z.array(scope) }))
+    .nullable()
+    .optional(),
+});
+/** Auth0's, which the gate does not have: an application may name them, and gets nothing by them. */
+const foreignGrantTypes = [
+  'http://auth0.com/oauth/grant-type/mfa-oob',
+  'http://auth0.com/oauth/grant-type/mfa-otp',
+  'http://auth0.com/oauth/grant-type/mfa-recovery-code',
+  'urn:openid:params:grant-type:ciba',
+] as const;
+const backchannelLogout = z.strictObject({
+  backchannel_logout_urls: z.array(httpUri).max(1).optional(),
+  backchannel_logout_initiators: z.record(z.string(), z.unknown()).optional(),
+  backchannel_logout_session_metadata: z.record(z.string(), z.unknown()).nullable().optional(),
 });
 
 const writable = {
@@ -38,22 +59,49 @@ const writable = {
   allowed_logout_urls: z.array(allowedUri).max(100),
   web_origins: z.array(origin).max(100),
   allowed_origins: z.array(origin).max(100),
-  grant_types: z.array(z.enum(grantTypes)),
+  grant_types: z.array(z.enum([...grantTypes, ...foreignGrantTypes])),
   token_endpoint_auth_method: authMethod,
   client_secret: z.string().min(16).max(255),
   client_metadata: z.record(z.string().max(255), z.string().max(255).nullable()),
   refresh_token: refreshToken.nullable(),
   jwks: z.strictObject({ keys: z.array(z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })).max(10) }).nullable(),
   resource_server_identifier: shortText.nullable(),
-  oidc_logout: z.strictObject({ backchannel_logout_urls: z.array(httpUri).max(1) }),
+  oidc_logout: backchannelLogout,
+  /** As it was called before. */
+  oidc_backchannel_logout: backchannelLogout,
   require_pushed_authorization_requests: z.boolean(),
   require_proof_of_possession: z.boolean(),
   is_token_endpoint_ip_header_trusted: z.boolean(),
   oidc_conformant: z.literal(true),
+  ...inertOfClient,
 };
-const createBody = z.strictObject(writable).partial().required({ name: true });
-const updateBody = z.strictObject(writable).partial();
-type ClientBody = z.infer<typeof updateBody>;
+const readOnly = [
+  'callback_url_template',
+  'client_id',
+  'created_at',
+  'external_client_id',
+  'external_metadata_created_by',
+  'external_metadata_type',
+  'global',
+  'jwks_uri',
+  'owners',
+  'signing_keys',
+  'tenant',
+  'updated_at',
+];
+const change = z.strictObject(writable).partial();
+const createBody = sentBack(change.required({ name: true }), readOnly);
+const updateBody = sentBack(change, readOnly);
+type ClientBody = z.infer<typeof change>;
+
+/** Auth0's holder of what all applications share, such as a login page of one's own: tools ask for it, and there is nothing in it. */
+const globalClient = {
+  client_id: 'all-applications',
+  name: 'All Applications',
+  global: true,
+  is_first_party: true,
+  custom_login_page_on: false,
+};
 
 export const listClients = operation({
   query: z.strictObject({
@@ -64,7 +112,15 @@ export const listClients = operation({
     is_first_party: z.enum(['true', 'false']).optional(),
     is_global: z.enum(['true', 'false']).optional(),
   }),
-  run: ({ parts, query, scopes }) => list('clients', query, source(parts.db, query), presenter(scopes)),
+  run: ({ parts, query, scopes }) =>
+    query.is_global === 'true'
+      ? list(
+          'clients',
+          query,
+          ofArray([globalClient], ({ client_id }) => client_id),
+          (client) => client,
+        )
+      : list('clients', query, source(parts.db, query), presenter(parts, scopes)),
 });
 
 export const createClient = operation({
@@ -74,12 +130,12 @@ export const createClient = operation({
     const method = body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body);
     const { secretHashes, secret } = secretFor(method, body.client_secret, []);
     const data = {
-      ...columns(body),
+      ...columns(body, parts.seal),
       clientId: makeClientId(),
       name: body.name,
       appType,
       isFirstParty: body.is_first_party ?? true,
-      grantTypes: body.grant_types ?? defaultGrants(appType, body.callbacks),
+      grantTypes: ourGrantTypes(body.grant_types) ?? defaultGrants(appType, body.callbacks),
       tokenEndpointAuthMethod: method,
       secretHashes,
       clientMetadata: merge({}, body.client_metadata),
@@ -88,14 +144,14 @@ export const createClient = operation({
     check(parts, data);
     const client = await parts.clients.create(data as Prisma.ClientCreateInput);
     parts.report.clientCreated(client.clientId);
-    return created({ ...presentClient(client), ...(secret !== undefined && { client_secret: secret }) });
+    return created({ ...present(parts, client, true), ...(secret !== undefined && { client_secret: secret }) });
   },
 });
 
 export const getClient = operation({
   query: z.strictObject(fieldsQuery),
   run: async ({ parts, params, query, scopes }) =>
-    ok(chooseFields(presenter(scopes)(await load(parts, params.id)), query)),
+    ok(chooseFields(presenter(parts, scopes)(await load(parts, params.id)), query)),
 });
 
 export const updateClient = operation({
@@ -108,17 +164,19 @@ export const updateClient = operation({
       ? secretFor(method, body.client_secret, client.secretHashes)
       : { secretHashes: client.secretHashes };
     const data = {
-      ...columns(body, client.oidcMetadata as object),
+      ...columns(body, parts.seal, client),
       // Written only when it changes: a secret that is revoked meanwhile must not come back.
       ...(secretHashes !== client.secretHashes && { secretHashes }),
       ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
     };
     if (body.grant_types || body.callbacks)
-      checkFrontChannel(body.grant_types ?? client.grantTypes, body.callbacks ?? client.callbacks);
+      checkFrontChannel(ourGrantTypes(body.grant_types) ?? client.grantTypes, body.callbacks ?? client.callbacks);
     check(parts, { ...client, ...data });
-    const updated = await parts.clients.update(client.clientId, data as Prisma.ClientUpdateInput);
-    parts.report.clientUpdated(client.clientId);
-    return ok({ ...presenter(scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
+    const changed = whatChanges(client, data);
+    // A tool that writes back what it read changes nothing, `updated_at` least of all.
+    const updated = Object.keys(changed).length === 0 ? client : await parts.clients.update(client.clientId, changed);
+    if (updated !== client) parts.report.clientUpdated(client.clientId);
+    return ok({ ...presenter(parts, scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
   },
 });
 
@@ -143,14 +201,24 @@ export const rotateSecret = operation({
     const kept = body.revoke_previous ? [] : client.secretHashes.slice(0, 1);
     const updated = await parts.clients.update(client.clientId, { secretHashes: [hashSecret(secret), ...kept] });
     parts.report.clientUpdated(client.clientId);
-    return ok({ ...presentClient(updated), client_secret: secret });
+    return ok({ ...present(parts, updated, true), client_secret: secret });
   },
 });
 
-async function load({ clients }: Parts, clientId = ''): Promise<RegisteredClient> {
+export async function load({ clients }: Parts, clientId = ''): Promise<RegisteredClient> {
   const client = await clients.find(clientId);
   if (!client) throw missing('client', 'The client does not exist');
   return client;
+}
+
+/** The columns that get another value. */
+function whatChanges(client: RegisteredClient, data: Record<string, unknown>): Prisma.ClientUpdateInput {
+  const before = client as unknown as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(data).filter(
+      ([name, value]) => !isDeepStrictEqual(before[name], value === Prisma.DbNull ? null : value),
+    ),
+  );
 }
 
 /** What oidc-provider would refuse at the client's first request is refused here. */
@@ -174,13 +242,11 @@ function check({ checkMetadata }: Parts, data: object): void {
 
 function source(
   db: Database,
-  query: { app_type?: string | undefined; is_first_party?: string | undefined; is_global?: string | undefined },
+  query: { app_type?: string | undefined; is_first_party?: string | undefined },
 ): Source<RegisteredClient> {
   const where: Prisma.ClientWhereInput = {
     ...(query.app_type !== undefined && { appType: { in: query.app_type.split(',') } }),
     ...(query.is_first_party !== undefined && { isFirstParty: query.is_first_party === 'true' }),
-    // Auth0's "global client" is one that no tenant of ours has.
-    ...(query.is_global === 'true' && { clientId: { in: [] } }),
   };
   return {
     total: () => db.client.count({ where }),
@@ -196,9 +262,14 @@ function source(
   };
 }
 
-export function presentClient(client: RegisteredClient): object {
+function present({ issuer, seal }: Parts, client: RegisteredClient, withKeys: boolean): object {
   const oidc = client.oidcMetadata as Record<string, unknown>;
+  const { oidc_logout: logout, grant_types: grantTypes, ...inert } = showInert(client.inert, seal, withKeys);
   return {
+    tenant: tenantOf(issuer),
+    ...inertDefaults,
+    ...inert,
+    jwt_configuration: { ...inertDefaults.jwt_configuration, ...(inert.jwt_configuration as object | undefined) },
     client_id: client.clientId,
     name: client.name,
     description: client.description ?? '',
@@ -213,14 +284,19 @@ export function presentClient(client: RegisteredClient): object {
     allowed_logout_urls: client.allowedLogoutUrls,
     web_origins: client.webOrigins,
     allowed_origins: client.allowedOrigins,
-    grant_types: client.grantTypes,
+    grant_types: grantTypes ?? client.grantTypes,
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     client_metadata: client.clientMetadata,
     ...(client.refreshToken !== null && { refresh_token: client.refreshToken }),
-    ...(client.jwks !== null && { jwks: client.jwks }),
+    ...(withKeys && client.jwks !== null && { jwks: client.jwks }),
     ...(client.resourceServerIdentifier !== null && { resource_server_identifier: client.resourceServerIdentifier }),
-    ...(typeof oidc.backchannel_logout_uri === 'string' && {
-      oidc_logout: { backchannel_logout_urls: [oidc.backchannel_logout_uri] },
+    ...((logout !== undefined || typeof oidc.backchannel_logout_uri === 'string') && {
+      oidc_logout: {
+        ...(typeof oidc.backchannel_logout_uri === 'string' && {
+          backchannel_logout_urls: [oidc.backchannel_logout_uri],
+        }),
+        ...(logout as object | undefined),
+      },
     }),
     require_pushed_authorization_requests: oidc.require_pushed_authorization_requests === true,
     require_proof_of_possession: oidc.dpop_bound_access_tokens === true,
@@ -231,9 +307,23 @@ export function presentClient(client: RegisteredClient): object {
 }
 
 /** Keys are shown to whoever may read or replace them (Auth0: `read:client_keys`). */
-function presenter(scopes: ReadonlySet<string>): (client: RegisteredClient) => object {
-  if (scopes.has('read:client_keys') || scopes.has('update:client_keys')) return presentClient;
-  return (client) => presentClient({ ...client, jwks: null });
+function presenter(parts: Parts, scopes: ReadonlySet<string>): (client: RegisteredClient) => object {
+  const withKeys = scopes.has('read:client_keys') || scopes.has('update:client_keys');
+  return (client) => present(parts, client, withKeys);
+}
+
+/** What Auth0 shows of an application that nobody has set any of it for. */
+const inertDefaults = {
+  allowed_clients: [],
+  cross_origin_authentication: false,
+  custom_login_page_on: false,
+  jwt_configuration: { alg: 'RS256', lifetime_in_seconds: 10 * hour, secret_encoded: false },
+  sso_disabled: false,
+};
+
+/** Auth0's name of a tenant is the first label of its host. */
+function tenantOf(issuer: string): string {
+  return new URL(issuer).hostname.split('.')[0] as string;
 }
 
 /**
@@ -265,10 +355,10 @@ function secretFor(
 }
 
 /** The columns that the body sets; what it leaves out stays as it is. */
-function columns(body: ClientBody, oidcBefore: object = {}): Record<string, unknown> {
+function columns(body: ClientBody, seal: Seal, before?: RegisteredClient): Record<string, unknown> {
   const given: Record<string, unknown> = {
     name: body.name,
-    description: body.description,
+    description: body.description === '' ? null : body.description,
     logoUri: body.logo_uri === '' ? null : body.logo_uri,
     appType: body.app_type,
     isFirstParty: body.is_first_party,
@@ -277,19 +367,42 @@ function columns(body: ClientBody, oidcBefore: object = {}): Record<string, unkn
     allowedLogoutUrls: body.allowed_logout_urls,
     webOrigins: body.web_origins,
     allowedOrigins: body.allowed_origins,
-    grantTypes: body.grant_types,
+    grantTypes: ourGrantTypes(body.grant_types),
     tokenEndpointAuthMethod: body.token_endpoint_auth_method,
     refreshToken: body.refresh_token === null ? Prisma.DbNull : body.refresh_token,
     jwks: body.jwks === null ? Prisma.DbNull : body.jwks,
     resourceServerIdentifier: body.resource_server_identifier,
-    oidcMetadata: oidcMetadata(body, oidcBefore),
+    oidcMetadata: oidcMetadata(body, before?.oidcMetadata as object | undefined),
+    inert: changeInert(
+      { ...inertOfClient, ...inertParts },
+      { ...body, ...inertPartsOf(body) },
+      { seal, before: before?.inert, defaults: inertDefaults },
+    ),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
+/** Of fields that do something, the part that does nothing. */
+const inertParts = { grant_types: z.unknown(), oidc_logout: z.unknown() };
+
+function inertPartsOf({ grant_types: grantTypes, ...body }: ClientBody): Record<string, unknown> {
+  const logout = body.oidc_logout ?? body.oidc_backchannel_logout;
+  const { backchannel_logout_urls: _, ...rest } = logout ?? {};
+  const isForeign = grantTypes?.some((type) => !ourGrantTypes([type])?.length);
+  return {
+    grant_types: grantTypes && (isForeign ? grantTypes : null),
+    oidc_logout: logout && (Object.keys(rest).length > 0 ? rest : null),
+  };
+}
+
+function ourGrantTypes(types: ClientBody['grant_types']): string[] | undefined {
+  const foreign = new Set<string>(foreignGrantTypes);
+  return types?.filter((type) => !foreign.has(type));
+}
+
 /** What has no column: registration metadata by its OpenID name, and a switch of Auth0's by its own. */
-function oidcMetadata(body: ClientBody, before: object): object | undefined {
-  const urls = body.oidc_logout?.backchannel_logout_urls;
+function oidcMetadata(body: ClientBody, before: object = {}): object | undefined {
+  const urls = (body.oidc_logout ?? body.oidc_backchannel_logout)?.backchannel_logout_urls;
   const set: Record<string, unknown> = {
     ...(urls && { backchannel_logout_uri: urls[0], backchannel_logout_session_required: urls[0] && true }),
     ...(body.require_pushed_authorization_requests !== undefined && {
@@ -304,7 +417,10 @@ function oidcMetadata(body: ClientBody, before: object): object | undefined {
     }),
   };
   if (Object.keys(set).length === 0) return undefined;
-  return Object.fromEntries(Object.entries({ ...before, ...set }).filter(([, value]) => value !== undefined));
+  // What was never set is off.
+  const isNews = ([name, value]: [string, unknown]) =>
+    value !== undefined && (value !== false || Object.hasOwn(before, name));
+  return Object.fromEntries(Object.entries({ ...before, ...set }).filter(isNews));
 }
 
 /** Auth0's way with metadata: what is named is set, null removes, the rest stays. */
@@ -357,6 +473,7 @@ const blank = {
   resourceServerIdentifier: null,
   clientMetadata: {},
   oidcMetadata: {},
+  inert: {},
   grants: [],
 };
 

@@ -3,6 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
+import { isEnabled } from '../settings/connections.ts';
+import { checkClients } from './connection-clients.ts';
+import { changeInert, sealSecrets, sentBack, showInert } from './inert.ts';
+import { inertOfConnection } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -10,6 +14,17 @@ import { badBody, conflict, missing } from './problem.ts';
 
 const options = z.record(z.string().max(100), z.unknown());
 const strategy = z.enum(['auth0', 'email', 'sms']);
+const writable = { options, enabled_clients: z.array(z.string()), ...inertOfConnection };
+const readOnly = ['id', 'provisioning_ticket_url'];
+const change = z.strictObject(writable).partial();
+const updateBody = sentBack(change, [...readOnly, 'name', 'strategy']);
+const createBody = sentBack(
+  change.extend({
+    name: z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,126}[A-Za-z0-9])?$/, 'Letters, digits and inner dashes only'),
+    strategy,
+  }),
+  readOnly,
+);
 
 export const listConnections = operation({
   query: z.strictObject({
@@ -19,7 +34,7 @@ export const listConnections = operation({
     name: z.string().optional(),
     strategy: z.union([z.string(), z.array(z.string())]).optional(),
   }),
-  async run({ parts, query }) {
+  async run({ parts, query, scopes }) {
     const { name, strategy: strategies, ...paging } = query;
     const wanted = strategies === undefined ? undefined : new Set([strategies].flat());
     const found = (await parts.connections.list()).filter(
@@ -29,46 +44,46 @@ export const listConnections = operation({
       'connections',
       paging,
       ofArray(found, ({ id }) => id),
-      present,
+      await presenter(parts, scopes),
     );
   },
 });
 
 export const createConnection = operation({
-  body: z.strictObject({
-    name: z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,126}[A-Za-z0-9])?$/, 'Letters, digits and inner dashes only'),
-    strategy,
-    options: options.default({}),
-  }),
-  async run({ parts, body }) {
+  body: createBody,
+  async run({ parts, body, scopes }) {
     // Accounts of a passwordless connection are named after it: `email|…`, `sms|…`.
     if (body.strategy !== 'auth0' && body.name !== body.strategy)
       throw badBody(`a connection of the strategy ${body.strategy} must have that name`);
+    await checkClients(parts.db, body.enabled_clients ?? []);
     const id = `con_${randomBytes(12).toString('hex')}`;
-    const data = { ...body, id, options: body.options as Prisma.InputJsonObject };
+    const { name, strategy } = body;
+    const data = { ...columns(parts, body), id, name, strategy };
     const connection = await parts.db.connection.create({ data }).catch((error: unknown) => {
       if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002')
         throw conflict('connection_conflict', 'A connection with the same name already exists');
       throw error;
     });
     parts.connections.clear();
-    return created(present(connection));
+    return created((await presenter(parts, scopes))(connection));
   },
 });
 
 export const getConnection = operation({
   query: z.strictObject(fieldsQuery),
-  run: async ({ parts, params, query }) => ok(chooseFields(present(await load(parts, params.id)), query)),
+  run: async ({ parts, params, query, scopes }) =>
+    ok(chooseFields((await presenter(parts, scopes))(await load(parts, params.id)), query)),
 });
 
 export const updateConnection = operation({
-  body: z.strictObject({ options: options.optional() }),
-  async run({ parts, params, body }) {
+  body: updateBody,
+  async run({ parts, params, body, scopes }) {
     const before = await load(parts, params.id);
-    const data = body.options === undefined ? {} : { options: body.options as Prisma.InputJsonObject };
+    await checkClients(parts.db, body.enabled_clients ?? []);
+    const data = columns(parts, body, before);
     const connection = await parts.db.connection.update({ where: { id: before.id }, data });
     parts.connections.clear();
-    return ok(present(connection));
+    return ok((await presenter(parts, scopes))(connection));
   },
 });
 
@@ -87,20 +102,45 @@ export const deleteConnection = operation({
   },
 });
 
-async function load({ connections }: Parts, id = ''): Promise<ConnectionModel> {
+export async function load({ connections }: Parts, id = ''): Promise<ConnectionModel> {
   const connection = (await connections.list()).find((each) => each.id === id);
   if (!connection) throw missing('connection', 'The connection does not exist');
   return connection;
 }
 
-function present(connection: ConnectionModel): object {
+/** What of a connection the body sets; `options` as a whole, as Auth0 has it. */
+function columns({ seal }: Parts, body: z.infer<typeof change>, before?: ConnectionModel) {
+  const inert = changeInert(inertOfConnection, body, { seal, before: before?.inert });
   return {
+    ...(body.options !== undefined && { options: sealSecrets(body.options, seal) }),
+    ...(inert && { inert }),
+    ...(body.enabled_clients !== undefined && { everyClient: false, enabledClients: body.enabled_clients }),
+  };
+}
+
+/** What Auth0 shows of a connection that nobody has set it for. */
+const defaultOptions: Record<string, object> = {
+  auth0: { disable_self_service_change_password: false },
+  email: { email: { body: '' } },
+};
+
+/** Secrets among the options are shown to whoever may replace them. */
+export async function presenter(
+  { seal, db }: Parts,
+  scopes: ReadonlySet<string>,
+): Promise<(connection: ConnectionModel) => object> {
+  const withSecrets = scopes.has('update:connections');
+  const known = (await db.client.findMany({ select: { clientId: true }, orderBy: { clientId: 'asc' } })).map(
+    ({ clientId }) => clientId,
+  );
+  return (connection) => ({
+    is_domain_connection: false,
+    realms: [connection.name],
+    ...showInert(connection.inert, seal, withSecrets),
     id: connection.id,
     name: connection.name,
     strategy: connection.strategy,
-    options: connection.options,
-    realms: [connection.name],
-    is_domain_connection: false,
-    enabled_clients: [],
-  };
+    options: { ...defaultOptions[connection.strategy], ...showInert(connection.options, seal, withSecrets) },
+    enabled_clients: known.filter((clientId) => isEnabled(connection, clientId)),
+  });
 }

@@ -18,7 +18,8 @@ export function parseShape(
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const path = issue.path.map(String).join('.');
-  if (issue.code === 'unrecognized_keys') return `Additional properties not allowed: ${issue.keys.join(',')}`;
+  if (issue.code === 'unrecognized_keys')
+    return `Additional properties not allowed: ${issue.keys.map((key) => (path ? `${path}.${key}` : key)).join(',')}`;
   if (issue.code === 'invalid_type' && issue.input === undefined) return `Missing required property: ${path}`;
   return path === '' ? issue.message : `${issue.message} on property ${path}`;
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
+import * as inertFields from './inert-fields.ts';
 import { routes } from './routes.ts';
 
 const reference = new URL('../../../../docs/reference/management-api.md', import.meta.url);
@@ -19,4 +20,10 @@ test('the reference says of each operation, with its scopes, what it can be turn
     ({ method, path, scopes }) => `${method.toUpperCase()} ${path.slice(1)} | ${scopes.join(', ')}`,
   );
   expect(documented.sort()).toEqual(operations.sort());
+});
+
+test.each(Object.entries(inertFields))('the reference lists what is kept without effect: %s', async (_, fields) => {
+  const text = await readFile(reference, 'utf8');
+  const section = text.slice(text.indexOf('## Kept and without effect'), text.indexOf('## What Auth0 has'));
+  expect(Object.keys(fields).filter((field) => !section.includes(`\`${field}\``))).toEqual([]);
 });

@@ -3,8 +3,10 @@ import { z } from '@gatepost/runtime/env';
 import { audienceOf } from '../resources/audience.ts';
 import type { Api, Scope } from '../resources/store.ts';
 import { tokenDialects } from '../resources/token-dialect.ts';
+import { changeInert, sentBack, showInert } from './inert.ts';
+import { inertOfResourceServer } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
-import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
+import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { scope, shortText } from './shapes.ts';
@@ -17,61 +19,74 @@ const writable = {
   token_lifetime: z.number().int().min(1).max(2_592_000),
   allow_offline_access: z.boolean(),
   skip_consent_for_verifiable_first_party_clients: z.boolean(),
+  ...inertOfResourceServer,
 };
-const updateBody = z.strictObject(writable).partial();
-const createBody = updateBody.extend({
-  identifier: z
-    .string()
-    .min(1)
-    .max(600)
-    .refine((value) => audienceOf(value) === value, 'The name of another API, as it is spelled inside'),
-});
+const readOnly = ['id', 'is_system', 'client_id'];
+const change = z.strictObject(writable).partial();
+const updateBody = sentBack(change, [...readOnly, 'identifier']);
+const createBody = sentBack(
+  change.extend({
+    identifier: z
+      .string()
+      .min(1)
+      .max(600)
+      .refine((value) => audienceOf(value) === value, 'The name of another API, as it is spelled inside'),
+  }),
+  readOnly,
+);
 
 export const listResourceServers = operation({
   query: z.strictObject({
     ...pageQuery,
     ...checkpointQuery,
     identifiers: z.union([z.string(), z.array(z.string())]).optional(),
-    include_fields: z.string().optional(),
+    ...fieldsQuery,
   }),
-  async run({ parts, query }) {
-    const { include_fields: _, identifiers, ...paging } = query;
+  async run({ parts, query, scopes }) {
+    const { identifiers, ...paging } = query;
     const wanted = identifiers === undefined ? undefined : new Set([identifiers].flat());
     const apis = (await parts.resources.list()).filter((api) => wanted?.has(api.identifier) ?? true);
     return list(
       'resource_servers',
       paging,
       ofArray(apis, ({ id }) => id),
-      present,
+      presenter(parts, scopes),
     );
   },
 });
 
 export const createResourceServer = operation({
   body: createBody,
-  async run({ parts, body }) {
+  async run({ parts, body, scopes }) {
     const { identifier } = body;
     if (await parts.resources.find(identifier)) throw exists(identifier);
     const api = await parts.resources.create({
       ...columns(body),
+      inert: changeInert(inertOfResourceServer, body, parts),
       identifier,
       name: body.name ?? identifier,
       scopes: scopesOf(body.scopes ?? []),
     });
-    return created(present(api));
+    return created(presenter(parts, scopes)(api));
   },
 });
 
 export const getResourceServer = operation({
-  run: async ({ parts, params }) => ok(present(await load(parts, params.id))),
+  query: z.strictObject(fieldsQuery),
+  run: async ({ parts, params, query, scopes }) =>
+    ok(chooseFields(presenter(parts, scopes)(await load(parts, params.id)), query)),
 });
 
 export const updateResourceServer = operation({
   body: updateBody,
-  async run({ parts, params, body }) {
-    const { identifier } = await loadOwn(parts, params.id);
-    const scopes = body.scopes && { scopes: scopesOf(body.scopes) };
-    return ok(present(await parts.resources.update(identifier, { ...columns(body), ...scopes })));
+  async run({ parts, params, body, scopes: held }) {
+    const { identifier, inert } = await loadOwn(parts, params.id);
+    const change = {
+      ...columns(body),
+      ...(body.scopes && { scopes: scopesOf(body.scopes) }),
+      inert: changeInert(inertOfResourceServer, body, { seal: parts.seal, before: inert }),
+    };
+    return ok(presenter(parts, held)(await parts.resources.update(identifier, change)));
   },
 });
 
@@ -97,7 +112,7 @@ async function loadOwn(parts: Parts, id: string | undefined): Promise<Api> {
   return api;
 }
 
-function columns(body: z.infer<typeof updateBody>): Partial<Columns> {
+function columns(body: z.infer<typeof change>): Partial<Columns> {
   const given: Partial<Columns> = {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.signing_alg !== undefined && { signingAlg: body.signing_alg }),
@@ -114,7 +129,7 @@ type Columns = Pick<
   'name' | 'signingAlg' | 'tokenDialect' | 'tokenLifetime' | 'allowOfflineAccess' | 'skipConsent'
 >;
 
-function scopesOf(scopes: NonNullable<z.infer<typeof updateBody>['scopes']>): Scope[] {
+function scopesOf(scopes: NonNullable<z.infer<typeof change>['scopes']>): Scope[] {
   if (new Set(scopes.map(({ value }) => value)).size < scopes.length) throw badBody('A scope stands twice');
   return scopes.map(({ value, description }) => ({ value, ...(description && { description }) }));
 }
@@ -123,16 +138,23 @@ function exists(identifier: string): ManagementProblem {
   return conflict('resource_conflict', `A resource server with the identifier ${identifier} exists already`);
 }
 
-function present(api: Api): object {
+/** A secret is shown to whoever may replace it. */
+function presenter({ seal }: Parts, scopes: ReadonlySet<string>): (api: Api) => object {
+  return (api) => present(api, showInert(api.inert, seal, scopes.has('update:resource_servers')));
+}
+
+function present(api: Api, inert: object): object {
   return {
+    token_lifetime_for_web: api.tokenLifetime,
+    ...inert,
     id: api.id,
     identifier: api.identifier,
-    name: api.name,
+    // Tools know the management API by this name, and leave it alone.
+    name: api.isSystem ? 'Auth0 Management API' : api.name,
     is_system: api.isSystem,
     scopes: api.scopes,
     signing_alg: api.signingAlg,
     token_lifetime: api.tokenLifetime,
-    token_lifetime_for_web: api.tokenLifetime,
     token_dialect: api.tokenDialect,
     allow_offline_access: api.allowOfflineAccess,
     skip_consent_for_verifiable_first_party_clients: api.skipConsent,

@@ -1,4 +1,5 @@
 /** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
+import { absentRoutes } from './absent.ts';
 import { deleteTemplate, getTemplate, putTemplate } from './branding.ts';
 import {
   createClientGrant,
@@ -8,6 +9,7 @@ import {
   updateClientGrant,
 } from './client-grants.ts';
 import { createClient, deleteClient, getClient, listClients, rotateSecret, updateClient } from './clients.ts';
+import { listClientsOfConnection, listConnectionsOfClient, updateClientsOfConnection } from './connection-clients.ts';
 import { createConnection, deleteConnection, getConnection, listConnections, updateConnection } from './connections.ts';
 import { deleteDeviceCredential, listDeviceCredentials } from './device-credentials.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
@@ -66,6 +68,7 @@ export const routes: Route[] = [
   at('get',    '/clients/:id',                       readClients,                                getClient),
   at('patch',  '/clients/:id',                       ['update:clients', 'update:client_keys'],   updateClient),
   at('delete', '/clients/:id',                       ['delete:clients'],                         deleteClient),
+  at('get',    '/clients/:id/connections',           ['read:connections'],                       listConnectionsOfClient),
   at('post',   '/clients/:id/rotate-secret',         ['update:client_keys'],                     rotateSecret),
 
   at('get',    '/client-grants',                     ['read:client_grants'],                     listClientGrants),
@@ -120,6 +123,8 @@ export const routes: Route[] = [
   at('post',   '/connections',                       ['create:connections'],                     createConnection),
   at('get',    '/connections/:id',                   ['read:connections'],                       getConnection),
   at('patch',  '/connections/:id',                   ['update:connections'],                     updateConnection),
+  at('get',    '/connections/:id/clients',           ['read:connections'],                       listClientsOfConnection),
+  at('patch',  '/connections/:id/clients',           ['update:connections'],                     updateClientsOfConnection),
   at('delete', '/connections/:id',                   ['delete:connections'],                     deleteConnection),
 
   at('get',    '/device-credentials',                ['read:device_credentials'],                listDeviceCredentials),
@@ -145,4 +150,6 @@ export const routes: Route[] = [
   at('put',    '/keys/signing/:kid/revoke',          ['update:signing_keys'],                    revokeKey),
 
   at('post',   '/registration-tokens',               ['create:registration_tokens'],             createRegistrationToken),
+
+  ...absentRoutes,
 ];

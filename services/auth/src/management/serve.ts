@@ -18,7 +18,7 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
     const { status, body } = await operation.run({
       parts,
       params: request.params as Record<string, string>, // no route has a wildcard
-      query: operation.query && parseShape(operation.query, request.query, badQuery),
+      query: operation.query && parseShape(operation.query, withLists(request.query), badQuery),
       body: operation.body && parseShape(operation.body, request.body ?? {}, badBody),
       scopes: caller.scopes,
     });
@@ -34,6 +34,18 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
     const details = { operation, status, ...targetOf(request, body) };
     parts.audit.add({ type: 'sapi', clientId, ip: request.ip, details });
   }
+}
+
+/** Lists in a query, in all the ways that tools write them: `strategy=a&strategy=b`, `strategy[]=a`, `strategy[0]=a`. */
+function withLists(query: Record<string, unknown>): Record<string, unknown> {
+  const lists = new Map<string, unknown[]>();
+  const plain = Object.entries(query).filter(([key, value]) => {
+    const [, name] = /^(\w+)\[\d{0,3}\]$/.exec(key) ?? [];
+    if (name === undefined) return true;
+    lists.set(name, [...(lists.get(name) ?? []), value].flat());
+    return false;
+  });
+  return Object.fromEntries([...plain, ...lists]);
 }
 
 /** What the path names, or what was created. */

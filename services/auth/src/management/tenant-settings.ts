@@ -3,8 +3,11 @@ import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import type { SettingsModel } from '../generated/models.ts';
 import { locales } from '../pages/language.ts';
+import { changeInert, sentBack, showInert } from './inert.ts';
+import { inertOfTenant } from './inert-fields.ts';
 import { ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery } from './paging.ts';
+import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
 import { httpUri } from './shapes.ts';
 
@@ -12,8 +15,17 @@ import { httpUri } from './shapes.ts';
 const cleared = <T extends z.ZodType>(shape: T) =>
   z.union([shape, z.literal(''), z.null()]).transform((value) => (value === '' ? null : value));
 
-const updateBody = z
+/** Auth0 takes these in either unit, and shows hours. */
+const lifetimes = ['session', 'idle_session', 'ephemeral_session', 'idle_ephemeral_session'] as const;
+const minutes = z.number().int().min(1).nullable();
+
+const change = z
   .strictObject({
+    ...inertOfTenant,
+    session_lifetime_in_minutes: minutes,
+    idle_session_lifetime_in_minutes: minutes,
+    ephemeral_session_lifetime_in_minutes: minutes,
+    idle_ephemeral_session_lifetime_in_minutes: minutes,
     friendly_name: cleared(z.string().trim().min(1).max(128)),
     picture_url: cleared(httpUri),
     support_email: cleared(z.email().max(320)),
@@ -24,19 +36,21 @@ const updateBody = z
     oidc_conformant_claims: z.boolean(),
   })
   .partial();
+const updateBody = sentBack(change, ['sandbox_versions_available', 'tenant']);
 
 export const getSettings = operation({
   query: z.strictObject(fieldsQuery),
-  run: async ({ parts, query }) => ok(chooseFields(present(await parts.settings.load()), query)),
+  run: async ({ parts, query }) => ok(chooseFields(present(parts, await parts.settings.load()), query)),
 });
 
 export const updateSettings = operation({
   body: updateBody,
   async run({ parts, body }) {
+    const before = await parts.settings.load();
     const audience = body.default_audience as string | null | undefined;
     if (typeof audience === 'string' && !(await parts.resources.find(audience)))
       throw badBody(`default_audience: no API has the identifier ${audience}`);
-    const change = {
+    const changed = {
       friendlyName: body.friendly_name as string | null | undefined,
       pictureUrl: body.picture_url as string | null | undefined,
       supportEmail: body.support_email as string | null | undefined,
@@ -45,13 +59,27 @@ export const updateSettings = operation({
       identifierFirst: body.identifier_first,
       allowSignup: body.allow_signup,
       oidcConformantClaims: body.oidc_conformant_claims,
+      inert: changeInert(inertOfTenant, inertValues(body, before), { seal: parts.seal, before: before.inert }),
     };
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    return ok(present(await parts.settings.update(given)));
+    const given = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
+    return ok(present(parts, await parts.settings.update(given)));
   },
 });
 
-function present(settings: SettingsModel): object {
+/** Flags are set one by one; lifetimes are kept in hours. */
+function inertValues(body: z.infer<typeof change>, { inert }: SettingsModel): Record<string, unknown> {
+  const { flags } = inert as { flags?: object };
+  const inMinutes = lifetimes.map((name) => [`${name}_lifetime`, body[`${name}_lifetime_in_minutes`]] as const);
+  return {
+    ...body,
+    ...(body.flags && { flags: { ...flags, ...body.flags } }),
+    ...Object.fromEntries(
+      inMinutes.flatMap(([name, value]) => (value === undefined ? [] : [[name, value && value / 60]])),
+    ),
+  };
+}
+
+function present({ seal }: Parts, settings: SettingsModel): object {
   return {
     friendly_name: settings.friendlyName ?? '',
     picture_url: settings.pictureUrl ?? '',
@@ -62,10 +90,14 @@ function present(settings: SettingsModel): object {
     allow_signup: settings.allowSignup,
     oidc_conformant_claims: settings.oidcConformantClaims,
     enabled_locales: locales,
+    flags: {},
+    sandbox_version: '22',
+    sandbox_versions_available: ['22'],
     // Hours, as Auth0 has them.
     session_lifetime: sessionLifetime.absolute / 3_600,
     idle_session_lifetime: sessionLifetime.idle / 3_600,
     pushed_authorization_requests_supported: true,
     authorization_response_iss_parameter_supported: true,
+    ...showInert(settings.inert, seal, true),
   };
 }

@@ -1,19 +1,30 @@
 /** Whose account a proven email address or phone number opens. */
 import type { AccountStore } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { Channel } from './message.ts';
 
-export type OpenAccount = (channel: Channel, connection: string, address: string) => Promise<AccountModel | undefined>;
+export type OpenAccount = (
+  channel: Channel,
+  connection: string,
+  address: string,
+  clientId: string,
+) => Promise<AccountModel | undefined>;
 
 /**
  * The account that has proven to own it already, in whatever connection; else a new one of the passwordless connection, if
- * sign-up is open. Undefined for a blocked account, or when nobody may be created.
+ * sign-up is open. Undefined for a blocked account, for one that may not sign in to the client, or when nobody may be created.
  */
-export function makeOpenAccount(accounts: AccountStore, settings: SettingsStore): OpenAccount {
-  return async (channel, connection, address) => {
+export function makeOpenAccount(
+  accounts: AccountStore,
+  settings: SettingsStore,
+  connections: Pick<ConnectionStore, 'opens'>,
+): OpenAccount {
+  return async (channel, connection, address, clientId) => {
     const known = await accounts.findAddressee(channel, connection, address);
     if (known?.blocked) return undefined;
+    if (known && !(await connections.opens(known.connection, clientId))) return undefined;
     const proof =
       channel === 'email' ? { email: address, emailVerified: true } : { phoneNumber: address, phoneVerified: true };
     // Not of an account that has got another address this very moment.

@@ -97,7 +97,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     // The form was shown in this very browser: nobody is logged in by a form that another site sends in his name.
     const browser = browserCookie.of(request.get('cookie'));
     const link = browser && parts.csrf.matches(`${value} ${browser}`, csrf) ? await redeem(value) : undefined;
-    const account = link && (await parts.openAccount('email', link.connection, link.email));
+    const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
     if (!browser || !link || !account) return showExpired(parts, request, response);
     parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
     const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };

@@ -49,12 +49,12 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const fields = request.query as Record<string, unknown>;
     const clientId = textField(fields, 'client_id');
     const client = clientId ? await parts.provider.Client.find(clientId) : undefined;
-    const target = await targetOf(parts, fields);
+    const target = await targetOf(parts, fields, clientId);
     if (!client) throw new ApiError(400, 'invalid_request', 'missing or unknown client_id');
     const { connection, address, channel } = target;
     const code = textField(fields, 'verification_code') ?? '';
     const right = await check(parts, { ip: addressOf(request), client, target, code });
-    const account = right ? await parts.openAccount(channel, connection, address) : undefined;
+    const account = right ? await parts.openAccount(channel, connection, address, client.clientId) : undefined;
     // As it came: what of it may be given twice, its own endpoint decides.
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
@@ -84,7 +84,7 @@ function refuseEmbedded(request: Request): void {
 /** The same answer whether or not anybody has that address. */
 function start(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
-    const target = await targetOf(parts, fields);
+    const target = await targetOf(parts, fields, client.clientId);
     const ip = await askerAddress(parts, { request, client, fields });
     const sent = wantsLink(fields, target.channel)
       ? await parts.sendLink(linkOf(fields, client, target), ip)
@@ -118,7 +118,7 @@ function linkOf(fields: Record<string, unknown>, client: Client, { connection, a
 /** Says whether the code is right, and leaves it for `verify_redirect` or the token endpoint; a wrong try counts. */
 function verify(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
-    const target = await targetOf(parts, fields);
+    const target = await targetOf(parts, fields, client.clientId);
     const code = textField(fields, 'verification_code') ?? textField(fields, 'otp') ?? '';
     const ip = await askerAddress(parts, { request, client, fields });
     if (!(await check(parts, { ip, client, target, code, keep: true })))
@@ -183,9 +183,13 @@ function tooManyAttempts(retryAfterSeconds: number, description: string): ApiErr
   return Object.assign(new ApiError(429, 'too_many_attempts', description), { retryAfterSeconds });
 }
 
-async function targetOf(parts: PasswordlessParts, fields: Record<string, unknown>): Promise<Target> {
+async function targetOf(
+  parts: PasswordlessParts,
+  fields: Record<string, unknown>,
+  clientId: string | undefined,
+): Promise<Target> {
   const name = textField(fields, 'connection');
-  const connection = name ? await parts.connections.find(name) : undefined;
+  const connection = name ? await parts.connections.find(name, clientId) : undefined;
   if (connection?.strategy !== 'email' && connection?.strategy !== 'sms')
     throw new ApiError(400, 'bad.connection', 'missing or unknown connection', { code: 'bad.connection' });
   const channel: Channel = connection.strategy;

@@ -1,0 +1,241 @@
+/**
+ * What Auth0 has and Gatepost has not. Tools look there before they do anything else, and find lists that are empty and
+ * features that are switched off. A write is taken when it asks for what is there already, and says otherwise that this is
+ * all there is.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from '@gatepost/runtime/env';
+import { type Operation, ok, operation } from './operation.ts';
+import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
+import type { Parts } from './parts.ts';
+import { ManagementProblem } from './problem.ts';
+import type { Route } from './routes.ts';
+
+const anything = z.record(z.string(), z.unknown());
+const paging = z.looseObject({ ...pageQuery, ...checkpointQuery });
+
+/** A list under this name, which has nothing in it. */
+const nothing = (name: string): Operation =>
+  operation({ query: paging, run: ({ query }) => list(name, query, ofArray<object>([], String), (item) => item) });
+/** The same where Auth0 answers an object however it is asked. */
+const nothingNamed = (name: string): Operation =>
+  operation({ run: () => ok({ [name]: [], start: 0, limit: 50, total: 0 }) });
+
+type Standing = object | ((parts: Parts) => Promise<object>);
+const resolve = async (standing: Standing, parts: Parts) =>
+  typeof standing === 'function' ? standing(parts) : standing;
+
+const show = (standing: Standing): Operation =>
+  operation({ run: async ({ parts }) => ok(await resolve(standing, parts)) });
+
+/** Takes what is there already. */
+const keep = (standing: Standing): Operation =>
+  operation({
+    body: z.union([anything, z.array(z.unknown())]),
+    async run({ parts, body }) {
+      const value = await resolve(standing, parts);
+      const strange = Array.isArray(body)
+        ? isDeepStrictEqual(body, value)
+          ? undefined
+          : 'the list'
+        : differing(body, value);
+      if (strange !== undefined) throw notHere(`${strange} stays as it is`);
+      return ok(value);
+    },
+  });
+
+const missingHere = (what: string): Operation =>
+  operation({
+    run() {
+      throw notHere(`there is no ${what}`);
+    },
+  });
+
+/** The path of the first value that is not what stands there. */
+function differing(asked: Record<string, unknown>, standing: object, path = ''): string | undefined {
+  for (const [name, value] of Object.entries(asked)) {
+    const here = (standing as Record<string, unknown>)[name];
+    if (isDeepStrictEqual(value, here) || (here === undefined && isEmpty(value))) continue;
+    if (!isRecord(value) || !isRecord(here)) return path + name;
+    const inner = differing(value, here, `${path}${name}.`);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isEmpty = (value: unknown) =>
+  value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
+
+function notHere(what: string): ManagementProblem {
+  return new ManagementProblem(404, 'feature_not_available', `Gatepost does not have this feature: ${what}`);
+}
+
+/** Lists: path, the name that an answer with totals has for it, and its scope. */
+const lists: [path: string, name: string, scope: string][] = [
+  ['/custom-domains', 'custom_domains', 'read:custom_domains'],
+  ['/log-streams', 'log_streams', 'read:log_streams'],
+  ['/rules', 'rules', 'read:rules'],
+  ['/rules-configs', 'rules_configs', 'read:rules_configs'],
+  ['/hooks', 'hooks', 'read:hooks'],
+  ['/roles', 'roles', 'read:roles'],
+  ['/organizations', 'organizations', 'read:organizations'],
+  ['/self-service-profiles', 'self_service_profiles', 'read:self_service_profiles'],
+  ['/forms', 'forms', 'read:forms'],
+  ['/flows', 'flows', 'read:flows'],
+  ['/flows/vault/connections', 'connections', 'read:flows_vault_connections'],
+  ['/prompts/rendering', 'configs', 'read:prompts'],
+  ['/guardian/policies', 'policies', 'read:mfa_policies'],
+];
+
+/** Lists that are an object at Auth0, always. */
+const namedLists: typeof lists = [
+  ['/actions/actions', 'actions', 'read:actions'],
+  ['/actions/triggers', 'triggers', 'read:actions'],
+  ['/actions/triggers/:id/bindings', 'bindings', 'read:actions'],
+  ['/actions/modules', 'modules', 'read:actions'],
+  ['/network-acls', 'network_acls', 'read:network_acls'],
+  ['/event-streams', 'eventStreams', 'read:event_streams'],
+  ['/rate-limit-policies', 'rate_limit_policies', 'read:rate_limit_policies'],
+  ['/token-exchange-profiles', 'token_exchange_profiles', 'read:token_exchange_profiles'],
+  ['/user-attribute-profiles', 'user_attribute_profiles', 'read:user_attribute_profiles'],
+  ['/connection-profiles', 'connection_profiles', 'read:connection_profiles'],
+  ['/connections-directory-provisionings', 'directory_provisionings', 'read:directory_provisionings'],
+  ['/connections-scim-configurations', 'scim_configurations', 'read:scim_config'],
+  ['/branding/phone/providers', 'providers', 'read:phone_providers'],
+  ['/branding/phone/templates', 'templates', 'read:phone_templates'],
+];
+
+const guardianFactors = [
+  'push-notification',
+  'sms',
+  'email',
+  'otp',
+  'webauthn-roaming',
+  'webauthn-platform',
+  'recovery-code',
+  'duo',
+].map((name) => ({ name, enabled: false, trial_expired: false }));
+const guardianTemplates = { enrollment_message: '', verification_message: '' };
+const twilio = { auth_token: null, from: null, messaging_service_sid: null, sid: null };
+
+/** Settings: path, what is read there, how Auth0 has it written, and the resource in its scopes. */
+const settings: [path: string, standing: Standing, method: 'patch' | 'put', resource: string][] = [
+  [
+    '/attack-protection/bot-detection',
+    {
+      bot_detection_level: 'low',
+      challenge_password_policy: 'never',
+      challenge_passwordless_policy: 'never',
+      challenge_password_reset_policy: 'never',
+      allowlist: [],
+      monitoring_mode_enabled: false,
+    },
+    'patch',
+    'attack_protection',
+  ],
+  [
+    '/attack-protection/breached-password-detection',
+    {
+      enabled: false,
+      shields: [],
+      admin_notification_frequency: [],
+      method: 'standard',
+      stage: { 'pre-user-registration': { shields: [] }, 'pre-change-password': { shields: [] } },
+    },
+    'patch',
+    'attack_protection',
+  ],
+  [
+    // services/auth/src/accounts/lockout.ts
+    '/attack-protection/brute-force-protection',
+    { enabled: true, shields: ['block'], mode: 'count_per_identifier_and_ip', allowlist: [], max_attempts: 10 },
+    'patch',
+    'attack_protection',
+  ],
+  ['/attack-protection/captcha', { active_provider_id: 'auth_challenge' }, 'patch', 'attack_protection'],
+  ['/attack-protection/phone-provider-protection', { type: 'none' }, 'patch', 'attack_protection'],
+  [
+    '/attack-protection/suspicious-ip-throttling',
+    {
+      enabled: false,
+      shields: [],
+      allowlist: [],
+      stage: {
+        'pre-login': { max_attempts: 100, rate: 864_000 },
+        'pre-user-registration': { max_attempts: 50, rate: 1_200 },
+      },
+    },
+    'patch',
+    'attack_protection',
+  ],
+  ['/branding', {}, 'patch', 'branding'],
+  ['/prompts', readPrompts, 'patch', 'prompts'],
+  ['/prompts/:id/custom-text/:language', {}, 'put', 'prompts'],
+  ['/prompts/:id/partials', {}, 'put', 'prompts'],
+  ['/guardian/factors/phone/message-types', { message_types: [] }, 'put', 'guardian_factors'],
+  ['/guardian/factors/phone/selected-provider', { provider: 'auth0' }, 'put', 'guardian_factors'],
+  ['/guardian/factors/phone/templates', guardianTemplates, 'put', 'guardian_factors'],
+  ['/guardian/factors/phone/providers/twilio', twilio, 'put', 'guardian_factors'],
+  ['/guardian/factors/sms/selected-provider', { provider: 'auth0' }, 'put', 'guardian_factors'],
+  ['/guardian/factors/sms/templates', guardianTemplates, 'put', 'guardian_factors'],
+  ['/guardian/factors/sms/providers/twilio', twilio, 'put', 'guardian_factors'],
+  ['/guardian/factors/push-notification/selected-provider', { provider: 'guardian' }, 'put', 'guardian_factors'],
+  [
+    '/guardian/factors/push-notification/providers/apns',
+    { bundle_id: null, sandbox: false, enabled: false },
+    'put',
+    'guardian_factors',
+  ],
+  [
+    '/guardian/factors/push-notification/providers/sns',
+    {
+      aws_access_key_id: null,
+      aws_secret_access_key: null,
+      aws_region: null,
+      sns_apns_platform_application_arn: null,
+      sns_gcm_platform_application_arn: null,
+    },
+    'put',
+    'guardian_factors',
+  ],
+  ['/risk-assessments/settings', { enabled: false }, 'patch', 'attack_protection'],
+  ['/risk-assessments/settings/new-device', { remember_for: 30 }, 'patch', 'attack_protection'],
+  ['/supplemental-signals', { akamai_enabled: false }, 'patch', 'attack_protection'],
+];
+
+async function readPrompts({ settings: store }: Parts): Promise<object> {
+  const { identifierFirst } = await store.load();
+  return {
+    universal_login_experience: 'new',
+    identifier_first: identifierFirst,
+    webauthn_platform_first_factor: false,
+  };
+}
+
+/** What Auth0 too answers with 404 until somebody sets it up. */
+const unset: [path: string, what: string, scope: string][] = [
+  ['/emails/provider', 'e-mail provider', 'read:email_provider'],
+  ['/email-templates/:id', 'e-mail template', 'read:email_templates'],
+  ['/branding/themes/default', 'theme', 'read:branding'],
+  ['/custom-domains/default', 'custom domain', 'read:custom_domains'],
+  ['/keys/custom-signing', 'key of your own', 'read:custom_signing_keys'],
+];
+
+export const absentRoutes: Route[] = [
+  ...lists.map(([path, name, scope]) => at('get', path, scope, nothing(name))),
+  ...namedLists.map(([path, name, scope]) => at('get', path, scope, nothingNamed(name))),
+  ...settings.flatMap(([path, standing, method, resource]) => [
+    at('get', path, `read:${resource}`, show(standing)),
+    at(method, path, `update:${resource}`, keep(standing)),
+  ]),
+  at('get', '/guardian/factors', 'read:guardian_factors', show(guardianFactors)),
+  at('put', '/guardian/factors/:id', 'update:guardian_factors', keep({ enabled: false })),
+  at('put', '/guardian/policies', 'update:mfa_policies', keep([])),
+  ...unset.map(([path, what, scope]) => at('get', path, scope, missingHere(what))),
+];
+
+function at(method: Route['method'], path: string, scope: string, operation: Operation): Route {
+  return { method, path, scopes: [scope], operation };
+}

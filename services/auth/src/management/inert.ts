@@ -1,0 +1,104 @@
+/**
+ * Fields that Auth0 documents and nothing here acts on (inert-fields.ts). They are kept as they were given, so that a tool
+ * finds again what it wrote. What is secret among them is sealed, and shown only to who may change it.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from '@gatepost/runtime/env';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Prisma } from '../database.ts';
+
+export type InertFields = Record<string, z.ZodType>;
+type Values = Record<string, unknown>;
+
+const purpose = 'inert field';
+/** By what Auth0 calls them, wherever they stand. */
+const secretNames = new Set([
+  'api_key',
+  'app_secret',
+  'client_secret',
+  'configuration',
+  'masterkey',
+  'password',
+  'privateKey',
+  'private_key',
+  'sasKey',
+  'secret',
+  'servicePassword',
+  'signing_key',
+  'signing_secret',
+  'storageAccessKey',
+  'token',
+  'twilio_token',
+]);
+
+/**
+ * A body as tools send it back: what is read only is left out, and so is null where it takes nothing away.
+ * What the shape does not know stays, to be refused.
+ */
+export function sentBack<Shape extends z.ZodObject>(shape: Shape, readOnly: readonly string[]) {
+  const isNoise = ([name, value]: [string, unknown]) =>
+    readOnly.includes(name) ||
+    (value === null && Object.hasOwn(shape.shape, name) && !shape.shape[name].safeParse(null).success);
+  return z.preprocess(
+    (body) => (isRecord(body) ? Object.fromEntries(Object.entries(body).filter((entry) => !isNoise(entry))) : body),
+    shape,
+  );
+}
+
+/**
+ * The column after a change: what the body names is set, null takes away, and a default is left out where nothing else was
+ * set. Undefined when the body names none of the fields.
+ */
+export function changeInert(
+  fields: InertFields,
+  body: Values,
+  { seal, before = {}, defaults = {} }: { seal: Seal; before?: Prisma.JsonValue | undefined; defaults?: Values },
+): Prisma.InputJsonObject | undefined {
+  const isDefault = (name: string, value: unknown) =>
+    !Object.hasOwn(before as object, name) && isDeepStrictEqual(whole(defaults[name], value), defaults[name]);
+  // Sealed anew, a secret that stays the same would look like another.
+  const stands = showInert(before, seal, true);
+  const given = Object.entries(body).filter(
+    ([name, value]) =>
+      Object.hasOwn(fields, name) &&
+      value !== undefined &&
+      !isDefault(name, value) &&
+      !isDeepStrictEqual(stands[name], value),
+  );
+  if (given.length === 0) return undefined;
+  const after = { ...(before as object), ...(sealSecrets(Object.fromEntries(given), seal) as object) };
+  return Object.fromEntries(Object.entries(after).filter(([, value]) => value !== null)) as Prisma.InputJsonObject;
+}
+
+/** An object with what its default has beside. */
+function whole(standard: unknown, value: unknown): unknown {
+  return isRecord(standard) && isRecord(value) ? { ...standard, ...value } : value;
+}
+
+/** Seals what is secret in a value on its way to the database. */
+export function sealSecrets(value: unknown, seal: Seal): Prisma.InputJsonValue {
+  return walk(value, (secret) => ({ $sealed: seal.seal(JSON.stringify(secret), purpose).toString('base64') })) as never;
+}
+
+/** What the database holds, with its secrets, or without them. */
+export function showInert(stored: Prisma.JsonValue, seal: Seal, withSecrets: boolean): Values {
+  return walk(stored, (secret) => {
+    if (!withSecrets) return undefined;
+    // What was written before secrets were sealed stands as it is.
+    const { $sealed: sealed } = secret as { $sealed?: unknown };
+    return typeof sealed === 'string' ? JSON.parse(seal.open(Buffer.from(sealed, 'base64'), purpose)) : secret;
+  }) as Values;
+}
+
+function walk(value: unknown, onSecret: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => walk(item, onSecret));
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [
+    name,
+    secretNames.has(name) && inner !== null ? onSecret(inner) : walk(inner, onSecret),
+  ]);
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
+}
+
+const isRecord = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,239 @@
+/** What configures a tenant from outside: it finds what it looks for, and what it writes it reads again. */
+import { readFileSync } from 'node:fs';
+import { Browser } from '@gatepost/testkit/browser';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { openManagement } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask, tokenOf } = stack.use(await openManagement());
+const token = `Bearer ${await tokenOf('manager')}`;
+const asManager = (method: string, path: string, body?: unknown) => ask(method, path, body, token);
+
+type Recorded = { method: string; path: string; body?: unknown };
+const recordedOf = (file: string): Recorded[] =>
+  readFileSync(new URL(file, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+// The requests of `a0deploy export` and `a0deploy import` of what it exported (auth0-deploy-cli 8.44.0, no resource left out), each once; of the
+// custom texts and partials of 40 pages those of two.
+test('auth0-deploy-cli exports all it knows of, and importing its own export twice changes nothing', async () => {
+  const recorded = recordedOf('auth0-deploy-cli.ndjson');
+  const readAll = async () => {
+    const answers: Record<string, unknown> = {};
+    for (const { method, path } of recorded) {
+      if (method !== 'GET') continue;
+      const { status, body } = await asManager(method, path);
+      expect([path, status === 200 || status === 404]).toEqual([path, true]);
+      answers[path] = body;
+    }
+    return answers;
+  };
+  const before = await readAll();
+  for (let round = 0; round < 2; round += 1) {
+    for (const { method, path, body } of recorded) {
+      if (method === 'GET') continue;
+      const { status, body: answer } = await asManager(method, path, body);
+      expect([path, status, status < 300 || answer]).toEqual([path, 200, true]);
+    }
+    expect(await readAll()).toEqual(before);
+  }
+});
+
+describe('what Auth0 has and the gate has not', () => {
+  test('is an empty list in each of Auth0’s forms', async () => {
+    expect((await asManager('GET', 'rules')).body).toEqual([]);
+    expect((await asManager('GET', 'rules?include_totals=true')).body).toMatchObject({ rules: [], total: 0, start: 0 });
+    expect((await asManager('GET', 'organizations?take=10')).body).toEqual({ organizations: [] });
+    expect((await asManager('GET', 'actions/actions')).body).toMatchObject({ actions: [], total: 0 });
+    expect((await asManager('GET', 'clients?is_global=true')).body).toMatchObject([{ global: true }]);
+  });
+
+  test('cannot be set up: the answer says what is not there', async () => {
+    expect(await asManager('POST', 'rules', { name: 'x', script: 'y' })).toMatchObject({
+      status: 404,
+      body: { statusCode: 404, error: 'Not Found' },
+    });
+    expect(await asManager('PATCH', 'attack-protection/breached-password-detection', { enabled: true })).toMatchObject({
+      status: 404,
+      body: { errorCode: 'feature_not_available', message: expect.stringContaining('enabled stays as it is') },
+    });
+    expect((await asManager('GET', 'emails/provider')).status).toBe(404);
+  });
+});
+
+describe('fields without effect', () => {
+  const client = {
+    initiate_login_uri: 'https://app.example/start',
+    sso: true,
+    jwt_configuration: { lifetime_in_seconds: 60, alg: 'RS256', secret_encoded: false },
+    mobile: { ios: { team_id: 'T', app_bundle_identifier: 'com.example' } },
+    addons: { azure_sb: { namespace: 'n', sasKey: 'key of the bus' } },
+    organization_usage: 'deny',
+    allowed_clients: ['web'],
+  };
+
+  test('of an application are kept, changed one by one and taken away by null', async () => {
+    const grant_types = ['authorization_code', 'http://auth0.com/oauth/grant-type/mfa-otp'];
+    const { status, body: made } = await asManager('POST', 'clients', { name: 'Kept', ...client, grant_types });
+    expect([status, made]).toEqual([201, expect.objectContaining({ ...client, grant_types })]);
+    const { client_id: id, client_secret: _, ...read } = made;
+    // A body as it was read: what is read only is ignored, what is the same changes nothing.
+    expect(await asManager('PATCH', `clients/${id}`, read)).toMatchObject({ status: 200, body: read });
+    expect((await asManager('GET', `clients/${id}`)).body.updated_at).toBe(made.updated_at);
+    const { body: changed } = await asManager('PATCH', `clients/${id}`, { sso: false, mobile: null, callbacks: null });
+    const { mobile: _mobile, ...rest } = client;
+    expect(changed).toMatchObject({ ...rest, sso: false });
+    expect(changed).not.toHaveProperty('mobile');
+    await asManager('DELETE', `clients/${id}`);
+  });
+
+  test.each([
+    ['clients', { name: 'x', colour: 1 }, 'colour'],
+    ['clients', { name: 'x', jwt_configuration: { colour: 1 } }, 'jwt_configuration.colour'],
+    ['resource-servers', { identifier: 'urn:x', colour: 1 }, 'colour'],
+    [
+      'resource-servers',
+      { identifier: 'urn:x', proof_of_possession: { mechanism: 'dpop', required: true, a: 1 } },
+      'a',
+    ],
+    ['connections', { name: 'x', strategy: 'auth0', colour: 1 }, 'colour'],
+  ])('are refused at POST %s where Auth0 has none: %j', async (path, body, name) => {
+    expect(await asManager('POST', path, body)).toMatchObject({
+      status: 400,
+      body: {
+        message: expect.stringContaining(
+          `Additional properties not allowed: ${name === 'a' ? 'proof_of_possession.a' : name}`,
+        ),
+      },
+    });
+  });
+
+  test('of APIs, connections and the tenant are kept as well', async () => {
+    const api = {
+      identifier: 'urn:kept',
+      name: 'Kept',
+      signing_secret: 'sixteen letters and more',
+      enforce_policies: true,
+      subject_type_authorization: { client: { policy: 'require_client_grant' } },
+    };
+    const { body: made } = await asManager('POST', 'resource-servers', api);
+    expect(made).toMatchObject(api);
+    expect(await asManager('PATCH', `resource-servers/${made.id}`, made)).toEqual({ status: 200, body: made });
+    const connection = {
+      name: 'Kept',
+      strategy: 'auth0',
+      display_name: 'Kept',
+      metadata: { a: 'b' },
+      options: { passwordPolicy: 'good', configuration: { key: 'the password of a database' } },
+    };
+    const { body: opened } = await asManager('POST', 'connections', connection);
+    expect(opened).toMatchObject(connection);
+    const tenant = {
+      session_lifetime_in_minutes: 90,
+      flags: { enable_sso: true },
+      error_page: { url: 'https://e.example/' },
+    };
+    expect((await asManager('PATCH', 'tenants/settings', tenant)).body).toMatchObject({
+      session_lifetime: 1.5,
+      flags: tenant.flags,
+    });
+    await asManager('PATCH', 'tenants/settings', { flags: { revoke_refresh_token_grant: true } });
+    expect((await asManager('GET', 'tenants/settings')).body).toMatchObject({
+      flags: { enable_sso: true, revoke_refresh_token_grant: true },
+      error_page: tenant.error_page,
+    });
+    await asManager('PATCH', 'tenants/settings', { flags: null, session_lifetime: null, error_page: null });
+
+    // Secrets are sealed at rest, and shown to whoever may replace them.
+    await asManager('PATCH', 'clients/web', { addons: client.addons });
+    await using db = await connect();
+    const { rows } = await db.query(`SELECT inert::text FROM auth.clients WHERE client_id = 'web' UNION ALL
+      SELECT inert::text FROM auth.resource_servers UNION ALL SELECT options::text FROM auth.connections`);
+    const stored = JSON.stringify(rows);
+    expect(stored).toContain('$sealed');
+    expect(stored).not.toMatch(/key of the bus|sixteen letters|password of a database/);
+    const reader = `Bearer ${await tokenOf('reader')}`;
+    const seen = await ask('GET', `connections/${opened.id}`, undefined, reader);
+    expect(seen.body.options).toEqual({ disable_self_service_change_password: false, passwordPolicy: 'good' });
+    expect((await ask('GET', `resource-servers/${made.id}`, undefined, reader)).body).not.toHaveProperty(
+      'signing_secret',
+    );
+    await asManager('DELETE', `resource-servers/${made.id}`);
+    await asManager('DELETE', `connections/${opened.id}`);
+    await asManager('PATCH', 'clients/web', { addons: null });
+  });
+});
+
+describe('applications of a connection', () => {
+  const database = 'con_Username-Password-Authentication';
+  const request = { client_id: 'spa', redirect_uri: 'https://app.example/cb', response_type: 'token', nonce: 'n' };
+  const restore = () => ask('PATCH', `connections/${database}/clients`, [{ client_id: 'spa', status: true }], token);
+
+  test('are all until one is taken away, whose people may then sign in to the others only', async () => {
+    const clientsOf = async () =>
+      (await asManager('GET', `connections/${database}/clients?take=100`)).body.clients.map(
+        ({ client_id }: { client_id: string }) => client_id,
+      );
+    expect(await clientsOf()).toEqual(expect.arrayContaining(['web', 'spa', 'third']));
+    const browser = new Browser(gate);
+    await browser.logIn(await browser.authorize(request));
+    expect((await browser.authorize(request)).status).toBe(302);
+
+    expect(
+      (await asManager('PATCH', `connections/${database}/clients`, [{ client_id: 'spa', status: false }])).status,
+    ).toBe(204);
+    expect(await clientsOf()).toEqual(expect.arrayContaining(['web', 'third']));
+    expect(await clientsOf()).not.toContain('spa');
+    expect((await auth0.connections.get(database)).enabled_clients).not.toContain('spa');
+    expect(
+      (await asManager('GET', 'clients/spa/connections')).body.connections.map(({ id }: { id: string }) => id),
+    ).toEqual(['con_email', 'con_sms']);
+    // Neither by the session that is there, nor by a password, nor by a code to the address of such an account.
+    const again = await browser.authorize(request);
+    expect(again.status).toBe(200);
+    expect((await browser.authorize({ ...request, prompt: 'none' })).location?.hash).toContain('login_required');
+    expect((await browser.submit(again, { identifier: 'alice@example.com' })).html).not.toContain('name="password"');
+    const signup = await gate.post('dbconnections/signup', {
+      client_id: 'spa',
+      connection: 'Username-Password-Authentication',
+      email: 'eve@example.com',
+      password: 'a long enough secret',
+    });
+    expect(signup).toMatchObject({ status: 400, json: { error_description: 'missing or unknown connection' } });
+    // To another application as ever.
+    expect((await browser.authorize({ ...request, client_id: 'web', response_type: 'code' })).status).toBe(302);
+
+    await restore();
+    expect((await browser.authorize(request)).status).toBe(302);
+  });
+
+  test('are named by `enabled_clients` as well; one that does not exist is refused', async () => {
+    const made = await auth0.connections.create({ name: 'Few', strategy: 'auth0', enabled_clients: ['web'] });
+    expect(made.enabled_clients).toEqual(['web']);
+    expect(await asManager('PATCH', `connections/${made.id}`, { enabled_clients: ['web', 'spa'] })).toMatchObject({
+      body: { enabled_clients: ['spa', 'web'] },
+    });
+    expect((await asManager('PATCH', `connections/${made.id}`, { enabled_clients: ['nobody here'] })).status).toBe(400);
+    expect(
+      (await asManager('PATCH', `connections/${made.id}/clients`, [{ client_id: 'none', status: true }])).status,
+    ).toBe(400);
+    await auth0.connections.delete(made.id as string);
+  });
+
+  test.each(['strategy=email', 'strategy[]=email', 'strategy[0]=email'])(
+    'connections are listed by %s',
+    async (query) => {
+      expect((await asManager('GET', `connections?${query}`)).body).toMatchObject([{ id: 'con_email' }]);
+    },
+  );
+});
+
+async function connect() {
+  const client = new pg.Client({ connectionString: gate.databaseUrl });
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}
