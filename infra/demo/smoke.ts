@@ -9,7 +9,7 @@ import { publishEvents } from './producer.ts';
 import { openDemoReceiver } from './receiver.ts';
 
 // Where the services are reached differs from what they call themselves only inside containers.
-const gate = process.env.GATE_URL ?? process.env.ISSUER ?? 'http://localhost:4400/';
+const gate = (process.env.GATE_URL ?? process.env.ISSUER ?? 'http://localhost:4400/').replace(/\/?$/, '/');
 const api = (process.env.WEBHOOK_API_URL ?? `http://localhost:${process.env.WEBHOOK_API_PORT ?? 4500}`).replace(
   /\/$/,
   '',

@@ -4,7 +4,7 @@ import { demoPort, portOf } from '../processes/services.ts';
 import { producerEnvFile, webhookApiUrl } from './environment.ts';
 
 export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean): string[] {
-  const issuer = env.ISSUER || 'http://localhost:4400/';
+  const issuer = (env.ISSUER || 'http://localhost:4400/').replace(/\/?$/, '/');
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
   const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));

@@ -134,7 +134,7 @@ describe('the kinds of value', () => {
     [httpUrl, 'http:gate:secret@db', undefined],
     [issuerUrl, 'http://[', undefined],
     [issuerUrl, 'https://gate.example/', 'https://gate.example/'],
-    [issuerUrl, 'https://gate.example', undefined],
+    [issuerUrl, 'https://gate.example', 'https://gate.example'],
     [issuerUrl, 'https://gate.example/?a=/', undefined],
   ])('%# %j', (kind, value, expected) => {
     const result = (kind as z.ZodType).safeParse(value);

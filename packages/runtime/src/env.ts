@@ -125,9 +125,9 @@ const isUrl = (value: string, protocol: string) =>
 
 export const httpUrl = url(['http:', 'https:']);
 
-/** The gate's issuer: an http(s) URL with a trailing slash and neither query nor fragment. */
-export const issuerUrl = httpUrl.refine((value) => value.endsWith('/') && !/[?#]/.test(value), {
-  message: 'must end in a slash and have no query or fragment',
+/** The gate's issuer: an http(s) URL without query and fragment, taken to the letter: with or without a slash at its end are two names. */
+export const issuerUrl = httpUrl.refine((value) => !/[?#\s]/.test(value), {
+  message: 'must have no query or fragment',
 });
 
 /** 32 bytes in base64. */

@@ -1,4 +1,5 @@
 /** What our tokens say: ID token claims by scope, and what an access token carries beyond RFC 9068. */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from './clients/metadata.ts';
 import { openidScopes } from './resources/audience.ts';
@@ -39,6 +40,6 @@ export function makeJwtCustomizer(issuer: string) {
     payload.first_party = payload.first_party !== false && (token.client?.is_first_party ?? false);
     if (token.kind !== 'AccessToken') return;
     if (token.grantId) payload[grantClaim] = token.grantId;
-    if (token.scopes?.has('openid')) payload.aud = [payload.aud, `${issuer}userinfo`];
+    if (token.scopes?.has('openid')) payload.aud = [payload.aud, `${baseUrlOf(issuer)}userinfo`];
   };
 }

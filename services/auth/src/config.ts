@@ -34,7 +34,10 @@ export const variables = z.object({
   ISSUER: issuerUrl
     .refine((value) => new URL(value).pathname === '/', { message: 'must have no path but the slash' })
     .default('http://localhost:4400/')
-    .meta({ description: 'issuer and base URL of the gate, with its trailing slash' }),
+    .meta({
+      description:
+        'issuer and base URL of the gate, taken to the letter: with a slash at its end as at Auth0, or without',
+    }),
   AUTH_PORT: port.default(4400).meta({ description: 'port of the gate' }),
   AUTH_OPS_PORT: port.default(4401).meta({ description: 'ops port of the gate: `/metrics`, `/livez`, `/readyz`' }),
   SEED_FILE: existingFiles.default([]).meta({

@@ -44,7 +44,7 @@ export const variables = z.object({
   AMQP_URL: url(['amqp:', 'amqps:']).meta({ description: 'RabbitMQ', shownDefault: 'found or started' }),
   ISSUER: issuerUrl
     .default('http://localhost:4400/')
-    .meta({ description: 'issuer of the access tokens, with its trailing slash' }),
+    .meta({ description: "issuer of the access tokens, as the gate's `ISSUER` is written" }),
   JWKS_URL: httpUrl.optional().meta({
     description: "where the issuer's keys are read, when that is not below `ISSUER`",
     shownDefault: '`ISSUER` + `.well-known/jwks.json`',

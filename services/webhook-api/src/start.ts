@@ -1,4 +1,5 @@
 /** The webhook API's parts, in the order they are opened; the stack closes them in the other. */
+
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { openPublisher } from '@gatepost/amqp/publisher';
@@ -6,6 +7,7 @@ import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
 import { topology } from '@gatepost/contracts/topology';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { listen } from '@gatepost/runtime/listen';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
@@ -60,7 +62,9 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
   const publisher = stack.use(
     await openPublisher({ url: env.AMQP_URL, name, log, registry, topology, confirmTimeoutMs: 3_000 }),
   );
-  const keys = stack.use(openKeys({ url: new URL(env.JWKS_URL ?? `${env.ISSUER}.well-known/jwks.json`), log }));
+  const keys = stack.use(
+    openKeys({ url: new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`), log }),
+  );
   const redis = env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log })) : undefined;
 
   const parts: Parts = {

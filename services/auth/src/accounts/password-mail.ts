@@ -1,4 +1,5 @@
 /** Sends the link by which somebody who lost a password sets a new one. */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
 import type { PostBox } from '../mail/post-box.ts';
@@ -48,7 +49,7 @@ export function makeSendPasswordMail(parts: {
     const name = settings.friendlyName ?? 'Gatepost';
     const text = `Somebody asked to change the password of your ${name} account. To choose a new one, open
 
-${parts.issuer}change-password?ticket=${ticket}
+${baseUrlOf(parts.issuer)}change-password?ticket=${ticket}
 
 within an hour. If that was not you, ignore this message: nothing has changed.`;
     await parts.postBox.sendMail({ to: account.email, subject: `Change your ${name} password`, text });

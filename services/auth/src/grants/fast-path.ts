@@ -4,7 +4,9 @@
  * plain, or not right, goes the common way, which alone knows how to refuse. The token itself is made by the library.
  * test/fast-path.test.ts holds both ways to the same answers.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Client, Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { secretMatches } from '../clients/secret.ts';
@@ -107,7 +109,7 @@ async function answerOf(parts: FastPathParts, request: IncomingMessage, body: Bu
   if (clientThrottle.closedFor(client.clientId, address) !== undefined) return undefined;
   clientThrottle.succeeded(client.clientId, address);
 
-  if (audience === `${issuer}userinfo`) return undefined;
+  if (audience === `${baseUrlOf(issuer)}userinfo`) return undefined;
   const indicator = resource ?? resourceOf(audience!);
   if (URL.parse(indicator)?.href.includes('#') !== false) return undefined;
   const api = await resources.find(audienceOf(indicator));

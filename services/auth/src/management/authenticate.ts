@@ -2,6 +2,7 @@
  * Who calls the management API: an application with an access token of ours for `api/v2/`. The token is a JWT
  * that lives for a day; what it opens is decided by what its client may do now.
  */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors } from 'jose';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
@@ -30,7 +31,7 @@ export function makeAuthenticate(parts: {
   revokedTokens: Pick<RevokedTokens, 'has'>;
 }): Authenticate {
   const { issuer, db, changes, revokedTokens } = parts;
-  const audience = `${issuer}api/v2/`;
+  const audience = `${baseUrlOf(issuer)}api/v2/`;
   const keys = makeCache({
     changes,
     tables: ['signing_keys'],

@@ -3,7 +3,9 @@
  * too, and so does whoever is sent one that is somebody else's. The page names the account; the login belongs to the browser that
  * has shown it.
  */
+
 import { randomBytes } from 'node:crypto';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Request, type Response, type Router } from 'express';
 import type { Redis } from 'ioredis';
 import type { Client, Provider } from 'oidc-provider';
@@ -69,7 +71,7 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
         await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
         const text = `To sign in to ${name}, open
 
-${parts.issuer}${path.slice(1)}?ticket=${value}
+${baseUrlOf(parts.issuer)}${path.slice(1)}?ticket=${value}
 
 within ten minutes, in the browser where you asked for it. If you did not ask for it, ignore this message.`;
         return { subject: `Sign in to ${name}`, text };

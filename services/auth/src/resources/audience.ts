@@ -2,6 +2,7 @@
  * `audience` (Auth0) and `resource` (RFC 8707) name the same thing: the API a token is for. This decides which API a request
  * means and which of its scopes the client may have.
  */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -45,7 +46,7 @@ export function makeResourceIndicators(options: {
       const audience = requestedAudience(ctx);
       if (oneOf) return audience && oneOf.includes(resourceOf(audience)) ? resourceOf(audience) : oneOf[0]!;
       // Auth0's way to ask for an opaque token in spite of a default audience.
-      if (audience === `${issuer}userinfo`) return none;
+      if (audience === `${baseUrlOf(issuer)}userinfo`) return none;
       const wanted = audience ?? (await settings.load()).defaultAudience;
       return wanted ? resourceOf(wanted) : none;
     },

@@ -1,4 +1,5 @@
 /** The built-in API whose tokens open `api/v2` (docs/reference/management-api.md). */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Api } from './store.ts';
 
 const resources: Record<string, string[]> = {
@@ -54,7 +55,7 @@ export function managementApi(issuer: string): Api {
   const epoch = new Date(0);
   return {
     id: 'management',
-    identifier: `${issuer}api/v2/`,
+    identifier: `${baseUrlOf(issuer)}api/v2/`,
     name: 'Gatepost Management API',
     tokenLifetime: 86_400,
     allowOfflineAccess: false,

@@ -2,6 +2,7 @@
  * JWT access tokens are stored nowhere, so the provider cannot find them. Here they are found by verifying them: then userinfo,
  * introspection and revocation work for them as for opaque ones, DPoP and client rules included.
  */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Redis } from 'ioredis';
 import { createLocalJWKSet, type JWTPayload } from 'jose';
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
@@ -71,7 +72,7 @@ function instantiate(Token: Model, payload: JWTPayload, issuer: string, revoked:
   const audience = [payload.aud!].flat();
   const cnf = payload.cnf as { jkt?: string; 'x5t#S256'?: string } | undefined;
   const grantId = payload[grantClaim];
-  const forUserinfo = audience.includes(`${issuer}userinfo`) && Provider.ctx?.oidc?.route === 'userinfo';
+  const forUserinfo = audience.includes(`${baseUrlOf(issuer)}userinfo`) && Provider.ctx?.oidc?.route === 'userinfo';
   const token = new Token({
     jti: payload.jti,
     iat: payload.iat,
