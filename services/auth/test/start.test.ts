@@ -35,7 +35,7 @@ test('a grant for an API or a scope that there is not, and a grant type that nob
 });
 
 test('every bad variable is named at once', async () => {
-  const env = { ISSUER: 'http://localhost:4400', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
+  const env = { ISSUER: 'http://localhost:4400/tenant', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
   await expect(openGate({}, env)).rejects.toMatchObject({
     name: 'Misconfigured',
     problems: [
