@@ -6,6 +6,8 @@
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
+import { inTransaction } from '@gatepost/runtime/transaction';
+import { parkUnsettled } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { type Parking, park } from './park.ts';
@@ -80,28 +82,10 @@ async function rescue(options: Rescuing): Promise<void> {
 }
 
 /** Answers whether more is left. */
-async function rescuePiece(options: Rescuing): Promise<boolean> {
-  const { pool, afterMs, log } = options;
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  try {
-    await client.query('BEGIN');
-    const { rows: locks } = await client.query<{ mine: boolean }>(
-      "SELECT pg_try_advisory_xact_lock(hashtextextended('gatepost sweep', 0)) AS mine",
-    );
-    if (!locks[0]?.mine) {
-      await client.query('ROLLBACK');
-      return false;
-    }
-    await client.query(
-      `INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '1 day') ON CONFLICT DO NOTHING`,
-    );
-    const { rows: spans } = await client.query<{ from: Date; until: Date }>(
-      `SELECT from_at AS from, least(now() - $1 * interval '1 ms', from_at + $2 * interval '1 ms') AS until
-         FROM (SELECT greatest(swept_until, now() - interval '2 days') AS from_at FROM sweeps) AS s`,
-      [afterMs, pieceMs],
-    );
-    const { from, until } = spans[0]!;
+function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    if (!(await isMine(client))) return false;
+    const { from, until } = await nextPiece(client, afterMs);
     if (until > from) {
       const { rows } = await client.query<Lost>(lostDeliveries, [from, until]);
       if (rows.length > 0)
@@ -109,26 +93,32 @@ async function rescuePiece(options: Rescuing): Promise<boolean> {
       await parkAll(client, rows.map(toParking), log);
       await client.query('UPDATE sweeps SET swept_until = $1', [until]);
     }
-    // The job's text is not read here: one that is none would stop all others.
-    const { rowCount } = await client.query(
-      `UPDATE parked SET published_at = NULL, due_at = now(), job = CASE
-              WHEN right(job, length($3)) = $3 THEN job ELSE regexp_replace(job, '}$', $3) END
-        WHERE delivery_id IN (SELECT delivery_id FROM parked WHERE published_at < now() - $1 * interval '1 ms'
-                               ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-      [afterMs, rowsMax, ',"mayRepeat":true}'],
-    );
-    if (rowCount) log.warn({ deliveries: rowCount }, 'found parked deliveries without an outcome, sending them again');
-    await client.query('COMMIT');
-    return until.getTime() - from.getTime() >= pieceMs || rowCount === rowsMax;
-  } catch (error) {
-    failure = error as Error;
-    await client.query('ROLLBACK').catch(() => {
-      // the connection is gone, and the transaction with it
-    });
-    throw error;
-  } finally {
-    client.release(failure);
-  }
+    const unsettled = await parkUnsettled(client, afterMs, rowsMax);
+    if (unsettled > 0)
+      log.warn({ deliveries: unsettled }, 'found parked deliveries without an outcome, sending them again');
+    return until.getTime() - from.getTime() >= pieceMs || unsettled === rowsMax;
+  });
+}
+
+/** Whether no other dispatcher looks, until the transaction ends. */
+async function isMine(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ mine: boolean }>(
+    "SELECT pg_try_advisory_xact_lock(hashtextextended('gatepost sweep', 0)) AS mine",
+  );
+  return rows[0]!.mine;
+}
+
+/** Which events are to be looked through next, by the time at which they were received. */
+async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: Date; until: Date }> {
+  await client.query(
+    `INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '1 day') ON CONFLICT DO NOTHING`,
+  );
+  const { rows } = await client.query<{ from: Date; until: Date }>(
+    `SELECT from_at AS from, least(now() - $1 * interval '1 ms', from_at + $2 * interval '1 ms') AS until
+       FROM (SELECT greatest(swept_until, now() - interval '2 days') AS from_at FROM sweeps) AS s`,
+    [afterMs, pieceMs],
+  );
+  return rows[0]!;
 }
 
 /** Parks what was found; what PostgreSQL refuses is told, and does not keep the others, nor what comes after them. */

@@ -1,0 +1,51 @@
+/** Writes the log of deliveries. */
+import { parkedRecord } from './parked.ts';
+import type { Pool } from './pool.ts';
+
+/** As `json_to_recordset` reads it: a key a column. */
+type Row = Record<string, unknown>;
+
+const insertText = `
+  INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
+                          action, attempt, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
+                          request_headers, response_headers, response_body)
+  SELECT id, (delivered_at AT TIME ZONE 'UTC')::date, delivered_at, hook_id, account_id, repository_id, guid, event_key,
+         event_on, event, action, attempt, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
+         request_headers, response_headers, decode(response_body, 'base64')
+    FROM json_to_recordset($1) AS r (
+      id bigint, delivered_at timestamptz, hook_id integer, account_id integer, repository_id integer, guid uuid,
+      event_key uuid, event_on date, event text, action text, attempt smallint, redelivery boolean, throttled_at timestamptz,
+      status text, status_code integer, error text, duration_ms integer, timings jsonb, url text, request_headers jsonb,
+      response_headers jsonb, response_body text)
+  ON CONFLICT DO NOTHING`;
+
+// Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
+const insertAndParkText = `
+  WITH recorded AS (${insertText} RETURNING id), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[]))
+  INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+  SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job
+    FROM json_to_recordset($3) AS r ${parkedRecord} WHERE delivery_id IN (SELECT id FROM recorded)`;
+
+/**
+ * Writes a row per attempt that has ended; one that is there already stays as it is. Forgets the parked rows of the deliveries `parked`,
+ * and parks in the same statement what follows: of `next`, each under the id of the attempt before, those whose attempt was written now.
+ */
+export async function recordDeliveries(
+  pool: Pool,
+  ended: readonly Row[],
+  parked: readonly number[],
+  next: readonly Row[],
+): Promise<void> {
+  if (parked.length === 0 && next.length === 0) {
+    await pool.query({ name: 'insert deliveries', text: insertText, values: [toJson(ended)] });
+    return;
+  }
+  const values = [toJson(ended), parked, JSON.stringify(next)];
+  await pool.query({ name: 'insert deliveries and park', text: insertAndParkText, values });
+}
+
+/** JSON as PostgreSQL takes it: its text has no NUL, which receivers' header values and error texts might hold. */
+function toJson(rows: readonly Row[]): string {
+  const json = JSON.stringify(rows);
+  return json.includes('\\u0000') ? json.replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd') : json;
+}
