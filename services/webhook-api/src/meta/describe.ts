@@ -222,7 +222,8 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record
  * a property of tomorrow, nor make a type of the one value null.
  */
 function adapt(schema: Record<string, unknown>): void {
-  if (schema.format !== undefined) delete schema.pattern;
+  // What only some languages' regular expressions know (`\p{…}`, a look ahead), a generated client would fail on.
+  if (schema.format !== undefined || /\\[pP]\{|\(\?[!=<]/.test(String(schema.pattern))) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
