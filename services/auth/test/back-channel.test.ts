@@ -53,19 +53,24 @@ const gate = stack.use(
   ),
 );
 
-async function listenAt(clientId: string, path: string): Promise<void> {
+async function listenAt(clientId: string, path: string, initiators?: object): Promise<void> {
   const { json } = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'manager',
     client_secret: 'manager-secret',
     audience: `${gate.issuer}api/v2/`,
   });
-  const { status } = await fetch(`${gate.issuer}api/v2/clients/${clientId}`, {
+  const oidc_logout = {
+    backchannel_logout_urls: [`${address}${path}`],
+    ...(initiators && { backchannel_logout_initiators: initiators }),
+  };
+  const response = await fetch(`${gate.issuer}api/v2/clients/${clientId}`, {
     method: 'PATCH',
     headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ oidc_logout: { backchannel_logout_urls: [`${address}${path}`] } }),
+    body: JSON.stringify({ oidc_logout }),
   });
-  expect(status).toBe(200);
+  const body = (await response.json()) as Record<string, unknown>;
+  expect([response.status, body.oidc_logout]).toEqual([200, oidc_logout]);
 }
 /** A browser that is logged in at two applications, one of which listens, and what that one knows of its session. */
 async function loggedIn(): Promise<{ browser: Browser; claims: Record<string, unknown>; id_token_hint: string }> {
@@ -125,6 +130,17 @@ test('a seed names where an application is told, and by which of Auth0’s initi
   expect(decodeJwt(token).aud).toBe('told');
   // All of them have been told when the page is shown.
   expect(heard.some(({ url }) => url === '/unwanted')).toBe(false);
+});
+
+test.each([
+  [{ mode: 'custom', selected_initiators: ['password-changed'] }, []],
+  [{ mode: 'custom', selected_initiators: ['idp-logout', 'rp-logout'] }, ['/chosen']],
+  [{ mode: 'all' }, ['/chosen']],
+])('by the management API with %j, %j is told', async (initiators, told) => {
+  await listenAt('spa', '/chosen', initiators);
+  const { browser, id_token_hint } = await loggedIn();
+  await browser.submit(await browser.get(`oidc/logout?id_token_hint=${id_token_hint}`));
+  expect(heard.map(({ url }) => url)).toEqual(told);
 });
 
 test('sec-080-hanging: an application that does not answer keeps nobody from logging out', async () => {

@@ -43,7 +43,9 @@ const foreignGrantTypes = [
 ] as const;
 const backchannelLogout = z.strictObject({
   backchannel_logout_urls: z.array(httpUri).max(1).optional(),
-  backchannel_logout_initiators: z.record(z.string(), z.unknown()).optional(),
+  backchannel_logout_initiators: z
+    .strictObject({ mode: z.enum(['all', 'custom']), selected_initiators: z.array(shortText).max(20).optional() })
+    .optional(),
   backchannel_logout_session_metadata: z.record(z.string(), z.unknown()).nullable().optional(),
 });
 
@@ -290,14 +292,7 @@ function present({ issuer, seal }: Parts, client: RegisteredClient, withKeys: bo
     ...(client.refreshToken !== null && { refresh_token: client.refreshToken }),
     ...(withKeys && client.jwks !== null && { jwks: client.jwks }),
     ...(client.resourceServerIdentifier !== null && { resource_server_identifier: client.resourceServerIdentifier }),
-    ...((logout !== undefined || typeof oidc.backchannel_logout_uri === 'string') && {
-      oidc_logout: {
-        ...(typeof oidc.backchannel_logout_uri === 'string' && {
-          backchannel_logout_urls: [oidc.backchannel_logout_uri],
-        }),
-        ...(logout as object | undefined),
-      },
-    }),
+    ...presentLogout(oidc, logout as object | undefined),
     require_pushed_authorization_requests: oidc.require_pushed_authorization_requests === true,
     require_proof_of_possession: oidc.dpop_bound_access_tokens === true,
     is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
@@ -387,7 +382,7 @@ const inertParts = { grant_types: z.unknown(), oidc_logout: z.unknown() };
 
 function inertPartsOf({ grant_types: grantTypes, ...body }: ClientBody): Record<string, unknown> {
   const logout = body.oidc_logout ?? body.oidc_backchannel_logout;
-  const { backchannel_logout_urls: _, ...rest } = logout ?? {};
+  const { backchannel_logout_urls: _urls, backchannel_logout_initiators: _initiators, ...rest } = logout ?? {};
   const isForeign = grantTypes?.some((type) => !ourGrantTypes([type])?.length);
   return {
     grant_types: grantTypes && (isForeign ? grantTypes : null),
@@ -400,11 +395,23 @@ function ourGrantTypes(types: ClientBody['grant_types']): string[] | undefined {
   return types?.filter((type) => !foreign.has(type));
 }
 
+function presentLogout(oidc: Record<string, unknown>, inert: object | undefined): { oidc_logout?: object } {
+  const { backchannel_logout_uri: url, backchannel_logout_initiators: initiators } = oidc;
+  const logout = {
+    ...(url !== undefined && { backchannel_logout_urls: [url] }),
+    ...(initiators !== undefined && { backchannel_logout_initiators: initiators }),
+    ...inert,
+  };
+  return Object.keys(logout).length > 0 ? { oidc_logout: logout } : {};
+}
+
 /** What has no column: registration metadata by its OpenID name, and a switch of Auth0's by its own. */
 function oidcMetadata(body: ClientBody, before: object = {}): object | undefined {
-  const urls = (body.oidc_logout ?? body.oidc_backchannel_logout)?.backchannel_logout_urls;
+  const logout = body.oidc_logout ?? body.oidc_backchannel_logout;
+  const urls = logout?.backchannel_logout_urls;
   const set: Record<string, unknown> = {
     ...(urls && { backchannel_logout_uri: urls[0], backchannel_logout_session_required: urls[0] && true }),
+    ...(logout && { backchannel_logout_initiators: logout.backchannel_logout_initiators }),
     ...(body.require_pushed_authorization_requests !== undefined && {
       require_pushed_authorization_requests: body.require_pushed_authorization_requests,
     }),
