@@ -53,11 +53,12 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
       if (error instanceof TooBusy) return { kind: 'busy', excess: error.excess };
       throw error;
     }
-    if (!matches || !account || account.blocked) {
+    const owner = matches && account && !account.blocked ? await accounts.ownerOf(account) : undefined;
+    if (!owner || owner.blocked) {
       await attempt.failed();
       return { kind: 'wrong', subject };
     }
     await attempt.succeeded();
-    return { kind: 'right', account };
+    return { kind: 'right', account: owner };
   };
 }

@@ -59,9 +59,11 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     // What is written holds for the account that the link was made for, or not at all.
     const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
     if (!changed) return showExpired(parts, request, response);
-    await parts.endAccess(changed.userId);
+    const ownerId = changed.linkedTo ?? changed.userId;
+    if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
+    await parts.endAccess(ownerId);
     await sessionsEnded(mark);
-    parts.report.passwordChanged(changed.userId, addressOf(request));
+    parts.report.passwordChanged(ownerId, addressOf(request));
     const client = ticket.clientId ? await parts.provider.Client.find(ticket.clientId) : undefined;
     const back = linkBack(client);
     const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });

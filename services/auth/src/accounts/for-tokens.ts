@@ -21,13 +21,14 @@ export type AccountForTokens = Pick<
   | 'blocked'
   | 'sessionsNotBefore'
   | 'incarnation'
+  | 'linkedTo'
 >;
 
 /** Of a table of accounts called `account`. */
 export const accountColumns = `account.user_id AS "userId", account.connection, account.email, account.email_verified AS "emailVerified", account.username,
   account.phone_number AS "phoneNumber", account.phone_verified AS "phoneVerified", account.name, account.given_name AS "givenName",
   account.family_name AS "familyName", account.nickname, account.picture, account.updated_at AS "updatedAt", account.blocked,
-  account.sessions_not_before AS "sessionsNotBefore", account.incarnation`;
+  account.sessions_not_before AS "sessionsNotBefore", account.incarnation, account.linked_to AS "linkedTo"`;
 
 /** @param grantId of a grant that will be asked for next */
 export async function findForTokens(

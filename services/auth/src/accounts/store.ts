@@ -27,9 +27,10 @@ export type TokenAccount = {
 };
 
 export type AccountStore = {
+  /** Also one that is linked to another. */
   find(userId: string): Promise<AccountModel | undefined>;
   /**
-   * As oidc-provider wants it; undefined also for a blocked account, whose tokens then stop working at once, for a session that
+   * As oidc-provider wants it; undefined also for one that is linked to another, for a blocked account, whose tokens then stop working at once, for a session that
    * began (`from`, epoch seconds) before the account ended its sessions, and for one of an earlier account of that id. `grantId`
    * is the grant that will be asked for next.
    */
@@ -47,6 +48,8 @@ export type AccountStore = {
    * oldest if several; else that of the connection itself, which it was made for but which has lost its verified mark.
    */
   findAddressee(channel: 'email' | 'sms', connection: string, address: string): Promise<AccountModel | undefined>;
+  /** Whom it logs in: the account that it is linked to, or itself. What names or proves somebody is the account's that was found by it. */
+  ownerOf(account: AccountModel): Promise<AccountModel | undefined>;
   /** Undefined when the connection has an account with that email, username or number already. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
   update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
@@ -62,7 +65,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
     find,
     async findForTokens(userId, session) {
       const account = await findForTokens(pool, userId, session?.grantId);
-      if (!account || account.blocked) return undefined;
+      if (!account || account.blocked || account.linkedTo !== null) return undefined;
       if (session && isOver(session, account)) return undefined;
       const { userId: accountId, incarnation } = account;
       return { accountId, incarnation, connection: account.connection, claims: async () => accountClaims(account) };
@@ -86,6 +89,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       const proven = channel === 'email' ? { emailVerified: 'desc' as const } : { phoneVerified: 'desc' as const };
       return (await db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] })) ?? undefined;
     },
+    ownerOf: async (account) => (account.linkedTo === null ? account : find(account.linkedTo)),
     async create({ userId, ...data }) {
       try {
         return await db.account.create({ data: { ...data, userId: userId ?? newUserId(data.connection) } });
@@ -120,7 +124,7 @@ function newUserId(connection: string): string {
 
 /** Everything we know of a person by OpenID's names; oidc-provider picks what was granted. */
 export function accountClaims(
-  account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation' | 'connection'>,
+  account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation' | 'connection' | 'linkedTo'>,
 ): {
   sub: string;
   [claim: string]: unknown;

@@ -20,6 +20,10 @@ export function subjectOf(connection: string, typed: string, account: AccountMod
   // Names are compared without regard to case.
   const text = (identifier?.value ?? typed.trim()).toLowerCase();
   if (account)
-    return { key: JSON.stringify([account.connection, account.userId]), userId: account.userId, typed: text };
+    return {
+      key: JSON.stringify([account.connection, account.userId]),
+      userId: account.linkedTo ?? account.userId,
+      typed: text,
+    };
   return { key: JSON.stringify([connection, identifier?.kind ?? 'none', text]), typed: text };
 }

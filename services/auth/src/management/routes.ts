@@ -13,6 +13,7 @@ import { listClientsOfConnection, listConnectionsOfClient, updateClientsOfConnec
 import { createConnection, deleteConnection, getConnection, listConnections, updateConnection } from './connections.ts';
 import { deleteDeviceCredential, listDeviceCredentials } from './device-credentials.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
+import { linkIdentity, unlinkIdentity } from './identities.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
 import type { Operation } from './operation.ts';
 import {
@@ -90,6 +91,8 @@ export const routes: Route[] = [
   at('delete', '/users/:id',                         ['delete:users'],                           deleteUser),
   at('get',    '/users/:id/logs',                    readLogs,                                   listLogsOfUser),
   at('post',   '/users/:id/revoke-access',           ['delete:users', 'update:users'],           revokeAccess),
+  at('post',   '/users/:id/identities',              ['update:users'],                           linkIdentity),
+  at('delete', '/users/:id/identities/:provider/:user_id', ['update:users'],                     unlinkIdentity),
   at('get',    '/users/:id/sessions',                ['read:sessions'],                          listSessions),
   at('delete', '/users/:id/sessions',                ['delete:sessions'],                        endSessions),
   at('get',    '/users/:id/refresh-tokens',          ['read:refresh_tokens'],                    listRefreshTokensOfUser),

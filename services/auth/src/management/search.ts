@@ -13,6 +13,8 @@ export type Field =
   | { holds: 'boolean' | 'number' | 'date'; sql: Prisma.Sql }
   /** Below a JSON column. */
   | { holds: 'json'; sql: Prisma.Sql; path: string[] }
+  /** Several, of which any may match. */
+  | { holds: 'any'; of: Field[] }
   /** One of Auth0's that nobody has here. */
   | { holds: 'nothing' };
 
@@ -43,10 +45,7 @@ function compile(query: Query, fields: Fields): Prisma.Sql {
     case 'match': {
       const { value } = query;
       if (query.field !== undefined) return condition(findField(query.field, fields), value);
-      return Prisma.sql`(${Prisma.join(
-        fields.anywhere.map((field) => condition(field, value)),
-        ' OR ',
-      )})`;
+      return any(fields.anywhere.map((field) => condition(field, value)));
     }
   }
 }
@@ -69,6 +68,8 @@ function existence(field: Field): Prisma.Sql {
   switch (field.holds) {
     case 'nothing':
       return Prisma.sql`false`;
+    case 'any':
+      return any(field.of.map(existence));
     case 'json':
       // Auth0 has no index of null, of empty objects and arrays, and says that they are not there.
       return found(field, '(@.type() == "object" && exists(@.*)) || (@.type() != "object" && @ != null)');
@@ -83,6 +84,8 @@ function condition(field: Field, value: Value): Prisma.Sql {
   switch (field.holds) {
     case 'nothing':
       return Prisma.sql`false`;
+    case 'any':
+      return any(field.of.map((each) => condition(each, value)));
     case 'text':
       return within(field, textCondition(field, value));
     case 'json':
@@ -242,4 +245,8 @@ function all(conditions: (Prisma.Sql | undefined)[]): Prisma.Sql {
     conditions.filter((each) => each !== undefined),
     ' AND ',
   )})`;
+}
+
+function any(conditions: Prisma.Sql[]): Prisma.Sql {
+  return Prisma.sql`(${Prisma.join(conditions, ' OR ')})`;
 }

@@ -8,7 +8,7 @@ import { badQuery } from './problem.ts';
 export const getActiveUsers = operation({
   async run({ parts }) {
     const [row] = await parts.runSearch<{ count: string }>(
-      Prisma.sql`SELECT count(*) AS count FROM accounts WHERE last_login > now() - interval '30 days'`,
+      Prisma.sql`SELECT count(*) AS count FROM accounts WHERE last_login > now() - interval '30 days' AND linked_to IS NULL`,
     );
     return ok(Number(row?.count ?? 0));
   },

@@ -5,6 +5,7 @@ import { subjectOf } from '../accounts/subject.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { gone, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
+import { withIdentities } from './present-user.ts';
 import { badQuery } from './problem.ts';
 import { loadUser } from './users.ts';
 
@@ -13,12 +14,12 @@ const byIdentifier = z.strictObject({ identifier: z.string().min(1).max(320) });
 
 export const listBlocks = operation({
   query: z.strictObject({ consider_brute_force_enablement }),
-  run: async ({ parts, params }) => ok(await blocksOf(parts, [targetOf(await loadUser(parts, params.id))])),
+  run: async ({ parts, params }) => ok(await blocksOf(parts, await targetsOfUser(parts, params.id))),
 });
 
 export const unblock = operation({
   async run({ parts, params }) {
-    await parts.lockout.open(targetOf(await loadUser(parts, params.id)).key);
+    for (const { key } of await targetsOfUser(parts, params.id)) await parts.lockout.open(key);
     return gone;
   },
 });
@@ -38,6 +39,12 @@ export const unblockByIdentifier = operation({
 
 /** What the lockout counts under one key. */
 type Target = { key: string; identifier: string; connection: string };
+
+/** Each of his identities. */
+async function targetsOfUser(parts: Parts, id: string | undefined): Promise<Target[]> {
+  const [person] = await withIdentities(parts, [await loadUser(parts, id)]);
+  return [person!.account, ...person!.linked].map(targetOf);
+}
 
 function targetOf(account: AccountModel): Target {
   const identifier = account.email ?? account.username ?? account.phoneNumber ?? account.userId;

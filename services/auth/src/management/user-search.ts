@@ -15,7 +15,7 @@ const normalized = (expression: Prisma.Sql): Field => ({
 const lowered = (column: Prisma.Sql): Field => ({ holds: 'text', sql: column, ignoreCase: true });
 const date = (column: Prisma.Sql): Field => ({ holds: 'date', sql: column });
 
-// What presentUser makes of an account without these. The indexes have the same words.
+// What present-user.ts makes of an account without these. The indexes have the same words.
 const name = sql`coalesce(account.name, account.email, account.phone_number, account.username, account.user_id)`;
 const nickname = sql`coalesce(account.nickname, account.username, split_part(coalesce(account.email, account.phone_number, account.user_id), '@', 1))`;
 
@@ -31,15 +31,7 @@ const fields: Record<string, Field> = {
   given_name: normalized(sql`account.given_name`),
   family_name: normalized(sql`account.family_name`),
   created_at: date(sql`account.created_at`),
-  'identities.connection': text(sql`account.connection`),
-  'identities.provider': {
-    holds: 'text',
-    sql: sql`strategy`,
-    within: (condition) =>
-      sql`account.connection = ANY (ARRAY(SELECT connections.name FROM connections WHERE ${condition}))`,
-  },
   // From here on by a scan: a login changes some of them, and would have to change the index each time.
-  'identities.user_id': text(sql`substr(account.user_id, strpos(account.user_id, '|') + 1)`),
   'identities.isSocial': { holds: 'boolean', sql: sql`false` },
   email_verified: { holds: 'boolean', sql: sql`(account.email IS NOT NULL AND account.email_verified)` },
   phone_verified: { holds: 'boolean', sql: sql`(account.phone_number IS NOT NULL AND account.phone_verified)` },
@@ -51,6 +43,44 @@ const fields: Record<string, Field> = {
   last_password_reset: date(sql`account.last_password_reset`),
   updated_at: date(sql`account.updated_at`),
 };
+/** Of an identity, the account's own or one that is linked to it; these are few, and found by their index. */
+const identityFields: Record<string, (alias: Prisma.Sql) => Field> = {
+  connection: (alias) => text(sql`${alias}.connection`),
+  provider: (alias) => ({
+    holds: 'text',
+    sql: sql`strategy`,
+    within: (condition) =>
+      sql`${alias}.connection = ANY (ARRAY(SELECT connections.name FROM connections WHERE ${condition}))`,
+  }),
+  user_id: (alias) => text(sql`substr(${alias}.user_id, strpos(${alias}.user_id, '|') + 1)`),
+};
+const profileFields: Record<string, Field> = {
+  email: lowered(sql`identity.email`),
+  username: lowered(sql`identity.username`),
+  phone_number: text(sql`identity.phone_number`),
+  name: normalized(sql`identity.name`),
+  nickname: normalized(sql`identity.nickname`),
+  given_name: normalized(sql`identity.given_name`),
+  family_name: normalized(sql`identity.family_name`),
+};
+const linked = (field: Field): Field => {
+  if (field.holds !== 'text') return field;
+  const within = (condition: Prisma.Sql) =>
+    sql`account.user_id = ANY (ARRAY(SELECT identity.linked_to FROM accounts identity WHERE identity.linked_to IS NOT NULL AND ${
+      field.within ? field.within(condition) : condition
+    }))`;
+  return { ...field, within };
+};
+function identityField(asked: string): Field | undefined {
+  const name = asked.replace(/^identities\./, '');
+  if (name === asked) return undefined;
+  const own = Object.hasOwn(identityFields, name) ? identityFields[name] : undefined;
+  if (own) return { holds: 'any', of: [own(sql`account`), linked(own(sql`identity`))] };
+  const ofProfile = name.replace(/^profileData\./, '');
+  if (ofProfile === name) return undefined;
+  return Object.hasOwn(profileFields, ofProfile) ? linked(profileFields[ofProfile]!) : { holds: 'nothing' };
+}
+
 const metadata: Record<string, Prisma.Sql> = {
   user_metadata: sql`account.user_metadata`,
   app_metadata: sql`account.app_metadata`,
@@ -64,7 +94,7 @@ export const userFields: Fields = {
     const [column = '', ...path] = asked.split('.');
     if (Object.hasOwn(metadata, column) && path.every((key) => key !== ''))
       return { holds: 'json', sql: metadata[column]!, path };
-    return strange.has(asked) || asked.startsWith('identities.profileData.') ? { holds: 'nothing' } : undefined;
+    return identityField(asked) ?? (strange.has(asked) ? { holds: 'nothing' } : undefined);
   },
   anywhere: ['user_id', 'email', 'username', 'phone_number', 'name', 'nickname', 'given_name', 'family_name'].map(
     (each) => fields[each]!,
@@ -75,7 +105,7 @@ export const userFields: Fields = {
 export function userOrder(sort: string | undefined): Prisma.Sql {
   const [, asked = '', direction] = /^([\w.]+):(-?1)$/.exec(sort ?? 'created_at:1') ?? [];
   const field = Object.hasOwn(fields, asked) ? fields[asked] : undefined;
-  if (field === undefined || field.holds === 'nothing' || field.holds === 'json' || asked.startsWith('identities.'))
+  if (field === undefined || !('sql' in field) || asked.startsWith('identities.'))
     throw badQuery('`sort` must be a field, a colon and 1 or -1');
   return direction === '1'
     ? sql`${field.sql} ASC, account.user_id`

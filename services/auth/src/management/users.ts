@@ -11,6 +11,7 @@ import { lengthMax } from './lucene.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
+import { namesOf, type Person, presenter, presentUsers, withIdentities } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { searchCondition } from './search.ts';
 import { httpUri, shortText } from './shapes.ts';
@@ -125,7 +126,7 @@ export const listUsers = operation({
         `You can only page through the first ${reachable} records. See https://auth0.com/docs/users/search/v3/view-search-results-by-page#limitation`,
       );
     const { q = '', connection } = query;
-    const where = Prisma.sql`${searchCondition(q, userFields)} AND ${
+    const where = Prisma.sql`account.linked_to IS NULL AND ${searchCondition(q, userFields)} AND ${
       connection === undefined ? Prisma.sql`true` : Prisma.sql`account.connection = ${connection}`
     }`;
     // Whoever does without an order may have the same person on two pages.
@@ -139,12 +140,11 @@ export const listUsersByEmail = operation({
   query: z.strictObject({ ...fieldsQuery, email: z.string().max(320) }),
   async run({ parts, query }) {
     const found = await parts.db.account.findMany({
-      where: { email: query.email.toLowerCase() }, // as they are kept
+      where: { email: query.email.toLowerCase(), linkedTo: null }, // as they are kept
       orderBy: { createdAt: 'asc' },
       take: 100,
     });
-    const present = await presenter(parts);
-    return ok(found.map((account) => chooseFields(present(account), query)));
+    return ok((await presentUsers(parts, found)).map((user) => chooseFields(user, query)));
   },
 });
 
@@ -164,20 +164,23 @@ export const createUser = operation({
       appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
     });
     if (!account) throw conflict('auth0_idp_error', 'The user already exists.');
-    return created(presentUser(account, connection));
+    return created((await presentUsers(parts, [account]))[0]);
   },
 });
 
 export const getUser = operation({
   query: z.strictObject(fieldsQuery),
-  run: async ({ parts, params, query }) =>
-    ok(chooseFields((await presenter(parts))(await loadUser(parts, params.id)), query)),
+  async run({ parts, params, query }) {
+    const [user] = await presentUsers(parts, [await loadUser(parts, params.id)]);
+    return ok(chooseFields(user!, query));
+  },
 });
 
 export const updateUser = operation({
   body: updateBody,
   async run({ parts, params, body }) {
     const account = await loadUser(parts, params.id);
+    if (body.user_id !== undefined && body.user_id !== account.userId) throw badBody('user_id cannot be changed');
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
     const connection = await parts.connections.find(account.connection);
@@ -201,14 +204,14 @@ export const updateUser = operation({
       await parts.endAccess(account.userId);
       await sessionsEnded(mark);
     }
-    return ok((await presenter(parts))(updated));
+    return ok((await presentUsers(parts, [updated]))[0]);
   },
 });
 
 export const deleteUser = operation({
   async run({ parts, params }) {
     const { id = '' } = params;
-    await parts.db.account.deleteMany({ where: { userId: id } });
+    await parts.db.account.deleteMany({ where: { userId: id, linkedTo: null } });
     await parts.endAccess(id);
     return gone;
   },
@@ -228,20 +231,17 @@ export const revokeAccess = operation({
 /** @throws ManagementProblem 404 */
 export async function loadUser({ accounts }: Parts, id = ''): Promise<AccountModel> {
   const account = await accounts.find(id);
-  if (!account) throw missing('user', 'The user does not exist.');
+  // One that is linked to another is that one's.
+  if (!account || account.linkedTo !== null) throw missing('user', 'The user does not exist.');
   return account;
-}
-
-async function presenter({ connections }: Parts): Promise<(account: AccountModel) => object> {
-  const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
-  return (account) => presentUser(account, known.get(account.connection));
 }
 
 /** Most of what a search finds can be paged through, as at Auth0: whoever wants more refines it. */
 const reachable = 1_000;
 
 /** The accounts that a search finds, in its order. */
-function source({ db, runSearch }: Parts, where: Prisma.Sql, order: Prisma.Sql): Source<AccountModel> {
+function source(parts: Parts, where: Prisma.Sql, order: Prisma.Sql): Source<Person> {
+  const { db, runSearch } = parts;
   return {
     async total() {
       const [row] = await runSearch<{ count: string }>(
@@ -256,9 +256,13 @@ function source({ db, runSearch }: Parts, where: Prisma.Sql, order: Prisma.Sql):
       const ids = found.map(({ user_id }) => user_id);
       const accounts = await db.account.findMany({ where: { userId: { in: ids } } });
       const byId = new Map(accounts.map((account) => [account.userId, account]));
-      return ids.flatMap((id) => byId.get(id) ?? []); // one that was deleted meanwhile is left out
+      // One that was deleted meanwhile is left out.
+      return withIdentities(
+        parts,
+        ids.flatMap((id) => byId.get(id) ?? []),
+      );
     },
-    key: ({ userId }) => userId,
+    key: ({ account }) => account.userId,
   };
 }
 
@@ -378,50 +382,4 @@ async function hashOf(password: string, email: string | undefined): Promise<stri
 
 function weak(message: string): ManagementProblem {
   return new ManagementProblem(400, 'invalid_password', `PasswordStrengthError: ${message}`);
-}
-
-export function presentUser(account: AccountModel, connection: ConnectionModel | undefined): object {
-  const [provider = '', ...rest] = account.userId.split('|');
-  const known = {
-    username: account.username,
-    phone_number: account.phoneNumber,
-    phone_verified: account.phoneNumber === null ? null : account.phoneVerified,
-    given_name: account.givenName,
-    family_name: account.familyName,
-    picture: account.picture,
-    last_login: account.lastLogin?.toISOString(),
-    last_ip: account.lastIp,
-    last_password_reset: account.lastPasswordReset?.toISOString(),
-    email: account.email,
-    email_verified: account.email === null ? null : account.emailVerified,
-  };
-  return {
-    user_id: account.userId,
-    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null && value !== undefined)),
-    ...namesOf(account),
-    blocked: account.blocked,
-    identities: [
-      {
-        connection: account.connection,
-        provider: connection?.strategy ?? provider,
-        user_id: rest.join('|'),
-        isSocial: false,
-      },
-    ],
-    user_metadata: account.userMetadata,
-    app_metadata: account.appMetadata,
-    logins_count: account.loginsCount,
-    created_at: account.createdAt.toISOString(),
-    updated_at: account.updatedAt.toISOString(),
-  };
-}
-
-/** As user-search.ts finds them. */
-function namesOf(account: AccountModel): { name: string; nickname: string } {
-  const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
-  const unnamed = account.email ?? account.phoneNumber ?? account.userId;
-  return {
-    name: account.name ?? named,
-    nickname: account.nickname ?? account.username ?? unnamed.split('@')[0]!,
-  };
 }

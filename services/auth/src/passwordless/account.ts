@@ -21,7 +21,7 @@ export function makeOpenAccount(
   settings: SettingsStore,
   connections: Pick<ConnectionStore, 'opens'>,
 ): OpenAccount {
-  return async (channel, connection, address, clientId) => {
+  const open: OpenAccount = async (channel, connection, address, clientId) => {
     const known = await accounts.findAddressee(channel, connection, address);
     if (known?.blocked) return undefined;
     if (known && !(await connections.opens(known.connection, clientId))) return undefined;
@@ -32,6 +32,11 @@ export function makeOpenAccount(
     if (!(await settings.load()).allowSignup) return undefined;
     // Two devices may finish at once: then the other one has just created it.
     return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, address);
+  };
+  return async (...given) => {
+    const account = await open(...given);
+    const owner = account && (await accounts.ownerOf(account));
+    return owner?.blocked ? undefined : owner;
   };
 }
 

@@ -27,7 +27,7 @@ export async function openManagement() {
     connections,
     clients: [
       ...seed.clients,
-      trusted,
+      { ...trusted, grant_types: [...trusted.grant_types, 'http://auth0.com/oauth/grant-type/passwordless/otp'] },
       ...Object.entries(scopesOf).map(([client_id, scope]) => ({
         client_id,
         client_secret: `${client_id}-secret`,

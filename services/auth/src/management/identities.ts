@@ -1,0 +1,130 @@
+/**
+ * `users/{id}/identities`: further ways to log in to an account. Linking makes an account one of another's, by an administrator's word
+ * alone, never because two have the same address; unlinking makes it one of its own again.
+ */
+import { z } from '@gatepost/runtime/env';
+import { inTransaction } from '@gatepost/runtime/transaction';
+import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { type Answer, created, ok, operation } from './operation.ts';
+import type { Parts } from './parts.ts';
+import { type identityOf, presentUsers } from './present-user.ts';
+import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
+import { loadUser } from './users.ts';
+
+export const linkIdentity = operation({
+  body: z
+    .strictObject({
+      provider: z.string().max(256),
+      user_id: z.union([z.string().max(300), z.int()]).transform(String),
+      connection_id: z.string().max(256),
+      link_with: z.string().max(10_000),
+    })
+    .partial(),
+  async run({ parts, params, body }) {
+    const { provider, user_id, connection_id, link_with } = body;
+    // It is for people who link accounts of their own; tokens of this API are machines'.
+    if (link_with !== undefined) throw badBody('link_with is not supported: name the identity by provider and user_id');
+    if (provider === undefined || user_id === undefined)
+      throw badBody(`Missing required property: ${provider === undefined ? 'provider' : 'user_id'}`);
+    const primary = await loadUser(parts, params.id);
+    const secondary = await findIdentity(parts, { provider, user_id, connection_id });
+    if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
+    await link(parts, primary.userId, secondary.userId);
+    return created(await identitiesOf(parts, primary.userId));
+  },
+});
+
+/** Nobody can tell which sessions of the account were begun by the identity that leaves: all of them end. */
+export const unlinkIdentity = operation({
+  async run({ parts, params }): Promise<Answer> {
+    const { provider = '', user_id = '' } = params;
+    const primary = await loadUser(parts, params.id);
+    const { identities } = await presented(parts, primary);
+    if (isNamed(identities[0], provider, user_id))
+      throw new ManagementProblem(400, 'operation_not_supported', 'Main identity cannot be unlinked');
+    const mark = sessionsEnd();
+    await inTransaction(parts.pool, async (client) => {
+      const { rows } = await client.query<{ user_id: string; strategy: string }>(
+        `SELECT user_id, strategy FROM accounts JOIN connections ON connections.name = connection
+         WHERE linked_to = $1 ORDER BY user_id FOR UPDATE OF accounts`,
+        [primary.userId],
+      );
+      const leaving = rows.find((row) => row.strategy === provider && withoutPrefix(row.user_id) === user_id);
+      if (!leaving) throw missing('identity', 'The user has no such identity.');
+      const both = [primary.userId, leaving.user_id];
+      await client.query('UPDATE accounts SET linked_to = NULL WHERE user_id = $1', [leaving.user_id]);
+      await client.query('UPDATE accounts SET sessions_not_before = $2, updated_at = now() WHERE user_id = ANY ($1)', [
+        both,
+        mark,
+      ]);
+      await client.query('DELETE FROM artefacts WHERE account_id = ANY ($1)', [both]);
+    });
+    await sessionsEnded(mark);
+    return ok(await identitiesOf(parts, primary.userId));
+  },
+});
+
+/** In one step, in which neither of the two is linked otherwise. Whoever is signed in as the one that is linked is so no more. */
+async function link({ pool }: Parts, primary: string, secondary: string): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ user_id: string; linked_to: string | null; blocked: boolean }>(
+      'SELECT user_id, linked_to, blocked FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE',
+      [[primary, secondary]],
+    );
+    const [first, second] = [primary, secondary].map((id) => rows.find((row) => row.user_id === id));
+    if (!first || first.linked_to !== null || !second) throw missing('user', 'The user does not exist.');
+    if (second.linked_to !== null) throw alreadyLinked();
+    if (second.blocked) throw badBody('a blocked user cannot be linked');
+    const { rowCount } = await client.query('SELECT FROM accounts WHERE linked_to = $1 LIMIT 1', [secondary]);
+    if (rowCount) throw conflict('identity_conflict', 'The user has identities of his own: unlink them first.');
+    await client.query(
+      'UPDATE accounts SET linked_to = $2, sessions_not_before = $3, updated_at = now() WHERE user_id = $1',
+      [secondary, primary, sessionsEnd()],
+    );
+    await client.query('UPDATE accounts SET updated_at = now() WHERE user_id = $1', [primary]);
+    await client.query('DELETE FROM consents WHERE user_id = $1', [secondary]);
+    await client.query('DELETE FROM artefacts WHERE account_id = $1', [secondary]);
+  });
+}
+
+/** By the user_id with its prefix or without. */
+async function findIdentity(
+  { db, connections }: Parts,
+  { provider, user_id, connection_id }: { provider: string; user_id: string; connection_id: string | undefined },
+): Promise<AccountModel> {
+  const all = (await connections.list()).filter(
+    ({ id, strategy }) => strategy === provider && (connection_id === undefined || id === connection_id),
+  );
+  const bare = withoutPrefix(user_id);
+  const prefixes = new Set([provider, ...all.map(({ name }) => name)]);
+  const userIds = [...prefixes].map((prefix) => `${prefix}|${bare}`);
+  const found = await db.account.findMany({
+    where: { userId: { in: userIds }, connection: { in: all.map(({ name }) => name) } },
+  });
+  const [account] = user_id === bare ? found : found.filter(({ userId }) => userId === user_id);
+  if (!account) throw missing('user', 'The user to link does not exist.');
+  if (account.linkedTo !== null) throw alreadyLinked();
+  return account;
+}
+
+const alreadyLinked = () => conflict('identity_conflict', 'The specified identity is linked to a user already.');
+
+type Identity = ReturnType<typeof identityOf>;
+
+async function presented(parts: Parts, account: AccountModel): Promise<{ identities: Identity[] }> {
+  const [user] = await presentUsers(parts, [account]);
+  return user as { identities: Identity[] };
+}
+
+async function identitiesOf(parts: Parts, userId: string): Promise<Identity[]> {
+  return (await presented(parts, await loadUser(parts, userId))).identities;
+}
+
+function isNamed(identity: Identity | undefined, provider: string, userId: string): boolean {
+  return identity?.provider === provider && identity.user_id === userId;
+}
+
+function withoutPrefix(userId: string): string {
+  return userId.slice(userId.indexOf('|') + 1);
+}

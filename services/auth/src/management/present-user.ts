@@ -1,0 +1,77 @@
+/** People as the management API shows them, with the identities that they log in by. */
+import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import type { Parts } from './parts.ts';
+
+/** An account and those that are linked to it. */
+export type Person = { account: AccountModel; linked: AccountModel[] };
+
+export async function withIdentities({ db }: Parts, accounts: AccountModel[]): Promise<Person[]> {
+  const ids = accounts.map(({ userId }) => userId);
+  const linked = await db.account.findMany({ where: { linkedTo: { in: ids } }, orderBy: { userId: 'asc' } });
+  return accounts.map((account) => ({ account, linked: linked.filter(({ linkedTo }) => linkedTo === account.userId) }));
+}
+
+export async function presentUsers(parts: Parts, accounts: AccountModel[]): Promise<object[]> {
+  const present = await presenter(parts);
+  return (await withIdentities(parts, accounts)).map(present);
+}
+
+export async function presenter({ connections }: Parts): Promise<(person: Person) => object> {
+  const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
+  return (person) => present(person, known);
+}
+
+/** Its user_id without the prefix, and the strategy of its connection. */
+export function identityOf({ userId, connection }: AccountModel, known: ConnectionModel | undefined) {
+  const [prefix = '', ...rest] = userId.split('|');
+  return { connection, provider: known?.strategy ?? prefix, user_id: rest.join('|'), isSocial: false };
+}
+
+/** What an account is called that has no name; user-search.ts finds it so. */
+export function namesOf(account: AccountModel): { name: string; nickname: string } {
+  const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
+  const unnamed = account.email ?? account.phoneNumber ?? account.userId;
+  return {
+    name: account.name ?? named,
+    nickname: account.nickname ?? account.username ?? unnamed.split('@')[0]!,
+  };
+}
+
+function present({ account, linked }: Person, known: Map<string, ConnectionModel>): object {
+  const own = identityOf(account, known.get(account.connection));
+  const others = linked.map((identity) => ({
+    ...identityOf(identity, known.get(identity.connection)),
+    profileData: profileOf(identity),
+  }));
+  return {
+    user_id: account.userId,
+    ...profileOf(account),
+    blocked: account.blocked,
+    identities: [own, ...others],
+    user_metadata: account.userMetadata,
+    app_metadata: account.appMetadata,
+    logins_count: account.loginsCount,
+    created_at: account.createdAt.toISOString(),
+    updated_at: account.updatedAt.toISOString(),
+  };
+}
+
+function profileOf(account: AccountModel): object {
+  const known = {
+    username: account.username,
+    phone_number: account.phoneNumber,
+    phone_verified: account.phoneNumber === null ? null : account.phoneVerified,
+    given_name: account.givenName,
+    family_name: account.familyName,
+    picture: account.picture,
+    last_login: account.lastLogin?.toISOString(),
+    last_ip: account.lastIp,
+    last_password_reset: account.lastPasswordReset?.toISOString(),
+    email: account.email,
+    email_verified: account.email === null ? null : account.emailVerified,
+  };
+  return {
+    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null && value !== undefined)),
+    ...namesOf(account),
+  };
+}

@@ -1,0 +1,217 @@
+/** One person, several ways to log in: linked and unlinked through the `auth0` package, unmodified. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { api, trusted } from '../seeds.ts';
+import { openManagement, refusal } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask, clientOf, signIn, userinfo } = stack.use(await openManagement());
+const bob = 'auth0|bob';
+const password = 'a long enough secret';
+beforeAll(async () => {
+  await auth0.connections.create({ name: 'Partners', strategy: 'auth0' });
+});
+
+let made = 0;
+/** Somebody of a connection of his own, with an address of his own. */
+async function partner(connection = 'Partners') {
+  made += 1;
+  const email = `partner${made}@example.com`;
+  const secret = connection === 'email' ? {} : { password };
+  const { user_id = '' } = await auth0.users.create({ connection, email, email_verified: true, ...secret });
+  return { id: user_id, email, bare: user_id.slice(user_id.indexOf('|') + 1) };
+}
+const { client_id, client_secret } = trusted;
+const scope = 'openid email offline_access';
+const logIn = (username: string, secret = password, realm = 'Partners') =>
+  gate.post('oauth/token', {
+    grant_type: 'http://auth0.com/oauth/grant-type/password-realm',
+    client_id,
+    client_secret,
+    username,
+    password: secret,
+    realm,
+    scope,
+    audience: api,
+  });
+const subjectOf = async (answer: { json: Record<string, unknown> }) =>
+  (await userinfo(answer.json.access_token as string)).json.sub;
+const refresh = (token: unknown) =>
+  gate.post('oauth/token', { grant_type: 'refresh_token', client_id, client_secret, refresh_token: String(token) });
+const link = (id: string, { bare }: { bare: string }, provider: 'auth0' | 'email' = 'auth0') =>
+  auth0.users.identities.link(id, { provider, user_id: bare });
+
+describe('an identity that is linked', () => {
+  test('logs in its new owner; what it had of its own ends; unlinked, it is somebody of its own again', async () => {
+    const other = await partner();
+    const before = await logIn(other.email);
+    expect(await subjectOf(before)).toBe(other.id);
+    const own = { connection: 'Username-Password-Authentication', provider: 'auth0', user_id: 'bob', isSocial: false };
+    const theirs = { connection: 'Partners', provider: 'auth0', user_id: other.bare, isSocial: false };
+    const profileData = expect.objectContaining({ email: other.email, email_verified: true });
+    expect(await link(bob, other)).toEqual([own, { ...theirs, profileData }]);
+    expect((await auth0.users.get(bob)).identities).toEqual([own, { ...theirs, profileData }]);
+
+    expect((await userinfo(before.json.access_token as string)).status).toBe(401);
+    expect((await refresh(before.json.refresh_token)).status).toBe(400);
+    const after = await logIn(other.email);
+    expect(await subjectOf(after)).toBe(bob);
+    expect((await userinfo(after.json.access_token as string)).json.email).toBe('bob@example.com');
+
+    // Nobody by himself: neither found nor changed under the old id.
+    await expect(auth0.users.get(other.id)).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await expect(auth0.users.update(other.id, { blocked: true })).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await auth0.users.delete(other.id);
+    expect(await auth0.users.listUsersByEmail({ email: other.email })).toEqual([]);
+    const search = async (q: string) => (await auth0.users.list({ q })).data.map(({ user_id }) => user_id);
+    expect(await search(`email:"${other.email}"`)).toEqual([]);
+    expect(await search('identities.connection:Partners')).toEqual([bob]);
+    expect(await search(`identities.user_id:"${other.bare}" AND identities.provider:auth0`)).toEqual([bob]);
+    expect(await search(`identities.profileData.email:"${other.email}"`)).toEqual([bob]);
+
+    expect(await auth0.users.identities.delete(bob, 'auth0', other.bare)).toEqual([own]);
+    expect((await userinfo(after.json.access_token as string)).status).toBe(401);
+    expect((await refresh(after.json.refresh_token)).status).toBe(400);
+    expect(await subjectOf(await logIn(other.email))).toBe(other.id);
+    expect((await auth0.users.get(other.id)).identities).toHaveLength(1);
+  });
+
+  test('by mail logs in its new owner, and codes from before are good no more', async () => {
+    const other = await partner('email');
+    await link(bob, other, 'email');
+    const code = async () => {
+      const sent = (await gate.outbox()).length;
+      await gate.post('passwordless/start', {
+        client_id,
+        client_secret,
+        connection: 'email',
+        email: other.email,
+        send: 'code',
+      });
+      const mail = await until('the mail', async () => (await gate.outbox())[sent]);
+      return /\b\d{6}\b/.exec(mail.slice(mail.indexOf('\n\n')))?.[0] ?? '';
+    };
+    const grant = {
+      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+      realm: 'email',
+      client_id,
+      client_secret,
+      scope,
+    };
+    const tokens = await gate.post('oauth/token', { ...grant, username: other.email, otp: await code() });
+    expect(await subjectOf(tokens)).toBe(bob);
+    // Codes that were sent before a link are good no more.
+    await auth0.users.identities.delete(bob, 'email', other.bare);
+    const late = await code();
+    await link(bob, other, 'email');
+    const refused = await gate.post('oauth/token', { ...grant, username: other.email, otp: late });
+    expect(refused.json.error).toBe('invalid_grant');
+    await auth0.users.identities.delete(bob, 'email', other.bare);
+  });
+
+  test('is closed with its owner, and opens nothing that is closed', async () => {
+    const other = await partner();
+    const owner = await partner();
+    await link(owner.id, other);
+    await auth0.users.update(owner.id, { blocked: true });
+    expect((await logIn(other.email)).json.error).toBe('invalid_grant');
+    await auth0.users.update(owner.id, { blocked: false });
+    expect(await subjectOf(await logIn(other.email))).toBe(owner.id);
+    for (let tries = 0; tries < 10; tries += 1) await logIn(other.email, 'wrong');
+    const { blocked_for } = await auth0.userBlocks.list(owner.id);
+    expect(blocked_for).toEqual([expect.objectContaining({ identifier: other.email, connection: 'Partners' })]);
+    await auth0.userBlocks.delete(owner.id);
+    expect(await subjectOf(await logIn(other.email))).toBe(owner.id);
+  });
+
+  test('goes with its owner, and leaves its address free', async () => {
+    const other = await partner();
+    const owner = await partner();
+    await link(owner.id, other);
+    const { json } = await logIn(other.email);
+    await auth0.users.delete(owner.id);
+    expect((await userinfo(json.access_token as string)).status).toBe(401);
+    expect((await logIn(other.email)).json.error).toBe('invalid_grant');
+    await auth0.users.create({ connection: 'Partners', email: other.email, password });
+  });
+
+  test('whose password is changed by mail ends what its owner has', async () => {
+    const other = await partner();
+    await link(bob, other);
+    const browser = new Browser(gate);
+    const { request, accessToken } = await signIn(browser, 'bob@example.com');
+    const sent = (await gate.outbox()).length;
+    await gate.post('dbconnections/change_password', {
+      client_id: 'third',
+      connection: 'Partners',
+      email: other.email,
+    });
+    const mail = await until('the mail', async () => (await gate.outbox())[sent]);
+    const path = /change-password\?ticket=[\w-]+/.exec(mail.replaceAll('=\n', '').replaceAll('=3D', '='))![0];
+    const page = await browser.get(path);
+    await browser.submit(page, { password: 'quite another secret' });
+    expect((await userinfo(accessToken)).status).toBe(401);
+    const silent = await browser.authorize({ ...request, ...pkce(), prompt: 'none' });
+    expect(silent.location?.searchParams.get('error')).toBe('login_required');
+    expect(await subjectOf(await logIn(other.email, 'quite another secret'))).toBe(bob);
+    await auth0.users.identities.delete(bob, 'auth0', other.bare);
+  });
+});
+
+describe('linking is refused', () => {
+  test('of somebody unknown, linked, blocked, or with identities of his own, and to nobody', async () => {
+    const [one, two, three] = [await partner(), await partner(), await partner()];
+    await link(one.id, two);
+    const nobody = { bare: 'nobody' };
+    await expect(link(bob, nobody)).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await expect(link(bob, one, 'email')).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await expect(link('auth0|nobody', one)).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await expect(link(two.id, three)).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await expect(link(bob, { bare: 'bob' })).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(link(bob, two)).rejects.toEqual(refusal(409, 'identity_conflict'));
+    await expect(link(bob, one)).rejects.toEqual(refusal(409, 'identity_conflict'));
+    await auth0.users.update(three.id, { blocked: true });
+    await expect(link(bob, three)).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(auth0.users.identities.link(bob, { link_with: 'x.y.z' })).rejects.toEqual(
+      refusal(400, 'invalid_body'),
+    );
+    await expect(auth0.users.identities.link(bob, {})).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(auth0.users.identities.delete(bob, 'auth0', 'bob')).rejects.toEqual(
+      refusal(400, 'operation_not_supported'),
+    );
+    await expect(auth0.users.identities.delete(bob, 'auth0', two.bare)).rejects.toEqual(
+      refusal(404, 'inexistent_identity'),
+    );
+  });
+
+  test('without its scope, and never happens because of an address', async () => {
+    const other = await partner();
+    const reader = clientOf('reader').users.identities;
+    await expect(reader.link(bob, { provider: 'auth0', user_id: other.bare })).rejects.toEqual(refusal(403));
+    await expect(reader.delete(bob, 'auth0', other.bare)).rejects.toEqual(refusal(403));
+    // Somebody of another connection takes Bob's address as his, unproven.
+    const { user_id } = await auth0.users.create({ connection: 'Partners', email: 'bob@example.com', password });
+    expect(await subjectOf(await logIn('bob@example.com'))).toBe(user_id);
+    expect((await auth0.users.get(bob)).identities).toHaveLength(1);
+  });
+
+  test('of two who are linked to each other at once, but for one', async () => {
+    const [one, two] = [await partner(), await partner()];
+    const answers = await Promise.all(
+      [
+        [one, two],
+        [two, one],
+      ].map(([primary, secondary]) =>
+        ask('POST', `users/${encodeURIComponent(primary!.id)}/identities`, {
+          provider: 'auth0',
+          user_id: secondary!.id,
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, expect.any(Number)]);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+  });
+});
