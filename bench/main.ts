@@ -13,6 +13,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   throttle: async () => (await import('./throttle.ts')).throttle,
   fairness: async () => (await import('./fairness.ts')).fairness,
   hanging: async () => (await import('./hanging.ts')).hanging,
+  large: async () => (await import('./large.ts')).large,
   backlog: async () => (await import('./backlog.ts')).backlog,
   'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
   tokens: async () => (await import('./tokens.ts')).tokens,

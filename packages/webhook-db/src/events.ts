@@ -1,5 +1,5 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
 
 export type NewEvent = {
@@ -183,9 +183,22 @@ export async function claimUnrouted(
 
 /** The payload of a stored event; undefined when its partition is gone or the event was stored without. */
 export async function loadPayload(pool: Pool, eventKey: string, eventOn: string): Promise<Buffer | undefined> {
-  const { rows } = await pool.query<{ payload: Buffer | null }>(
-    'SELECT payload FROM events WHERE key = $1 AND received_on = $2',
+  const query = {
+    text: 'SELECT payload FROM events WHERE key = $1 AND received_on = $2',
+    values: [eventKey, eventOn],
+    // As hex it would come as a string of twice its size. (An option of pg that its types do not know.)
+    binary: true,
+    types: { getTypeParser: () => (value: Buffer) => value },
+  };
+  const { rows } = await pool.query<{ payload: Buffer | null }>(query as QueryConfig);
+  return rows[0]?.payload ?? undefined;
+}
+
+/** How large that payload is, found without reading it. */
+export async function payloadBytes(pool: Pool, eventKey: string, eventOn: string): Promise<number | undefined> {
+  const { rows } = await pool.query<{ bytes: number | null }>(
+    'SELECT octet_length(payload) AS bytes FROM events WHERE key = $1 AND received_on = $2',
     [eventKey, eventOn],
   );
-  return rows[0]?.payload ?? undefined;
+  return rows[0]?.bytes ?? undefined;
 }

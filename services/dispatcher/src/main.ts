@@ -19,6 +19,7 @@ import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
 import { makeInbox } from './delivering/inbox.ts';
+import { makePayloads } from './delivering/payloads.ts';
 import { makePost } from './delivering/post.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
@@ -110,6 +111,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     accounts,
     jobKey,
     post,
+    payloads: makePayloads(pool, persist),
     admit,
     settle,
     persist,

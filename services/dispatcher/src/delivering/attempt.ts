@@ -2,7 +2,6 @@
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
-import { loadPayload } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
 import type { Ran } from '../fairness/concurrency-limiter.ts';
@@ -10,6 +9,7 @@ import type { CancelReason, Metrics } from '../metrics.ts';
 import type { Persist } from '../persist.ts';
 import { OutOfResources } from '../trouble.ts';
 import { classify } from './classify.ts';
+import type { Payloads } from './payloads.ts';
 import type { Post } from './post.ts';
 import { type Ended, isRecorded } from './record.ts';
 import { buildRequest } from './request.ts';
@@ -19,6 +19,7 @@ export type AttemptParts = {
   pool: Pool;
   accounts: Accounts;
   post: Post;
+  payloads: Payloads;
   persist: Persist;
   metrics: Metrics;
   log: Log;
@@ -49,19 +50,19 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   const hook = await persist('look up a hook', () => findHook(parts.accounts, job));
   if (!hook) return cancelled('hook_gone');
   if (!hook.deliverable) return cancelled('hook_disabled');
-  const payload =
-    message.body.length > 0
-      ? message.body
-      : await persist('load a payload', () => loadPayload(pool, job.eventKey, job.eventOn));
-  if (!payload) return cancelled('event_gone');
-  return { kind: 'ended', ended: await attempt(parts, job, hook, payload) };
+  const make = async (payload: Buffer | undefined): Promise<Attempted> => {
+    if (!payload) return cancelled('event_gone');
+    return { kind: 'ended', ended: await attempt(parts, job, hook, payload) };
+  };
+  if (message.body.length > 0) return make(message.body);
+  return parts.payloads(job, make);
 }
 
 /** Posts until the receiver, the network or the deadline decided; a fault of our own machine spends no attempt. */
 async function attempt(parts: AttemptParts, job: DeliveryJob, hook: Hook, payload: Buffer): Promise<Ended> {
   const made = await parts.persist('make an attempt', async () => {
+    const request = await buildRequest(job, hook, payload, parts.userAgent);
     const deliveredAt = new Date();
-    const request = buildRequest(job, hook, payload, parts.userAgent, deliveredAt.getTime());
     parts.metrics.attemptStarted(job);
     const attempt = await parts.post(request);
     const outcome = classify(attempt);

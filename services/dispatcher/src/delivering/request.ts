@@ -1,4 +1,4 @@
-/** The request of a delivery (docs/reference/delivery.md). Pure, but for the clock it is given. */
+/** The request of a delivery (docs/reference/delivery.md). */
 import { deliveryHeaders } from '@gatepost/contracts/delivery';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Hook } from '../accounts.ts';
@@ -17,15 +17,14 @@ export type DeliveryRequest = {
 const mask = '********';
 
 /** The payload's bytes go out untouched, or form-encoded as `payload=…`; signatures are over what goes out. */
-export function buildRequest(
+export async function buildRequest(
   job: DeliveryJob,
   hook: Hook,
   payload: Buffer,
   userAgent: string,
-  nowMs: number,
-): DeliveryRequest {
+): Promise<DeliveryRequest> {
   const body = hook.contentType === 'json' ? payload : formBody(payload);
-  const timestamp = String(Math.floor(nowMs / 1000));
+  const timestamp = String(Math.floor(Date.now() / 1000));
   const headers: Record<string, string> = {
     Accept: '*/*',
     'Content-Type': hook.contentType === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
@@ -39,7 +38,7 @@ export function buildRequest(
     [deliveryHeaders.webhookTimestamp]: timestamp,
   };
   if (hook.keys) {
-    const signatures = sign(hook.keys, body, job.guid, timestamp);
+    const signatures = await sign(hook.keys, body, job.guid, timestamp);
     headers[deliveryHeaders.signature] = signatures.sha1;
     headers[deliveryHeaders.signature256] = signatures.sha256;
     if (signatures.standard) headers[deliveryHeaders.webhookSignature] = signatures.standard;
@@ -62,5 +61,12 @@ function secretHeaders({ headers, authorization }: Hook): Readonly<Record<string
 
 /** WHATWG form encoding, which receivers in Java reproduce byte for byte with URLEncoder. */
 function formBody(payload: Buffer): Buffer {
-  return Buffer.from(new URLSearchParams({ payload: payload.toString('utf8') }).toString());
+  const known = formBodies.get(payload);
+  if (known) return known;
+  const body = Buffer.from(new URLSearchParams({ payload: payload.toString('utf8') }).toString());
+  formBodies.set(payload, body);
+  return body;
 }
+
+/** Deliveries of one event share its payload, and so what is made of it. */
+const formBodies = new WeakMap<Buffer, Buffer>();

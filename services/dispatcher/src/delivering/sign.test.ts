@@ -1,15 +1,31 @@
+import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { makeKeys, sign } from './sign.ts';
 
-test("GitHub's published vector", () => {
-  const { sha256 } = sign(makeKeys("It's a Secret to Everybody"), Buffer.from('Hello, World!'), 'id', '1');
+test("GitHub's published vector", async () => {
+  const { sha256 } = await sign(makeKeys("It's a Secret to Everybody"), Buffer.from('Hello, World!'), 'id', '1');
   expect(sha256).toBe('sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17');
 });
 
-test("Standard Webhooks' published vector", () => {
+test("Standard Webhooks' published vector", async () => {
   const keys = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
-  const { standard } = sign(keys, Buffer.from('{"test": 2432232314}'), 'msg_p5jXN8AQM9LWM0D4loKWxJek', '1614265330');
+  const { standard } = await sign(
+    keys,
+    Buffer.from('{"test": 2432232314}'),
+    'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    '1614265330',
+  );
   expect(standard).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+});
+
+test('a large body, signed in slices, has the signatures of its whole', async () => {
+  const body = Buffer.from('gatepost '.repeat(200_000));
+  const keys = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
+  const [one, other] = await Promise.all([sign(keys, body, 'id', '1'), sign(keys, body, 'id', '1')]);
+  const whole = (algorithm: string) => createHmac(algorithm, keys.hub).update(body).digest('hex');
+  expect(one).toMatchObject({ sha1: `sha1=${whole('sha1')}`, sha256: `sha256=${whole('sha256')}` });
+  expect(one.standard).toBe(`v1,${createHmac('sha256', keys.standard!).update('id.1.').update(body).digest('base64')}`);
+  expect(other).toEqual(one);
 });
 
 test.each([
