@@ -12,8 +12,8 @@ export function addressCodes(
   channelOf: (connection: string) => Promise<'email' | 'sms'>,
 ): OneTimeCodes {
   const bind = async <Request extends CodeRequest>(request: Request): Promise<Request> => {
-    const { connection, address, binding } = request;
-    const account = await accounts.findAddressee(await channelOf(connection), connection, address);
+    const { connection, recipient, binding } = request;
+    const account = await accounts.findAddressee(await channelOf(connection), connection, recipient);
     return { ...request, binding: JSON.stringify([binding, stateText(account)]) };
   };
   return {

@@ -33,14 +33,14 @@ export function makeCheckCode(parts: {
 }): CheckCode {
   const { accounts, codes, lockout } = parts;
   /** The account that the code would open; else as the password's door would count it. */
-  const find = async (channel: 'email' | 'sms', { connection, address }: CodeRequest): Promise<Subject> => {
+  const find = async (channel: 'email' | 'sms', { connection, recipient }: CodeRequest): Promise<Subject> => {
     const database = (await parts.connections.database())?.name ?? connection;
     // Both are asked for, whoever is known: the time tells nothing.
     const [addressee, login] = await Promise.all([
-      accounts.findAddressee(channel, connection, address),
-      accounts.findByLogin(database, address),
+      accounts.findAddressee(channel, connection, recipient),
+      accounts.findByLogin(database, recipient),
     ]);
-    return subjectOf(database, address, addressee ?? login);
+    return subjectOf(database, recipient, addressee ?? login);
   };
 
   return async ({ channel, asked, code, ip, keep = false }) => {

@@ -13,7 +13,7 @@ import { createHmac, randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
-export type CodeRequest = { connection: string; address: string; binding: string };
+export type CodeRequest = { connection: string; recipient: string; binding: string };
 export type CodeCheck = 'right' | 'wrong' | 'expired';
 
 export type OneTimeCodes = {
@@ -64,10 +64,10 @@ export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): 
   redis.defineCommand('oneTimeCodeMake', { numberOfKeys: 3, lua: makeScript });
   redis.defineCommand('oneTimeCodeCheck', { numberOfKeys: 2, lua: checkScript });
   const scripts = redis as unknown as Scripts;
-  const key = ({ connection, address, binding }: CodeRequest) =>
-    `${prefix}code:${hashId(JSON.stringify([connection, address, binding]))}`;
-  const count = (what: string, { connection, address }: CodeRequest) =>
-    `${prefix}codes-${what}:${hashId(JSON.stringify([connection, address]))}`;
+  const key = ({ connection, recipient, binding }: CodeRequest) =>
+    `${prefix}code:${hashId(JSON.stringify([connection, recipient, binding]))}`;
+  const count = (what: string, { connection, recipient }: CodeRequest) =>
+    `${prefix}codes-${what}:${hashId(JSON.stringify([connection, recipient]))}`;
   const digest = (code: string) => createHmac('sha256', secret).update(code).digest('base64url');
   return {
     async make(request) {

@@ -47,7 +47,7 @@ export type AccountStore = {
    * Whose the proof of an email address or phone number is: the account that has given it before, in whatever connection, the
    * oldest if several; else that of the connection itself, which it was made for but which has lost its verified mark.
    */
-  findAddressee(channel: 'email' | 'sms', connection: string, address: string): Promise<AccountModel | undefined>;
+  findAddressee(channel: 'email' | 'sms', connection: string, recipient: string): Promise<AccountModel | undefined>;
   /** Whom it logs in: the account that it is linked to, or itself. What names or proves somebody is the account's that was found by it. */
   ownerOf(account: AccountModel): Promise<AccountModel | undefined>;
   /** Undefined when the connection has an account with that email, username or number already. */
@@ -81,11 +81,11 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
         })) ?? undefined
       );
     },
-    async findAddressee(channel, connection, address) {
+    async findAddressee(channel, connection, recipient) {
       const where =
         channel === 'email'
-          ? { email: address.toLowerCase(), OR: [{ emailVerified: true }, { connection }] }
-          : { phoneNumber: address, OR: [{ phoneVerified: true }, { connection }] };
+          ? { email: recipient.toLowerCase(), OR: [{ emailVerified: true }, { connection }] }
+          : { phoneNumber: recipient, OR: [{ phoneVerified: true }, { connection }] };
       const proven = channel === 'email' ? { emailVerified: 'desc' as const } : { phoneVerified: 'desc' as const };
       return (await db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] })) ?? undefined;
     },

@@ -1,4 +1,4 @@
-/** Auth0's passwordless grant: the code that `passwordless/start` sent, for tokens. */
+/** Auth0’s passwordless grant: exchanges the code that `passwordless/start` sent for tokens. */
 import { errors } from 'oidc-provider';
 import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
@@ -29,15 +29,15 @@ export function passwordlessOtp(parts: {
         throw new errors.InvalidRequest('unknown connection');
       const channel: Channel = connection.strategy;
       const identifier = parseIdentifier(username);
-      const address = identifier?.value ?? username;
+      const recipient = identifier?.value ?? username;
       const isAuthenticated = client.clientAuthMethod !== 'none';
       const ip = personAddress(ctx.req, { client, isAuthenticated, report: parts.report });
-      const asked = apiCodeRequest({ connection: realm, address, clientId: client.clientId, ip });
+      const asked = apiCodeRequest({ connection: realm, recipient, clientId: client.clientId, ip });
       const answer = await parts.checkCode({ channel, asked, code: otp, ip });
       const where = { client, address: ip };
       switch (answer.kind) {
         case 'right': {
-          const account = await parts.openAccount(channel, realm, address, client.clientId);
+          const account = await parts.openAccount(channel, realm, recipient, client.clientId);
           if (account) return { accountId: account.userId, amr: ['otp'] };
           parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('nobody may log in with that address');

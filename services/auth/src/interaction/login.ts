@@ -91,7 +91,7 @@ export async function checkCode(interaction: Interaction, request: Request, resp
   if (!target) return showIdentifier(interaction, ways, identifier, 'identifier_unusable');
   if (action === 'resend') return startCode(interaction, ways, identifier, true);
   if (!code.trim()) return showCode(interaction, ways, target, { problem: 'code_missing' });
-  const asked = { connection: target.connection, address: target.address, binding: interaction.uid };
+  const asked = { connection: target.connection, recipient: target.recipient, binding: interaction.uid };
   const { channel } = target;
   const answer = await parts.checkCode({ channel, asked, code, ip: interaction.address });
   switch (answer.kind) {
@@ -111,7 +111,7 @@ export async function checkCode(interaction: Interaction, request: Request, resp
   const account = await parts.openAccount(
     target.channel,
     target.connection,
-    target.address,
+    target.recipient,
     interaction.client.clientId,
   );
   if (!account) return showCode(interaction, ways, target, { problem: 'code_wrong' });
@@ -234,15 +234,15 @@ function showPassword(
   );
 }
 
-type CodeTarget = { channel: Channel; connection: string; address: string };
+type CodeTarget = { channel: Channel; connection: string; recipient: string };
 
 /** Where a code for this identifier would go, if any connection sends codes there. */
 function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
   const identifier = parseIdentifier(typed);
   if (identifier?.kind === 'email' && ways.email)
-    return { channel: 'email', connection: ways.email.name, address: identifier.value };
+    return { channel: 'email', connection: ways.email.name, recipient: identifier.value };
   if (identifier?.kind === 'phone' && ways.sms)
-    return { channel: 'sms', connection: ways.sms.name, address: identifier.value };
+    return { channel: 'sms', connection: ways.sms.name, recipient: identifier.value };
   return undefined;
 }
 
@@ -258,7 +258,7 @@ async function startCode(interaction: Interaction, ways: Ways, identifier: strin
 function showCode(
   interaction: Interaction,
   _ways: Ways,
-  { channel, address }: CodeTarget,
+  { channel, recipient }: CodeTarget,
   more: { problem?: ProblemName; resent?: boolean },
   status = more.problem ? 400 : 200,
 ): Promise<void> {
@@ -266,9 +266,9 @@ function showCode(
     'code',
     {
       step: 'code',
-      hidden: { identifier: address },
+      hidden: { identifier: recipient },
       channel,
-      sentTo: address,
+      sentTo: recipient,
       edit: interaction.path(),
       resend: true,
       ...more,

@@ -8,7 +8,7 @@ import type { Channel } from './message.ts';
 export type OpenAccount = (
   channel: Channel,
   connection: string,
-  address: string,
+  recipient: string,
   clientId: string,
 ) => Promise<AccountModel | undefined>;
 
@@ -21,17 +21,17 @@ export function makeOpenAccount(
   settings: SettingsStore,
   connections: Pick<ConnectionStore, 'opens'>,
 ): OpenAccount {
-  const open: OpenAccount = async (channel, connection, address, clientId) => {
-    const known = await accounts.findAddressee(channel, connection, address);
+  const open: OpenAccount = async (channel, connection, recipient, clientId) => {
+    const known = await accounts.findAddressee(channel, connection, recipient);
     if (known?.blocked) return undefined;
     if (known && !(await connections.opens(known.connection, clientId))) return undefined;
     const proof =
-      channel === 'email' ? { email: address, emailVerified: true } : { phoneNumber: address, phoneVerified: true };
+      channel === 'email' ? { email: recipient, emailVerified: true } : { phoneNumber: recipient, phoneVerified: true };
     // Not of an account that has got another address this very moment.
     if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
     if (!(await settings.load()).allowSignup) return undefined;
     // Two devices may finish at once: then the other one has just created it.
-    return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, address);
+    return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, recipient);
   };
   return async (...given) => {
     const account = await open(...given);

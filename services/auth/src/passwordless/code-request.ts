@@ -4,10 +4,10 @@ import { networkOf } from '../http/network.ts';
 
 export function apiCodeRequest(asked: {
   connection: string;
-  address: string;
+  recipient: string;
   clientId: string;
   ip: string;
 }): CodeRequest {
-  const { connection, address, clientId, ip } = asked;
-  return { connection, address, binding: JSON.stringify([clientId, networkOf(ip)]) };
+  const { connection, recipient, clientId, ip } = asked;
+  return { connection, recipient, binding: JSON.stringify([clientId, networkOf(ip)]) };
 }

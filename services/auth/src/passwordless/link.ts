@@ -64,7 +64,7 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
     parts.sendMessage({
       channel: 'email',
       connection: link.connection,
-      address: link.email,
+      recipient: link.email,
       ip,
       async compose(name, owner) {
         const value = randomBytes(32).toString('base64url');

@@ -14,7 +14,7 @@ export type Message = { subject: string; text: string };
 export type SendMessage = (request: {
   channel: Channel;
   connection: string;
-  address: string;
+  recipient: string;
   /** The address that asks. */
   ip: string;
   /**
@@ -39,21 +39,21 @@ export function makeSendMessage(parts: {
   postBox: PostBox;
   background: Background;
 }): SendMessage {
-  return async ({ channel, connection, address, ip, compose }) => {
+  return async ({ channel, connection, recipient, ip, compose }) => {
     const network = networkOf(ip);
     if (!(await parts.rate.take('codes-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
     const [known, settings] = await Promise.all([
-      parts.accounts.findAddressee(channel, connection, address),
+      parts.accounts.findAddressee(channel, connection, recipient),
       parts.settings.load(),
     ]);
     const ownNetwork = known?.lastIp ? networkOf(known.lastIp) : undefined;
-    if (!(await parts.limits.take({ kind: 'login', recipient: address, network, ownNetwork }))) return 'too_many';
+    if (!(await parts.limits.take({ kind: 'login', recipient, network, ownNetwork }))) return 'too_many';
     const { subject, text } = await compose(settings.friendlyName ?? 'Gatepost', stateText(known));
     if (known ? known.blocked : !settings.allowSignup) return 'sent';
     const send = () =>
       channel === 'email'
-        ? parts.postBox.sendMail({ to: address, subject, text })
-        : parts.postBox.sendText({ to: address, text });
+        ? parts.postBox.sendMail({ to: recipient, subject, text })
+        : parts.postBox.sendText({ to: recipient, text });
     if (!parts.background.add('a message', send)) throw busy();
     return 'sent';
   };

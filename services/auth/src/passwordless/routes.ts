@@ -36,7 +36,7 @@ export type PasswordlessParts = {
   report: Report;
 };
 
-type Target = { channel: Channel; connection: string; address: string };
+type Target = { channel: Channel; connection: string; recipient: string };
 
 export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
   const router = express.Router();
@@ -51,10 +51,10 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const client = clientId ? await parts.provider.Client.find(clientId) : undefined;
     const target = await targetOf(parts, fields, clientId);
     if (!client) throw new ApiError(400, 'invalid_request', 'missing or unknown client_id');
-    const { connection, address, channel } = target;
+    const { connection, recipient, channel } = target;
     const code = textField(fields, 'verification_code') ?? '';
     const right = await check(parts, { ip: addressOf(request), client, target, code });
-    const account = right ? await parts.openAccount(channel, connection, address, client.clientId) : undefined;
+    const account = right ? await parts.openAccount(channel, connection, recipient, client.clientId) : undefined;
     // As it came: what of it may be given twice, its own endpoint decides.
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
@@ -95,11 +95,11 @@ function start(parts: PasswordlessParts): ApiHandler {
         });
     if (sent === 'too_many')
       throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');
-    const { channel, address } = target;
+    const { channel, recipient } = target;
     response.json(
       channel === 'email'
-        ? { email: address, email_verified: false }
-        : { phone_number: address, phone_verified: false },
+        ? { email: recipient, email_verified: false }
+        : { phone_number: recipient, phone_verified: false },
     );
   };
 }
@@ -111,8 +111,8 @@ function wantsLink({ send }: Record<string, unknown>, channel: Channel): boolean
   throw new ApiError(400, 'bad.send', 'send must be code, or link for an email connection', { code: 'bad.send' });
 }
 
-function linkOf(fields: Record<string, unknown>, client: Client, { connection, address }: Target): Link {
-  return { connection, email: address, clientId: client.clientId, params: linkParams(fields.authParams, client) };
+function linkOf(fields: Record<string, unknown>, client: Client, { connection, recipient }: Target): Link {
+  return { connection, email: recipient, clientId: client.clientId, params: linkParams(fields.authParams, client) };
 }
 
 /** Says whether the code is right, and leaves it for `verify_redirect` or the token endpoint; a wrong try counts. */
@@ -197,5 +197,5 @@ async function targetOf(
   const identifier = parseIdentifier(textField(fields, field));
   if (identifier?.kind !== (channel === 'email' ? 'email' : 'phone'))
     throw new ApiError(400, `bad.${field}`, `missing or malformed ${field}`, { code: `bad.${field}` });
-  return { channel, connection: connection.name, address: identifier.value };
+  return { channel, connection: connection.name, recipient: identifier.value };
 }

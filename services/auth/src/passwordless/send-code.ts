@@ -9,7 +9,7 @@ export function makeSendCode(parts: { codes: OneTimeCodes; sendMessage: SendMess
     parts.sendMessage({
       channel,
       connection: asked.connection,
-      address: asked.address,
+      recipient: asked.recipient,
       ip,
       async compose(name) {
         const code = await parts.codes.make(asked);
