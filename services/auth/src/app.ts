@@ -1,4 +1,4 @@
-/** The gate's HTTP entry: what of a request happens in which order. */
+/** The gate’s HTTP entry: what happens to a request, in order. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
@@ -26,7 +26,7 @@ import { TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; commonContext: MakeCommonContext; routers: Router[]; log: Log };
 
-/** Answers requests: by the library alone what it alone is asked for most, all else by way of the app. */
+/** Answers requests. The library’s most frequent ones go straight to it, all others through the app. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function makeAnswer(parts: AppParts): Answer {
@@ -39,8 +39,8 @@ export function makeAnswer(parts: AppParts): Answer {
 }
 
 /**
- * Whether the app would do nothing but hand the request over: sign-ins, and token requests whose form was read before. What is
- * malformed is the app's to refuse. Leaves the form parsed.
+ * Whether the app would only pass the request on: sign-ins, and token requests whose form has already been read. Malformed requests
+ * go to the app, which refuses them. Leaves the form parsed.
  */
 function isForLibrary(request: IncomingMessage & { body?: unknown }): boolean {
   const { method, url = '', headers, body } = request;
@@ -83,8 +83,8 @@ function makeApp(parts: AppParts): Express {
 }
 
 /**
- * The http server; the head is normalized and the clock started before anything else looks at the request.
- * What machines ask for most is answered before the app, if it can be.
+ * The HTTP server. Before anything else it normalizes the head and starts the clock. The most frequent requests of machines are
+ * answered before the app, where possible.
  */
 export function makeServer(
   answer: Answer,
@@ -93,13 +93,14 @@ export function makeServer(
     observe: ReturnType<typeof makeRequestObserver>;
     fastPath: FastPath;
     limits: { headMs: number; requestMs: number };
-    /** Whether clients reach us by https: then browsers are told to use nothing else (RFC 6797). */
+    /** Whether clients reach us by https; then browsers are told to use nothing else (RFC 6797). */
     secure: boolean;
   },
 ): Server {
   const { observe, fastPath, limits, secure } = parts;
   const normalize = makeHeadNormalizer(parts.head);
-  // A request's head and body must arrive in time (slowloris), and idle connections go. Node looks only every half minute by default.
+  // Head and body of a request must arrive in time (slowloris), and idle connections are closed. By default Node checks only every
+  // 30 seconds.
   const options = {
     headersTimeout: limits.headMs,
     requestTimeout: Math.max(limits.headMs, limits.requestMs),
@@ -114,17 +115,20 @@ export function makeServer(
   });
 }
 
-/** The library takes a code that is given twice for a text. @throws ApiError 400 */
+/** The library would take a code that is given twice for a string. @throws ApiError 400 */
 const givenOnce: RequestHandler = (request, _response, next) => {
   queryOf(request);
   next();
 };
 
-/** A device code posted, or a login for it ended, without the session its form was shown in: the form is shown again (the library would fail). */
+/**
+ * For a device code that is posted, or a login for one that ends, without the session in which its form was shown: shows the form
+ * again, where the library would fail.
+ */
 function startAnewWithoutSession(provider: Provider): RequestHandler {
   return async (request, response, next) => {
     const session = await provider.Session.get(provider.createContext(request, response));
-    // A cookie that is forged, or whose session is gone, is as good as none: only a stored session expires.
+    // A forged cookie, or one whose session is gone, counts as none: only a stored session has an expiry.
     if (typeof session.exp === 'number') next();
     else response.redirect(request.method === 'POST' ? 303 : 302, '/activate');
   };
@@ -157,7 +161,7 @@ function makeErrorHandler({ provider, commonContext, log }: AppParts): ErrorRequ
         400,
       );
     }
-    // What shows the page may be what is broken: then it shows without the tenant's name.
+    // What renders the page may itself be broken; then it is shown without the tenant’s name.
     const shown = await commonContext(context).catch(() => context);
     sendPage(response, 'error', { ...shown, error: known.error, description: known.description }, known.status);
   };

@@ -1,4 +1,4 @@
-/** The audit log (`api/v2/logs`), written behind the work that it tells of. */
+/** The audit log (`api/v2/logs`), written after the work that it records. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from './database.ts';
 import { openWriteBehind } from './write-behind.ts';

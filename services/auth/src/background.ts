@@ -1,6 +1,6 @@
 /**
- * Work that no answer waits for: what is sent to people, so that nobody tells by the time of an answer whether something is. Bounded:
- * beyond `waitingMax` nothing is taken. What a store that is away holds up is tried again, a few times.
+ * Background work: messages to people, so that the time of an answer reveals nothing about them. Bounded: beyond `waitingMax`
+ * nothing more is accepted. Work that fails because a store is away is retried a few times.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,14 +8,17 @@ import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 
 export type Background = AsyncDisposable & {
-  /** Takes work that may be repeated from its beginning. False when too much waits; then it is not done. */
+  /** Accepts work that may be repeated from its beginning. False when too much is waiting; then it is not done. */
   add(what: string, work: () => Promise<void>): boolean;
 };
 
 const triesMax = 4;
 const stopMs = 10_000;
 
-/** @param spreadMs work begins some time within it, so that the next answer does not tell by its time what the last one left to do */
+/**
+ * @param spreadMs each job starts after a random delay up to this, so that the time of the next answer does not reveal what the
+ * last one left to do
+ */
 export function openBackground(
   log: Log,
   { concurrency = 16, waitingMax = 1_000, pauseMs = 1_000, spreadMs = 200 } = {},

@@ -1,17 +1,17 @@
-/** Rows that an administrator writes and every request reads, kept until a change is heard of. */
+/** Caches rows that administrators write and every request reads, until a change is announced. */
 import type { CachedTable, Changes } from './changes.ts';
 
 export type Cache<V> = {
-  /** The value of the key, loaded at most once at a time. Undefined is never kept. */
+  /** The value of the key; concurrent callers share one load. Undefined is never kept. */
   get(key: string): Promise<V>;
-  /** Forgets everything: for the process that has just written and must read its own write. */
+  /** Forgets everything: a process that has just written must read its own write. */
   clear(): void;
 };
 
 /**
- * A cache over `load`, emptied when one of `tables` changes and unused while changes may be missed. A value whose loading
- * began before a change is handed to those who waited for it, and not kept. Beyond `max` keys the oldest goes. With `maxAgeMs`
- * no value is older than that, also when a change is never heard of: on a connection that died without a word.
+ * A cache over `load`. It is emptied when one of `tables` changes, and bypassed while changes may be missed. A value whose loading
+ * began before a change is given to those who waited for it, but not kept. Beyond `max` keys the oldest is dropped. With `maxAgeMs`
+ * no value is older than that, even if an announcement never arrives because its connection died silently.
  */
 export function makeCache<V>(options: {
   changes: Changes;

@@ -1,7 +1,7 @@
-/** Hears which table an administrator's write has changed, in whatever process it happened. */
+/** Listens for changes to tables that administrators write, made by any process. */
 import { listen } from '@gatepost/runtime/notifications';
 
-/** Tables whose rows are cached; a trigger notifies of each. */
+/** Tables whose rows are cached; a trigger announces each change. */
 export type CachedTable =
   | 'clients'
   | 'client_grants'

@@ -1,11 +1,11 @@
 /**
- * One-time codes of whoever has the address: a code is good only while the address opens the account that it opened when the code
- * was sent, as that account was then. An address that has changed hands since, or an account that has, leaves its codes behind.
+ * One-time codes that follow the account. A code works only while its email address or phone number still opens the account it
+ * opened when the code was sent, and while that account is unchanged. If either has changed since, its codes no longer work.
  */
 import type { CodeRequest, OneTimeCodes } from './one-time-code.ts';
 import { type AccountStore, stateText } from './store.ts';
 
-/** @param channelOf the strategy of a connection, which says what its addresses are */
+/** @param channelOf the strategy of a connection, which says whether its recipients are email addresses or phone numbers */
 export function addressCodes(
   codes: OneTimeCodes,
   accounts: AccountStore,

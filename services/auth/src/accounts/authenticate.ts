@@ -1,4 +1,4 @@
-/** A login and its password: the one place that both the hosted page and the password grant ask. */
+/** Checks a login and its password, for the hosted page and the password grant alike. */
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import { parseIdentifier } from './identifier.ts';
@@ -11,13 +11,13 @@ import { TooBusy } from './turns.ts';
 
 export type Authentication =
   | { kind: 'right'; account: AccountModel }
-  /** Also for an unknown or blocked account: nobody outside learns which. The subject is for the log. */
+  /** Also for an unknown or blocked account, so that nobody outside can tell them apart. The subject is for the log. */
   | { kind: 'wrong'; subject: Subject }
   | { kind: 'locked'; seconds: number; subject: Subject }
-  /** `excess`: because of all the others that come from this network. */
+  /** `excess`: because of all the other requests from this network. */
   | { kind: 'busy'; excess: boolean };
 
-/** Of so many tries from one network we do anything at a time. */
+/** How many tries from one network are processed at a time. */
 const networkMax = 64;
 
 export type Authenticate = (given: {
@@ -32,7 +32,7 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
   const share = makeShare(networkMax);
   return async ({ connection, login, password, address }) => {
     const network = networkOf(address);
-    // Before any store is asked: what comes beyond its network's share costs next to nothing.
+    // Before any store is asked, so that what exceeds a network’s share costs next to nothing.
     using slot = share.take(network);
     if (!slot) {
       await holdBack();
@@ -48,7 +48,7 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
     try {
       matches = await passwordMatches(password, account?.passwordHash, { network, account: subject.key });
     } catch (error) {
-      // Nobody is shut out for having tried while we could not answer.
+      // A try that we could not answer must not count against anybody.
       await attempt.takenBack();
       if (error instanceof TooBusy) return { kind: 'busy', excess: error.excess };
       throw error;

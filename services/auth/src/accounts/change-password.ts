@@ -50,13 +50,13 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     const passwordHash = await hashPassword(password!, asker).catch((error) => {
       throw error instanceof TooBusy ? busy(error.excess) : error;
     });
-    // Spent only now: a password that was refused can be chosen anew.
+    // The ticket is spent only now, so that after a refused password another can be chosen.
     const redeemed = await parts.tickets.redeem(value);
     if (!redeemed) return showExpired(parts, request, response);
-    // Whoever had the old password has nothing any more.
+    // Ends everything that somebody with the old password may hold.
     const mark = sessionsEnd();
     const proven = { emailVerified: true, lastPasswordReset: new Date(), sessionsNotBefore: mark };
-    // What is written holds for the account that the link was made for, or not at all.
+    // The write succeeds only for the very account that the link was made for.
     const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
     if (!changed) return showExpired(parts, request, response);
     const ownerId = changed.linkedTo ?? changed.userId;

@@ -1,7 +1,7 @@
 /**
- * A one-time code and where it was typed: the one place that the hosted page, the passwordless grant and Auth0's API ask. Failures
- * count in the lockout beside wrong passwords of the same account. A right code in the place that asked for it opens all the same:
- * its tries are bounded by themselves (one-time-code.ts), and nobody's failures keep out who has the mail in his hands.
+ * Checks a one-time code, for the hosted page, the passwordless grant and Auth0’s API alike. Failures count in the lockout,
+ * together with wrong passwords for the same account. A right code, typed where it was asked for, works even during a lockout: its
+ * own tries are bounded (one-time-code.ts), and a stranger’s failures must not keep out the person who has the mail.
  */
 import { networkOf } from '../http/network.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -19,9 +19,9 @@ export type CheckCode = (given: {
   channel: 'email' | 'sms';
   asked: CodeRequest;
   code: string;
-  /** Whoever types it. */
+  /** The address of the person who types it. */
   ip: string;
-  /** Leaves a right code as it is: this is no login yet. */
+  /** Does not spend a right code: this is not a login yet. */
   keep?: boolean;
 }) => Promise<CodeAnswer>;
 
@@ -32,10 +32,10 @@ export function makeCheckCode(parts: {
   lockout: Lockout;
 }): CheckCode {
   const { accounts, codes, lockout } = parts;
-  /** The account that the code would open; else as the password's door would count it. */
+  /** The account that the code would open, or else the subject that a wrong password would count for. */
   const find = async (channel: 'email' | 'sms', { connection, recipient }: CodeRequest): Promise<Subject> => {
     const database = (await parts.connections.database())?.name ?? connection;
-    // Both are asked for, whoever is known: the time tells nothing.
+    // Both are always looked up, so that the time of the answer reveals nothing.
     const [addressee, login] = await Promise.all([
       accounts.findAddressee(channel, connection, recipient),
       accounts.findByLogin(database, recipient),

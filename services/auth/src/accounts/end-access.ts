@@ -1,10 +1,10 @@
-/** Ends what somebody has: grants and the refresh tokens that live by them, at once. */
+/** Ends a person’s access at once: grants, and the refresh tokens that depend on them. */
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from '../database.ts';
 
 /**
- * Ends all grants of a person, or those for one client. An access token that hangs on a grant is refused from then on wherever
- * it is looked up; a JWT that an API verifies by itself lives until it expires.
+ * Ends all grants of a person, or those for one client. From then on an access token that belongs to such a grant is refused
+ * wherever it is looked up; a JWT that an API verifies offline stays valid until it expires.
  */
 export type EndAccess = (userId: string, clientId?: string) => Promise<void>;
 
@@ -19,14 +19,14 @@ export function makeEndAccess(pool: Pool): EndAccess {
 }
 
 /**
- * What to set `sessionsNotBefore` to, so that every session that began up to now is over. A session knows its beginning by the
- * second only, and store.ts spares 999 ms for that: the mark lies as far into the next second.
+ * The value of `sessionsNotBefore` that ends every session begun up to now. A session records its beginning in whole seconds, and
+ * store.ts tolerates 999 ms for that; the mark therefore lies that far in the next second.
  */
 export function sessionsEnd(now = new Date()): Date {
   return new Date(Math.floor(now.getTime() / 1000) * 1000 + 1_999);
 }
 
-/** Resolves when a session that begins is one after the mark: less than a second after it was made. */
+/** Resolves once a session that begins counts as later than the mark: less than a second after it was made. */
 export async function sessionsEnded(mark: Date): Promise<void> {
   const ms = mark.getTime() - 999 - Date.now();
   if (ms > 0) await setTimeout(ms);

@@ -1,13 +1,13 @@
 /**
- * What somebody typed to say who they are. Its form alone says what it is, and no two kinds share a form: nobody's username is
- * another's email address or telephone number.
+ * What somebody typed to identify themselves. Its form alone decides what it is, and no two kinds share a form: nobody’s username
+ * can be another person’s email address or phone number.
  */
 
 export type Identifier = { kind: 'email' | 'phone' | 'username'; value: string };
 
 /**
- * The identifier in the form we keep it: an address or username in lower case, a number in E.164. Undefined for what is none.
- * Usernames are read more generously than new ones are taken: those from before the rules still log in.
+ * The identifier as it is stored: addresses and usernames in lower case, numbers in E.164. Undefined if it is none of these. The
+ * rules for reading a username are more generous than those for choosing one, so that usernames from before the rules still work.
  */
 export function parseIdentifier(typed: unknown): Identifier | undefined {
   if (typeof typed !== 'string') return undefined;
@@ -20,7 +20,7 @@ export function parseIdentifier(typed: unknown): Identifier | undefined {
   return undefined;
 }
 
-/** Close enough to tell an address from a typing mistake; whether it exists only mail can tell. */
+/** Good enough to catch a typing mistake; only sending mail tells whether an address exists. */
 export function isEmail(text: string): boolean {
   return text.length <= 320 && /^[^\s@<>"(),;:\\[\]]+@[^\s@.<>"(),;:\\[\]]+(?:\.[^\s@.<>"(),;:\\[\]]+)*$/.test(text);
 }
@@ -29,8 +29,8 @@ const lengthDefault = { min: 1, max: 15 };
 const lengthBounds = { min: 1, max: 128 };
 
 /**
- * A new username in the form we keep it, or what is wrong with it. Auth0's alphabet, but for `@`, and its lengths: 1 to 15, or what
- * the connection's `options.validation.username` says (up to 128). Never digits that could be a telephone number.
+ * A new username as it is stored, or what is wrong with it. Auth0’s alphabet without `@`, and Auth0’s lengths: 1 to 15, or what the
+ * connection’s `options.validation.username` says (up to 128). Never digits that could be a phone number.
  */
 export function parseUsername(
   given: string,
@@ -47,7 +47,7 @@ export function parseUsername(
   return { username };
 }
 
-/** Of a connection's options, as Auth0 has them. */
+/** The lengths from a connection’s options, in Auth0’s form. */
 function usernameLength(options: unknown): { min: number; max: number } {
   const { min, max } =
     (options as { validation?: { username?: { min?: unknown; max?: unknown } } } | null)?.validation?.username ?? {};

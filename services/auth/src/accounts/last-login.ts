@@ -1,4 +1,4 @@
-/** When and from where a person last logged in, and how often: written behind the login, which does not wait for it. */
+/** When and from where a person last logged in, and how often. Written after the login, which does not wait for it. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '../database.ts';
 import { openWriteBehind } from '../write-behind.ts';

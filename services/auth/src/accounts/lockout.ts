@@ -1,10 +1,11 @@
 /**
- * Ten failures for one account from one network in ten minutes close that pair, whichever door they came by; a success takes its
- * own pair's back. Only failures close it. But what is being looked at may still fail, so failures and tries in flight together
- * are never more than ten: who comes beyond waits until one of them has ended. So parallel guesses get no more tries than serial
- * ones, and many right passwords at once are all right.
+ * Ten failures for one account from one network within ten minutes lock that pair, whichever endpoint they came through. A success
+ * clears its own pair. Only failures lock a pair; but since a try in flight may still fail, failures and tries in flight together
+ * never exceed ten, and further tries wait until one has ended. So parallel guesses get no more tries than serial ones, and many
+ * right passwords at once all succeed.
  *
- * Kept in Redis: it survives our restarts and is shared by processes. A try whose process died is forgotten after `leaseMs`.
+ * Kept in Redis, so that it survives restarts and is shared by all processes. A try whose process died is forgotten after
+ * `leaseMs`.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,22 +13,22 @@ import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
 export type Attempt =
-  /** To be ended by one of the three. */
+  /** Must be ended by one of these three. */
   | {
       kind: 'open';
       failed(): Promise<void>;
       succeeded(): Promise<void>;
-      /** It could not be looked at, and so was no try. Never throws. */
+      /** It could not be checked, and so does not count. Never throws. */
       takenBack(): Promise<void>;
     }
   | { kind: 'closed'; seconds: number }
-  /** Others' tries took too long. */
+  /** Other tries for the same pair took too long. */
   | { kind: 'busy' };
 
 export type Lockout = {
   /** Begins a try for `subject` (accounts/subject.ts) from `network` (http/network.ts). */
   begin(subject: string, network: string): Promise<Attempt>;
-  /** A success that was no try of its own. */
+  /** For a success that did not begin as a try. */
   clear(subject: string, network: string): Promise<void>;
   /** The networks whose pair with the subject is closed. */
   closedFor(subject: string): Promise<string[]>;
@@ -40,9 +41,9 @@ const windowSeconds = 600;
 const leaseMs = 30_000;
 const waitMs = 10_000;
 const pollMs = 40;
-/** Of so many networks it is known that they are closed for a subject, the latest. */
+/** How many closed networks are remembered for a subject; the latest are kept. */
 const networksMax = 1_000;
-/** Of so many tries a process waits with at a time. */
+/** How many waiting tries one process holds at a time. */
 const waitingMax = 256;
 
 // KEYS: failures, tries in flight. ARGV: most failures, the try, its lease. Answers seconds, 0 for "open" and -1 for "wait".
@@ -81,7 +82,7 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
   const pairOf = (subject: string, network: string) => hashId(JSON.stringify([subject, network]));
   const failures = (pair: string) => `${prefix}failures:${pair}`;
   const inFlight = (pair: string) => `${prefix}tries:${pair}`;
-  // Nobody else than an administrator asks for these: pairs are hashed.
+  // Only an administrator asks for these: pairs are stored as hashes.
   const closed = (subject: string) => `${prefix}closed:${hashId(subject)}`;
   let waiting = 0;
 
@@ -92,7 +93,7 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
     const keys = [failures(pair), inFlight(pair), closed(subject)];
     await scripts.lockoutEnd(...keys, id, failedForSeconds, failuresMax, network, networksMax);
   };
-  /** The script's answer, once it is not "wait"; undefined if that takes too long. */
+  /** The script’s answer as soon as it is not "wait"; undefined if that takes too long. */
   const askUntilOpen = async (pair: string, id: string): Promise<number | undefined> => {
     const answer = await ask(pair, id);
     if (answer !== -1) return answer;

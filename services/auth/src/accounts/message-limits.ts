@@ -1,20 +1,21 @@
 /**
- * How many messages of a kind a person gets in an hour, so that strangers neither fill a mailbox nor keep its owner from asking:
+ * How many messages of a kind a person gets per hour. The limits keep strangers from filling a mailbox, and also from using up what
+ * its owner may ask for:
  *
- * - 50 for everybody together, of them at most 25 for one network that asks;
- * - when those are spent, 20 more for networks that have had fewer than 3, so that who comes late is heard too;
- * - 5 for the network of the person's last login, which nobody else can spend;
- * - and one every ten minutes, whoever asks, and one for each network that had its 25 (three at most): it never goes quiet altogether,
- *   nor for somebody whose network a stranger shares.
+ * - 50 for everybody together, at most 25 of them for one network that asks;
+ * - once those are spent, 20 more for networks that have had fewer than 3, so that latecomers are served too;
+ * - 5 for the network of the person’s last login, which nobody else can spend;
+ * - one every ten minutes for whoever asks, and one every ten minutes for each network that has had its 25 (at most three
+ *   networks): so it never goes completely quiet, not even for somebody who shares a network with a stranger.
  *
- * That makes 99 at most. Counted by network alone, not by application: which application asks is the asker's to say, so a count of
- * its own for each would let one network ask many times over, and one for all would let strangers spend it.
+ * That makes 99 at most. Messages are counted by network and not by application: the asker chooses the application, so a count per
+ * application would let one network ask many times over, and one count for all networks would let strangers spend it.
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
 export type MessageLimits = {
-  /** Counts one; false when no more is due. @param ownNetwork where the recipient logged in last */
+  /** Counts one message; false when the limit is reached. @param ownNetwork the network of the recipient’s last login */
   take(message: {
     kind: 'login' | 'password';
     recipient: string;

@@ -1,13 +1,13 @@
 /**
- * One-time codes: six digits, three minutes, three tries, used once. A code belongs to the place that asked for it (`binding`: an
- * interaction, which is one browser's, or an application and the network it was asked from): only there can it be tried, and only
- * what is asked for there replaces it. So nobody spends or voids the code that somebody else waits for.
+ * One-time codes: six digits, three minutes, three tries, used once. A code belongs to whoever asked for it (`binding`: an
+ * interaction, which belongs to one browser, or an application and the network of the request). It can be tried only there, and
+ * only another request from there replaces it. So nobody can spend or void a code that somebody else is waiting for.
  *
- * That leaves the guessing to be bounded over all places together, without a bound that a stranger could reach for somebody else.
- * After `wrongMax` wrong tries for one person in a week, or while `madeMax` codes for him were made within three minutes, further
- * codes have twelve digits. So short ones see at most 30 wrong tries and then what is live of them, 2 windows x 20 codes x 3 tries:
- * 150 in a week at 10^-6 each. One person attacked without a pause from everywhere loses with a chance of 0.00015 a week, 0.8 % a
- * year; each long code adds 3 x 10^-12. Whoever asks for his code is served all the while.
+ * That leaves the total number of guesses to be bounded, without a bound that a stranger could use up for somebody else. After
+ * `wrongMax` wrong tries for one person in a week, or after `madeMax` codes for that person within three minutes, further codes
+ * have twelve digits. Short codes therefore see at most 30 wrong tries plus those for codes still live: 2 windows x 20 codes x 3
+ * tries, 150 a week at 10^-6 each. A person attacked from everywhere without a pause loses with a probability of 0.00015 a week, or
+ * 0.8 % a year; each long code adds 3 x 10^-12. All the while everybody still gets the codes they ask for.
  */
 import { createHmac, randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -18,7 +18,7 @@ export type CodeCheck = 'right' | 'wrong' | 'expired';
 
 export type OneTimeCodes = {
   make(request: CodeRequest): Promise<string>;
-  /** Counts a try. A right code is gone afterwards, unless `keep`. */
+  /** Counts a try. A right code is spent, unless `keep` is set. */
   check(request: CodeRequest, code: string, keep?: boolean): Promise<CodeCheck>;
 };
 
@@ -28,8 +28,8 @@ const madeMax = 20;
 const wrongMax = 30;
 const wrongWindowSeconds = 7 * 24 * 3_600;
 
-// KEYS: the code, the person's wrong tries, codes made for the person lately. ARGV: digests of the short code and of the long one,
-// bounds of the two counts, the code's life. Answers whether the long one is the code.
+// KEYS: the code, the person’s wrong tries, codes recently made for the person. ARGV: digests of the short and of the long code,
+// the bounds of the two counts, the lifetime of the code. Answers whether the long one is the code.
 const makeScript = `
 local made = redis.call('INCR', KEYS[3])
 redis.call('EXPIRE', KEYS[3], ARGV[5], 'NX')
@@ -40,8 +40,8 @@ redis.call('HSET', KEYS[1], 'digest', long and ARGV[2] or ARGV[1], 'tries', 0)
 redis.call('EXPIRE', KEYS[1], ARGV[5])
 return long and 1 or 0`;
 
-// KEYS: the code, the person's wrong tries. ARGV: digest, keep, most tries, the wrong tries' window. Counted and compared in one
-// step: parallel guesses get no more tries than serial ones.
+// KEYS: the code, the person’s wrong tries. ARGV: digest, keep, the most tries, the window of the wrong tries. Counts and compares
+// in one step, so that parallel guesses get no more tries than serial ones.
 const checkScript = `
 local digest = redis.call('HGET', KEYS[1], 'digest')
 if not digest then return 'expired' end
@@ -59,7 +59,7 @@ type Scripts = {
   oneTimeCodeCheck(...args: (string | number)[]): Promise<CodeCheck>;
 };
 
-/** @param secret keeps a copy of Redis from telling the codes: there are few */
+/** @param secret without it a copy of Redis would reveal the codes, since there are so few possible ones */
 export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): OneTimeCodes {
   redis.defineCommand('oneTimeCodeMake', { numberOfKeys: 3, lua: makeScript });
   redis.defineCommand('oneTimeCodeCheck', { numberOfKeys: 2, lua: checkScript });

@@ -1,6 +1,7 @@
 /**
- * The link in a password mail: proves who reads that mailbox, once, for an hour, and only while the account is as it was when the
- * link was made. A changed address or password, a block, an administrator's hand or the use of another link ends it.
+ * The link in a password mail. It proves, once and within an hour, that somebody reads that mailbox, and only while the account is
+ * as it was when the link was made. A changed address or password, a block, an administrator’s change or the use of another link
+ * ends it.
  */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -12,16 +13,16 @@ export type PasswordTicket = {
   account: AccountState;
   /** Where the link was sent. */
   email: string;
-  /** The application that its owner came from. */
+  /** The application from which it was requested. */
   clientId?: string;
 };
 
-/** A ticket that is good, with the account as it is now. */
+/** A valid ticket, with the current account. */
 export type LiveTicket = PasswordTicket & { account: AccountModel };
 
 export type PasswordTickets = {
   issue(ticket: PasswordTicket): Promise<string>;
-  /** Looks, without spending it: mail scanners open links too. */
+  /** Looks it up without spending it: mail scanners open links too. */
   find(value: string): Promise<LiveTicket | undefined>;
   redeem(value: string): Promise<LiveTicket | undefined>;
 };

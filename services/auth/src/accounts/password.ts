@@ -1,7 +1,7 @@
 /**
- * Passwords: argon2id with 19 MiB, two passes and one lane (OWASP's floor; 8 ms here). Hashing shares libuv's few threads with
- * token signing, so one runs at a time; those that wait take turns, by network and by account, and beyond a bound logins are shed,
- * not tokens (turns.ts).
+ * Passwords: argon2id with 19 MiB, two passes and a parallelism of one (OWASP’s minimum; 8 ms here). Hashing shares libuv’s few
+ * threads with token signing, so one hash runs at a time. The others wait in turn, by network and by account, and beyond a bound
+ * logins are refused rather than tokens (turns.ts).
  */
 import { hash, verify } from '@node-rs/argon2';
 import { type Asker, makeTurns } from './turns.ts';
@@ -10,14 +10,14 @@ export { TooBusy } from './turns.ts';
 
 // argon2id is the library's default.
 const options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-// Two seconds' work altogether, a quarter of it of one network's.
+// Two seconds of work altogether, at most a quarter of it for one network.
 const turns = makeTurns({ running: 1, perNetwork: 64, waiting: 256 });
-/** Whose password nobody asked for by name: an administrator's and the seed's. */
+/** For passwords that no login is waiting for: an administrator’s and the seed’s. */
 const ourselves: Asker = { network: 'ourselves', account: '' };
 /** Longer input is refused before it is hashed. */
 export const passwordMaxBytes = 1_024;
 
-// Made once, of a password nobody has: an unknown account costs as much time as a wrong password.
+// Made once, from a password that nobody has: checking an unknown account takes as long as checking a wrong password.
 let dummyHash: Promise<string> | undefined;
 
 /** @throws TooBusy */
@@ -26,7 +26,7 @@ export function hashPassword(password: string, asker = ourselves): Promise<strin
 }
 
 /**
- * Whether the password belongs to the hash. Without a hash (no such account, or one without a password) it works as long and
+ * Whether the password matches the hash. Without a hash (no such account, or an account without a password) it takes as long and
  * answers false. @throws TooBusy
  */
 export async function passwordMatches(
@@ -41,7 +41,7 @@ export async function passwordMatches(
   return matches && passwordHash != null;
 }
 
-/** The same characters typed on another keyboard are the same password. */
+/** Normalizes the password: the same characters typed on another keyboard must match. */
 function normalize(password: string): string {
   return password.normalize('NFKC');
 }

@@ -1,16 +1,16 @@
 /**
- * How often something may happen under a key: fixed windows in Redis, for what costs money or annoys people.
+ * How often something may happen per key: fixed windows in Redis, for what costs money or annoys people.
  *
- * Where one count is not all, the library does not do, and there is a script instead: `lockout.ts` counts tries in flight as well,
- * `one-time-code.ts` compares and counts in one step, `message-limits.ts` takes from one of five counts, and `clients/throttle.ts` must
- * cost nothing where nobody has failed.
+ * Where a single count is not enough, there is a script instead of the library: `lockout.ts` also counts tries in flight,
+ * `one-time-code.ts` compares and counts in one step, `message-limits.ts` chooses among five counts, and `clients/throttle.ts` must
+ * cost nothing while nobody has failed.
  */
 import type { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { hashId } from '../adapter/hashed.ts';
 
 export type Rate = {
-  /** Counts one; false when the window has had its `max`. */
+  /** Counts one; false when the window already has its `max`. */
   take(what: string, key: string, max: number, windowSeconds: number): Promise<boolean>;
 };
 

@@ -1,8 +1,8 @@
-/** How much of our attention one network has at a time, whatever it is waiting for here. */
+/** How many requests of one network are in progress at a time, including those that wait. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Share = {
-  /** A slot, given back when it is disposed of; undefined when the network has all of its own. */
+  /** A slot, given back when disposed; undefined when the network uses all of its own. */
   take(network: string): Disposable | undefined;
 };
 
@@ -28,7 +28,7 @@ const heldMs = 250;
 const heldMax = 1_000;
 let held = 0;
 
-/** Who is refused hears of it a little later: a crowd that asks again at once would keep us at refusing. */
+/** A refusal is delayed a little: a crowd that retries at once would otherwise keep us busy refusing. */
 export async function holdBack(): Promise<void> {
   if (held >= heldMax) return;
   held += 1;

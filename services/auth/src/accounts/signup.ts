@@ -20,7 +20,7 @@ export type SignUp = (given: {
   connection: string;
   email: unknown;
   password: unknown;
-  /** Whoever signs up. */
+  /** The network address of the person who signs up. */
   ip: string;
   profile?: {
     username?: string;
@@ -40,7 +40,7 @@ export function makeSignUp(accounts: AccountStore, settings: SettingsStore): Sig
     if (problem) return refused(problem);
     if (!(await settings.load()).allowSignup) return refused('signup_refused');
     try {
-      // Hashed before the account is looked for: an address that is taken answers no faster.
+      // Hashed before the account is looked up, so that a taken address does not answer faster.
       const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: email });
       const account = await accounts.create({
         connection,
@@ -56,7 +56,7 @@ export function makeSignUp(accounts: AccountStore, settings: SettingsStore): Sig
   };
 }
 
-/** What keeps it from being anybody's password. */
+/** Why it cannot be anybody’s password. */
 export function passwordProblem(
   password: unknown,
   email: string,

@@ -1,23 +1,23 @@
 /**
- * Whom a try to log in is about, as the lockout counts it and the log names it: the account, however it was typed; where there is
- * none, the identifier, so that unknown people are counted like known ones.
+ * Whom a login attempt is about, as the lockout counts it and the log names it: the account, however it was typed, or the
+ * identifier if there is no such account. So unknown people are counted like known ones.
  */
 import type { AccountModel } from '../generated/models.ts';
 import { parseIdentifier } from './identifier.ts';
 
 export type Subject = {
-  /** Equal for what is counted together. */
+  /** The same for attempts that are counted together. */
   key: string;
-  /** Of a known account. */
+  /** The id of a known account. */
   userId?: string;
-  /** What was typed, in the form we keep it; it may be anything, a password in the wrong field too. */
+  /** What was typed, normalized. It may be anything, even a password typed into the wrong field. */
   typed: string;
 };
 
-/** @param connection where the account would be, if there were one */
+/** @param connection where the account would be if it existed */
 export function subjectOf(connection: string, typed: string, account: AccountModel | undefined): Subject {
   const identifier = parseIdentifier(typed);
-  // Names are compared without regard to case.
+  // Names are compared case-insensitively.
   const text = (identifier?.value ?? typed.trim()).toLowerCase();
   if (account)
     return {

@@ -1,15 +1,15 @@
 /**
- * Who is served next when work costs more than is there of it. Networks take turns, and within a network the accounts that are
- * asked for: however many requests one of them sends, each of the others waits for one piece of work per network before it.
+ * Fair queueing for work that is scarce. Networks take turns, and within a network the requested accounts do: however many requests
+ * one network sends, any other waits for at most one piece of work per network ahead of it.
  *
- * What may wait is bounded, per network and altogether. Where there is no room, whoever waits with the most makes some: his newest
- * is sent away. So nobody is refused because of what a stranger sends, while there is any network that waits with more.
+ * The queue is bounded, per network and altogether. When it is full, the newest request of the network that waits with the most is
+ * turned away. So nobody is refused because of a stranger’s requests while any network waits with more.
  */
 
-/** Whose work it is: the network it was asked from, and the account (or what was typed) it is about. */
+/** The source of the work: the network of the request, and the account (or typed identifier) that it is about. */
 export type Asker = { network: string; account: string };
 
-/** There is no room to wait. `excess`: because of what this very network waits with already. */
+/** The queue is full. `excess`: because of what this very network already has waiting. */
 export class TooBusy extends Error {
   override name = 'TooBusy';
   readonly excess: boolean;
@@ -20,12 +20,12 @@ export class TooBusy extends Error {
 }
 
 export type Turns = {
-  /** Runs the work when it is its turn. @throws TooBusy */
+  /** Runs the work in its turn. @throws TooBusy */
   take<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
 };
 
 type Waiting = { start(): void; refuse(error: TooBusy): void };
-/** Maps keep the order of insertion: the first is next, and goes to the end when it had its turn. */
+/** Maps keep insertion order: the first entry is next, and moves to the end after its turn. */
 type Line = { size: number; accounts: Map<string, Waiting[]> };
 
 export function makeTurns(limits: { running: number; perNetwork: number; waiting: number }): Turns {
@@ -43,7 +43,7 @@ export function makeTurns(limits: { running: number; perNetwork: number; waiting
     size += 1;
   }
 
-  /** Whose turn it is: the account goes to the end of its network's, and the network to the end of all. */
+  /** Picks the next one; its account moves to the end within its network, and its network to the end of all. */
   function next(): Waiting | undefined {
     const [network] = lines.keys();
     if (network === undefined) return undefined;
@@ -60,7 +60,7 @@ export function makeTurns(limits: { running: number; perNetwork: number; waiting
     return waiting;
   }
 
-  /** The newest of an account's; its turn stays where it is. */
+  /** Removes an account’s newest request; its place in the order stays. */
   function sendAway(line: Line, account: string): void {
     const queue = line.accounts.get(account)!;
     const newest = queue.pop()!;
@@ -70,7 +70,7 @@ export function makeTurns(limits: { running: number; perNetwork: number; waiting
     newest.refuse(new TooBusy(true));
   }
 
-  /** Makes room for one more. @throws TooBusy when the asker himself has the most. */
+  /** Makes room for one more. @throws TooBusy when the asking network itself has the most waiting. */
   function makeRoom({ network, account }: Asker): void {
     const own = lines.get(network);
     const isNetworkFull = (own?.size ?? 0) >= limits.perNetwork;

@@ -1,4 +1,4 @@
-/** Model → store: what oidc-provider asks for where its artefacts live. */
+/** Model → store: where oidc-provider’s artefacts are kept. */
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterFactory } from 'oidc-provider';
 import type { ClientStore } from '../clients/store.ts';

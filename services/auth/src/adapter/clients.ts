@@ -1,4 +1,4 @@
-/** oidc-provider's clients are our client records. It writes them only for dynamic registration (`oidc/register`). */
+/** Serves our client records as oidc-provider’s clients. The library writes clients only for dynamic registration (`oidc/register`). */
 import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 import { clientMetadata } from '../clients/metadata.ts';
 import { registeredClient } from '../clients/registration.ts';
@@ -9,11 +9,12 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
   const never = (operation: string) => async () => {
     throw new Error(`clients are never ${operation}`);
   };
-  // A record that is cached keeps its metadata, by which the client made of them is known (library/seam.ts); the library only reads them.
+  // A cached record keeps its metadata object, which identifies the client compiled from it (library/seam.ts); the library only
+  // reads it.
   const known = new WeakMap<object, AdapterPayload>();
   return {
     async find(id) {
-      // Whatever a header or an assertion may hold: nobody has such an id.
+      // A header or an assertion may hold anything; an id that cannot be stored belongs to nobody.
       const client = isStorable(id) ? await clients.find(id) : undefined;
       if (!client) return undefined;
       let metadata = known.get(client);

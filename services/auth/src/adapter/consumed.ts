@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 
-/** Somebody else was faster with what may be used once. */
+/** Another request was faster with something that may be used only once. */
 export class AlreadyConsumed extends errors.InvalidGrant {
   constructor(model: string) {
     super(`${model} already consumed`);

@@ -1,10 +1,10 @@
-/** An adapter that never sees an id which is a secret, only its hash: a copy of the store opens nothing. */
+/** An adapter whose ids are secrets and are only stored as hashes: a copy of the store opens nothing. */
 import { createHash } from 'node:crypto';
 import type { Adapter } from 'oidc-provider';
 
 export function hashIds(adapter: Adapter): Adapter {
   return {
-    // The payload repeats the id as `jti`; it goes, and comes back from the one who knows it.
+    // The payload repeats the id as `jti`; that is left out, and put back when somebody asks with the id.
     upsert: (id, { jti: _, ...payload }, expiresIn) => adapter.upsert(hashId(id), payload, expiresIn),
     async find(id) {
       const payload = await adapter.find(hashId(id));

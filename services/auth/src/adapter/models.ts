@@ -2,16 +2,16 @@
 
 export type Rule = {
   store: 'clients' | 'postgres' | 'redis';
-  /** The id is the secret itself: only its hash is stored. */
+  /** The id itself is the secret, so only its hash is stored. */
   hashed: boolean;
   /** Revoked together with its grant. */
   grantable: boolean;
 };
 
 /**
- * PostgreSQL holds what must survive the loss of Redis: what a refresh token needs, and registrations. Session and DeviceCode
- * are found by a second key as well, which hands back an id, so theirs cannot be hashed: the library
- * asks for `findByUid` and `findByUserCode`.
+ * PostgreSQL holds what must survive the loss of Redis: what a refresh token needs, and registrations. Session and DeviceCode are
+ * also found by a second key, which answers with an id, so their ids cannot be hashed: the library calls `findByUid` and
+ * `findByUserCode`.
  */
 // biome-ignore format: a table
 export const rules: Record<string, Rule> = {
@@ -30,7 +30,7 @@ export const rules: Record<string, Rule> = {
   Interaction:                { store: 'redis',    hashed: false, grantable: false },
 };
 
-/** @throws for a model of a feature that is off here. */
+/** @throws for the model of a feature that is switched off here */
 export function ruleOf(model: string): Rule {
   const rule = rules[model];
   if (!rule) throw new Error(`no store is chosen for the model ${model}`);

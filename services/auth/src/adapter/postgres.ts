@@ -8,8 +8,8 @@ import { setAside, takeAside } from './side-by-side.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
 
-// How JSON.stringify writes NUL and half a surrogate pair, neither of which PostgreSQL takes. Requests that hold them are refused
-// where they come in; this is for the way that nobody thought of.
+// How JSON.stringify writes NUL and half a surrogate pair, neither of which PostgreSQL accepts. Requests that contain them are
+// refused at the entry; this catches any path that was overlooked.
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 const foreignKeyViolation = '23503';
 
@@ -48,7 +48,7 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
     async find(id) {
       const row = model === 'Grant' ? await findGrant(pool, id) : (await query('find', find, [model, id])).rows[0];
       if (!row) return undefined;
-      // A token consumed since it was written carries that in its own column, which the payload knows nothing of.
+      // A token consumed after it was written has that in a column of its own, not in the payload.
       const consumed = row.consumed_at ? { consumed: Math.floor(row.consumed_at.getTime() / 1000) } : {};
       return { ...row.payload, ...consumed };
     },
@@ -61,7 +61,8 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
       if (rowCount !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
-      // A grant that somebody extends just now must not come back: it lies there expired until it is purged, which nothing revives.
+      // A grant that is being extended right now must not come back: an expired row stays until it is purged, and nothing revives
+      // it.
       if (model === 'Grant')
         await query('end', 'UPDATE artefacts SET expires_at = now() WHERE model = $1 AND id = $2', [model, id]);
       else await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
@@ -69,19 +70,22 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
     async revokeByGrantId(grantId) {
       await query('revoke', 'DELETE FROM artefacts WHERE grant_id = $1 AND model = $2', [grantId, model]);
     },
-    // Only sessions and device codes are found so, and those live in Redis.
+    // Only sessions and device codes are looked up this way, and they live in Redis.
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
 }
 
-/** Whose grant it is, if the request knows; PostgreSQL looks else. It writes none whose account is gone. */
+/**
+ * The mark of the account that the grant belongs to, if the request knows it; otherwise PostgreSQL looks it up. No grant is written
+ * for an account that is gone.
+ */
 function incarnationOf(model: string, { accountId }: AdapterPayload): string | undefined {
   const account = model === 'Grant' ? (Provider.ctx?.oidc?.account as TokenAccount | undefined) : undefined;
   return account?.accountId === accountId ? account?.incarnation : undefined;
 }
 
-/** A grant; its account, which is asked for next when codes and refresh tokens are exchanged, comes along. */
+/** A grant together with its account, which is needed next when codes and refresh tokens are exchanged. */
 async function findGrant(pool: Pool, id: string): Promise<Row | undefined> {
   const known = takeAside<Row>('grant', id);
   if (known) return known;

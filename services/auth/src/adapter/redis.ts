@@ -1,6 +1,6 @@
 /**
- * Short-lived artefacts in Redis: a hash each (`payload`, and `consumed` once it is), gone by itself at its expiry, consumed or
- * not. Every operation is one script, so single use holds between any number of processes.
+ * Short-lived artefacts in Redis: one hash each (`payload`, and `consumed` once it has been used), removed by its expiry in any
+ * case. Each operation is one script, so single use holds across any number of processes.
  */
 import type { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
@@ -18,7 +18,7 @@ if KEYS[2] then
 end
 return 1`;
 
-// First come, first served: whoever sets the field is the one consumer.
+// First come, first served: whoever sets the field has consumed it.
 const consume = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 return redis.call('HSETNX', KEYS[1], 'consumed', ARGV[1])`;
@@ -29,7 +29,7 @@ for _, member in ipairs(members) do redis.call('DEL', member) end
 redis.call('DEL', KEYS[1])
 return #members`;
 
-// Every model that lives here has a lifetime; this bounds one that forgot.
+// Every model kept here has a lifetime; this bounds one that forgot to set it.
 const lifetimeMaxSeconds = 86_400;
 
 type Scripts = {
@@ -38,7 +38,7 @@ type Scripts = {
   artefactRevoke(key: string): Promise<number>;
 };
 
-/** Teaches the connection the scripts; once a connection, before the first adapter. */
+/** Defines the scripts on the connection; once per connection, before the first adapter. */
 export function defineArtefactScripts(redis: Redis): void {
   redis.defineCommand('artefactUpsert', { lua: upsert });
   redis.defineCommand('artefactConsume', { numberOfKeys: 1, lua: consume });
@@ -46,13 +46,13 @@ export function defineArtefactScripts(redis: Redis): void {
   defineSessionScripts(redis);
 }
 
-/** Where an artefact lies; its id as it is stored, hashed or not. */
+/** The key of an artefact; `id` as it is stored, hashed or not. */
 export const artefactKey = (prefix: string, model: string, id: string): string => `${prefix}${model}:${id}`;
 
 export function makeRedisAdapter(redis: Redis, prefix: string, model: string, grantable: boolean): Adapter {
   const scripts = redis as unknown as Scripts;
   const key = (id: string) => artefactKey(prefix, model, id);
-  // One set a model and grant, because oidc-provider revokes model by model.
+  // One set per model and grant, because oidc-provider revokes model by model.
   const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
   const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
 
@@ -74,7 +74,7 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
     async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
       if (model === 'Session') return upsertSession(redis, prefix, id, payload, expiresIn);
       const json = JSON.stringify(payload);
-      // A proof seen before is refused whoever asks first: the library's own check reads and then writes.
+      // A replayed proof is refused even when both arrive at once: the library’s own check reads first and writes later.
       if (model === 'ReplayDetection') {
         const first = await redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX');
         if (first === null) throw new errors.InvalidGrant('seen before');

@@ -1,13 +1,13 @@
-/** Which authorization requests a person confirms each time, whatever was allowed before. */
+/** Which authorization requests a person must confirm every time, whatever was allowed before. */
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 /**
- * RFC 8252 section 8.6: anybody's program can take a loopback port or a scheme and call itself a public native client, so that a
- * request of such a client proves nothing about who asks. No code, and no scope, is given without a person who allows it on a
- * page in this very interaction: not by prompt=none, not to the first party, not by a consent that is remembered. An https redirect
- * is one that the operating system gives to the application that proved to own it (section 7.2).
+ * RFC 8252 section 8.6: any program can claim a loopback port or a URI scheme and pose as a public native client, so a request from
+ * such a client does not prove who is asking. No code and no scope is issued without somebody allowing it on a page in this very
+ * interaction: not with prompt=none, not for the first party, and not by remembered consent. An https redirect is different: the
+ * operating system hands it only to the application that has proven to own it (section 7.2).
  *
- * A device code is confirmed on a page of its own (RFC 8628 section 3.3), where it is typed in.
+ * A device code is confirmed on the page where it is typed in (RFC 8628 section 3.3).
  */
 export function needsConfirmation({ oidc }: KoaContextWithOIDC): boolean {
   const client = oidc.client!;

@@ -1,4 +1,4 @@
-/** Consent, remembered per person, client, API and scopes, across sessions. OpenID's own scopes are kept under resource ''. */
+/** Consent, remembered per person, client, API and scope, across sessions. OpenID’s own scopes are stored under the resource ''. */
 import type { Pool } from '../database.ts';
 
 /** Scopes by resource indicator. */
@@ -6,7 +6,7 @@ export type Consent = Record<string, string[]>;
 
 export type ConsentStore = {
   find(userId: string, clientId: string): Promise<Consent>;
-  /** Adds to what is remembered. */
+  /** Adds to the remembered consent. */
   add(userId: string, clientId: string, consent: Consent): Promise<void>;
 };
 

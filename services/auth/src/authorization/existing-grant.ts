@@ -1,6 +1,6 @@
 /**
- * The grant an authorization request starts from: the session's, extended by what needs no question, because the client is of
- * the first party or because the person allowed it before. Whatever is missing then makes the consent page.
+ * The grant from which an authorization request starts: that of the session, extended by everything that needs no question because
+ * the client is first-party or the person has allowed it before. Whatever is still missing leads to the consent page.
  */
 import type { Client, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { grantLifetimeMargin, refreshLifetime } from '../clients/lifetimes.ts';
@@ -20,8 +20,8 @@ export function makeLoadExistingGrant(stores: { resources: ResourceStore; consen
     const consented = (oidc.result as { consent?: { grantId?: string } } | undefined)?.consent?.grantId;
     const grantId = consented ?? oidc.session!.grantIdFor(client.clientId);
     let grant = grantId ? ((await oidc.provider.Grant.find(grantId)) as StoredGrant | undefined) : undefined;
-    // A grant that would die before the refresh tokens it gives is replaced, since the library refuses a token without its grant; one of
-    // another person too.
+    // A grant that would expire before the refresh tokens issued with it is replaced, since the library refuses a token without its
+    // grant. So is the grant of another person.
     if (grant && (grant.accountId !== oidc.session!.accountId || isShortLived(grant, client))) grant = undefined;
     if (consented) return grant;
 
@@ -60,7 +60,7 @@ async function withoutAsking(
   );
 }
 
-/** What the request asks for, by resource. */
+/** The requested scopes, by resource. */
 function requestedScopes(ctx: KoaContextWithOIDC): Consent {
   const { oidc } = ctx;
   const requested: Consent = { '': [...oidc.requestParamOIDCScopes] };

@@ -1,10 +1,11 @@
-/** What an answer through the browser may carry, and where to. */
+/** What an authorization response may carry through the browser, and to where. */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isInTheClear } from '../http/loopback.ts';
 
 /**
  * Tokens never cross a network in the clear, whichever response mode carries them (RFC 9700 section 2.6; OpenID Connect Core
- * 3.2.2.1 wants https of implicit clients): an http address is one on the person's own machine, or gets a code.
+ * 3.2.2.1 requires https of implicit clients). A plain http redirect URI must be on the person’s own machine, or it only gets a
+ * code.
  */
 export function refuseTokensInTheClear({ oidc }: KoaContextWithOIDC): void {
   const { response_type, redirect_uri } = (oidc.params ?? {}) as { response_type?: string; redirect_uri?: string };

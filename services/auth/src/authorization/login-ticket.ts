@@ -1,7 +1,7 @@
 /**
- * A login made elsewhere (a mail's link or code) that an authorization request brings along: single use, a minute, bound to the
- * client it was made for. Whoever has the address of such a request can send it to somebody else (login CSRF), so it logs in by
- * itself only in the browser that has proven the login; in any other the person is asked first (interaction/sign-in-as.ts).
+ * A login made elsewhere (by a link or code in a mail) that an authorization request brings along: single use, valid for a minute,
+ * bound to its client. Whoever has the URL of such a request can send it to somebody else (login CSRF). So it logs in by itself
+ * only in the browser that has proven the login; any other browser asks first (interaction/sign-in-as.ts).
  */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -11,21 +11,21 @@ import { hashId } from '../adapter/hashed.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
 
 export type Ticket = {
-  /** As it was when it proved who it is: a change of its address or password ends the ticket. */
+  /** The state of the account at the time of the proof: a changed address or password ends the ticket. */
   account: AccountState;
   clientId: string;
   amr: string[];
-  /** The browser that has proven it (http/browser-cookie.ts), if that is known. */
+  /** The browser that has proven the login (http/browser-cookie.ts), if known. */
   browser?: string;
 };
 export type TicketStore = {
   issue(ticket: Ticket): Promise<string>;
-  /** Looks without spending it. */
+  /** Looks it up without spending it. */
   find(value: string): Promise<Ticket | undefined>;
   redeem(value: string): Promise<Ticket | undefined>;
 };
 
-// A browser that goes on by itself needs seconds; a person who is asked first has as long as the page that asks.
+// A browser that continues by itself needs seconds; a person who is asked first has as long as the page.
 const ttlSeconds = 60;
 const askedTtlSeconds = 600;
 
@@ -58,8 +58,8 @@ type Session = {
 };
 
 /**
- * Logs the session in by a ticket of this very browser. One that was proven elsewhere stays among the parameters, which makes the
- * policy ask; one that is spent, unknown or another client's is left out and changes nothing.
+ * Logs the session in with a ticket from this very browser. A ticket proven elsewhere stays among the parameters, which makes the
+ * policy ask. One that is spent, unknown or another client’s is dropped and changes nothing.
  */
 export async function loginByTicket(
   { tickets, issuer }: { tickets: TicketStore; issuer: string },
@@ -82,7 +82,7 @@ export async function loginByTicket(
   session.loginAccount({ accountId, incarnation, amr: ticket.amr });
 }
 
-/** Nothing but a page that somebody goes to himself logs in: no picture or frame does, of whatever site. */
+/** Only a top-level navigation logs in: no image or frame does, of whatever site. */
 function isOfThisBrowser(ticket: Ticket, ctx: KoaContextWithOIDC, issuer: string): boolean {
   const destination = ctx.get('sec-fetch-dest');
   if (destination !== '' && destination !== 'document') return false;

@@ -15,7 +15,7 @@ import { loginByTicket, type TicketStore } from './login-ticket.ts';
 
 const extName = /^ext-[A-Za-z0-9_-]{1,28}$/;
 const extMax = 10;
-/** Auth0's alphabet: nothing that means something in HTML or CSS, or that calls anything. */
+/** Auth0’s alphabet: no character with a meaning in HTML or CSS, and none that calls anything. */
 const extValue = /^[A-Za-z0-9\-.*~@+ /:_]{1,255}$/;
 
 type Parameters = Record<string, unknown>;
@@ -28,11 +28,11 @@ export function makeExtraParams(stores: {
   issuer: string;
 }): Configuration['extraParams'] {
   return {
-    // First of all, whatever stands there: what is too long is neither looked at nor kept.
+    // First of all: what is too long is neither examined nor kept.
     audience: checkSizes,
     organization: null,
     screen_hint: null,
-    // No parameter of anybody's: what is asked of every request, before anybody is logged in by it.
+    // Not a parameter of any client: a check of every request, before anybody is logged in by it.
     front_channel: refuseTokensInTheClear,
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
       loginByTicket(stores, ctx, ticket, client),
@@ -83,10 +83,10 @@ export function makeExtraParams(stores: {
   } as Configuration['extraParams'];
 }
 
-// Packed here, of values that are bounded one by one.
+// Packed here, from values that are bounded one by one.
 const packed = new Set(['ext']);
 
-/** Redirect URI and client are known to be right by now, so the client is told. */
+/** Redirect URI and client have been checked by now, so the client is told. */
 function checkSizes(ctx: KoaContextWithOIDC): void {
   const params = ctx.oidc.params as Parameters;
   const problem = tooLong(params, packed);
@@ -94,7 +94,7 @@ function checkSizes(ctx: KoaContextWithOIDC): void {
   if (!isStorableJson(params.claims)) throw new errors.InvalidRequest('the claims parameter is malformed');
 }
 
-/** Whether a parameter that is JSON can be kept, as it is with a refresh token. That it is JSON the library has seen to. */
+/** Whether a JSON parameter can be stored, as it is with a refresh token. The library has already checked that it is JSON. */
 function isStorableJson(text: unknown): boolean {
   try {
     checkJson(typeof text === 'string' ? JSON.parse(text) : text);
@@ -104,13 +104,13 @@ function isStorableJson(text: unknown): boolean {
   }
 }
 
-/** A signed request's parameters, for validators that must not look beside it; its other checks are the library's own. */
+/** The parameters of a signed request, for validators that must not look at those beside it; all other checks are the library’s. */
 export async function rememberRequestObject(
   ctx: KoaContextWithOIDC,
   parameters: Record<string, unknown>,
   header: Record<string, unknown>,
 ): Promise<void> {
-  // Before its signature costs anything; what was pushed has been measured then.
+  // Before its signature is verified, which costs time; what was pushed has already been measured.
   const problem = ctx.oidc.entities.PushedAuthorizationRequest
     ? undefined
     : tooLong({ request: (ctx.oidc.params as Parameters).request });
@@ -137,11 +137,11 @@ async function apisAllowOffline(ctx: KoaContextWithOIDC, resources: ResourceStor
   return true;
 }
 
-/** Where the parameters came from: a signed request object's claims stand for the request they are in. */
+/** Where the parameters come from: the claims of a signed request object replace the request that carries it. */
 function sourceOf(ctx: KoaContextWithOIDC): Parameters {
   const claims = (ctx.state as { requestObject?: Parameters }).requestObject;
   if (claims) return claims;
-  // What was pushed stands for the whole request (RFC 9126): nothing beside request_uri counts.
+  // A pushed request replaces the whole request (RFC 9126): nothing beside request_uri counts.
   if (ctx.oidc.entities.PushedAuthorizationRequest) return {};
   return (ctx.method === 'POST' ? (ctx.oidc.body as Parameters | undefined) : ctx.query) ?? {};
 }
