@@ -12,7 +12,7 @@ export const claims: Configuration['claims'] = {
   phone: ['phone_number', 'phone_number_verified'],
 };
 
-/** The access token's claim that names its grant: how userinfo and introspection know of a revoked one. */
+/** The access token’s claim with the id of its grant: how userinfo and introspection learn that it was revoked. */
 export const grantClaim = 'gid';
 
 type Token = {
@@ -26,8 +26,9 @@ type Token = {
 type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
 /**
- * What our JWTs carry beyond RFC 9068: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts), and for a
- * person's token with `openid` among its scopes an `aud` array with the userinfo URL, as at Auth0. A machine's `sub` is its client_id, which the library does by itself.
+ * What our JWTs carry beyond RFC 9068: `azp`, `first_party` (which an exchanged token may have lost: grants/token-exchange.ts),
+ * and, for a person’s token with `openid` among its scopes, an `aud` array with the userinfo URL, as at Auth0. The library itself
+ * sets a machine’s `sub` to its client_id.
  */
 export function makeJwtCustomizer(issuer: string) {
   return async (_ctx: KoaContextWithOIDC, token: Token, jwt: Jwt): Promise<void> => {

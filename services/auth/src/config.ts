@@ -15,7 +15,7 @@ import {
   z,
 } from '@gatepost/runtime/env';
 
-/** Where messages go that no server is configured for. */
+/** Where messages go if no server is configured for them. */
 export const outboxFolder = resolve(process.env.GATEPOST_HOME ?? '../../.gatepost', 'outbox');
 
 const postgresUrl = url(['postgres:', 'postgresql:']);

@@ -1,9 +1,10 @@
 /**
- * Claims by the standard, or as Auth0 has them, whichever a client was written for (`oidc_conformant_claims`, of the client or the tenant).
+ * Claims by the standard or in Auth0’s way, depending on what a client was written for (`oidc_conformant_claims`, of the client or
+ * the tenant).
  *
- * By the standard `updated_at` is a number of seconds (OpenID Connect Core 5.1), and what scopes ask for stands at userinfo, in the ID
- * token only when no access token comes with it, or when the `claims` parameter asks for it there (5.4, 5.5). At Auth0 `updated_at`
- * is a text, and the ID token has it all: its SDKs read the user from there.
+ * By the standard, `updated_at` is a number of seconds (OpenID Connect Core 5.1), and the claims of scopes are at userinfo; the ID
+ * token has them only if no access token comes with it, or if the `claims` parameter asks for them there (5.4, 5.5). At Auth0,
+ * `updated_at` is a string and the ID token has all claims: its SDKs read the user from there.
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { TokenAccount } from './accounts/store.ts';
@@ -12,7 +13,7 @@ import type { SettingsStore } from './settings/store.ts';
 
 type Requested = Record<string, unknown> | undefined;
 
-/** The account, its claims as the client that asks wants them. */
+/** The account, with claims in the form that the asking client wants. */
 export function withConformantClaims(
   ctx: KoaContextWithOIDC,
   account: TokenAccount,

@@ -14,13 +14,14 @@ export const schemaName = 'auth';
 export type Databases = AsyncDisposable & {
   pool: Pool;
   db: Database;
-  /** For statements whose cost whoever asks decides: they have two connections, which only read, and two seconds. */
+  /** For statements whose cost the caller decides: two connections of their own, read-only, limited to two seconds. */
   searchPool: Pool;
 };
 
 /**
- * Opens the pool and Prisma's client on it. A query that finds no connection within 2 s rejects, and one that takes 4 s is cancelled by
- * PostgreSQL; one that does not answer even then is given up with its connection, so that nobody waits for a server that is frozen.
+ * Opens the pool and Prisma’s client on it. A query that gets no connection within 2 s rejects, and PostgreSQL cancels one that
+ * takes 4 s. If it does not answer even then, the query is abandoned together with its connection, so that nobody waits for a
+ * frozen server.
  */
 export function openDatabase(databaseUrl: string, log: Log): Databases {
   const pool = openPool(databaseUrl, log, { max: 16 });
@@ -52,18 +53,19 @@ function openPool(databaseUrl: string, log: Log, differing: pg.PoolConfig): Pool
     options: `-c search_path=${schemaName}`,
     ...differing,
   });
-  // An idle connection that breaks; whoever queries next gets a new one or an error of their own.
+  // An idle connection broke; the next query gets a new one or an error of its own.
   pool.on('error', (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'));
-  // One that breaks in somebody's hands, between two statements, is not the pool's to hear of and would end the process; the
-  // next statement rejects.
+  // A connection that breaks while it is checked out, between two statements, emits an error that the pool does not handle and that
+  // would end the process. The next statement on it rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   hearOutages(pool);
   return pool;
 }
 
 /**
- * Whoever asks hears `temporarily_unavailable` when PostgreSQL is away, and nobody needs to translate. All statements pass one of these two,
- * the pool's own and Prisma's as well; Prisma hands on what is no error of the database.
+ * Makes queries reject with `temporarily_unavailable` while PostgreSQL is away, so that callers need not translate errors. All
+ * statements go through one of these two functions, the pool’s own and Prisma’s as well; Prisma passes on errors that do not come
+ * from the database.
  */
 function hearOutages(pool: Pool): void {
   pool.connect = hearing(pool.connect.bind(pool));
@@ -72,7 +74,7 @@ function hearOutages(pool: Pool): void {
   });
 }
 
-/** A function of the driver, which answers by a callback if it gets one and by a promise else. */
+/** Wraps a function of the driver, which answers by callback if it is given one and by promise otherwise. */
 function hearing<F>(ask: F): F {
   const hear = (...given: unknown[]): unknown => {
     const done = given.at(-1);
@@ -81,7 +83,7 @@ function hearing<F>(ask: F): F {
       return (ask as Ask)(...given.slice(0, -1), told);
     }
     const answer = (ask as Ask)(...given);
-    // A statement that somebody made himself (a cursor) is answered through itself.
+    // A query object that the caller made (a cursor) reports through itself.
     if (typeof answer?.catch !== 'function') return answer;
     return answer.catch((error: unknown) => {
       throw heard(error);

@@ -1,4 +1,4 @@
-/** A database that the demo was once seeded into keeps its secrets, whatever seed is given today. */
+/** A database that was once seeded with the demo keeps its secrets, whatever seed is used today. */
 import { demoSecrets } from '@gatepost/contracts/demo-secrets';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { passwordMatches } from './accounts/password.ts';

@@ -1,4 +1,4 @@
-/** The gate's own events for RabbitMQ (docs/reference/events.md): off unless EVENTS_ACCOUNT names whose they are. */
+/** The gate’s own events for RabbitMQ (docs/reference/events.md). Off unless EVENTS_ACCOUNT names their account. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/connection';
@@ -19,15 +19,15 @@ export type GateEventType =
 
 export type EventSink = AsyncDisposable & {
   /**
-   * Publishes and does not wait: while RabbitMQ is away events are kept for it, so many; one that cannot be kept, or that RabbitMQ does
-   * not take, is logged and lost, a login never is.
+   * Publishes without waiting. While RabbitMQ is away a bounded number of events is kept; an event that cannot be kept, or that
+   * RabbitMQ refuses, is logged and lost, but a login never is.
    */
   publish(type: GateEventType, payload: Record<string, unknown>): void;
 };
 
 export const noEvents: EventSink = { publish: () => {}, [Symbol.asyncDispose]: async () => {} };
 
-/** While RabbitMQ is slow or away, so many wait; what comes beyond is lost. */
+/** How many wait while RabbitMQ is slow or away; further events are lost. */
 const inFlightMax = 1_000;
 const retryMs = 500;
 
@@ -49,7 +49,7 @@ export async function openEventSink(options: {
     waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later
   });
   const closing = new AbortController();
-  /** The same id every time: whoever reads them knows a second copy by it. */
+  /** Every try has the same id, by which consumers recognize a duplicate. */
   const publishWhenConnected = async (message: Outgoing): Promise<void> => {
     for (;;)
       try {

@@ -1,4 +1,4 @@
-/** The parts list of the gate, from top to bottom: everything that is opened, in order, each closed again by the stack. */
+/** The parts of the gate, from top to bottom: everything that is opened, in order; the stack closes it again. */
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -99,7 +99,7 @@ type Outlets = Awaited<ReturnType<typeof openOutlets>>;
 type Stores = ReturnType<typeof makeStores>;
 type Parts = Ground & Outlets & Stores & ReturnType<typeof makeSteps>;
 
-/** The databases, with what must stand in them before anything else looks. */
+/** The databases, with everything that must be in them before anything else reads them. */
 async function openGround({ env, log, stack }: Start<Env>) {
   const databaseUrl = databaseUrlOf(env);
   const seal = makeSeal(env.SECRETS_KEY);
@@ -141,7 +141,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
   };
 }
 
-/** Where things go to: the audit log, the webhooks, mail, and what is done after an answer. */
+/** Outputs: the audit log, the webhooks, mail, and background work. */
 async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   const audit = stack.use(openAudit(pool, log));
   const lastLogins = stack.use(openLastLogins(pool, log));
@@ -163,7 +163,7 @@ function postBoxOptions(env: Env) {
   return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
 }
 
-/** What is configured, who there is, and what they have in hand. */
+/** The stores: configuration, people, and short-lived state. */
 function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground) {
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
@@ -190,7 +190,7 @@ function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground
   };
 }
 
-/** What several grants and pages do alike. */
+/** Steps that several grants and pages share. */
 function makeSteps(parts: Ground & Outlets & Stores) {
   const { keyFor, accounts, connections, settings, codes, lockout } = parts;
   const sending = { ...parts, limits: parts.messageLimits };
@@ -209,7 +209,7 @@ function makeSteps(parts: Ground & Outlets & Stores) {
   };
 }
 
-/** The library with all that is ours in it; the middleware runs in the order in which it is added here. */
+/** The library with all our additions; the middleware runs in the order in which it is added here. */
 async function makeGateProvider(parts: Parts) {
   const { env, issuer, keyFor, db, seal, redis, prefix, accounts, commonContext, revokedTokens } = parts;
   const provider = makeProvider({
@@ -238,7 +238,7 @@ async function makeGateProvider(parts: Parts) {
   return { provider, tokensIssued };
 }
 
-/** All that is not the library's to answer. */
+/** Everything that the library does not answer. */
 function makeRouters(parts: Parts, provider: Provider): Router[] {
   const links = makeLinks({ ...parts, provider });
   return [
@@ -257,7 +257,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   ];
 }
 
-/** What is done by the clock. */
+/** Periodic jobs. */
 function keepUp(parts: Parts, provider: Provider): void {
   const { env, log, stack, registry, pool } = parts;
   stack.use(keepKeysCurrent({ ...parts, provider, rotateAfterDays: env.KEY_ROTATION_DAYS }));
@@ -273,7 +273,7 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
     secure,
     fastPath: makeFastPath({ ...parts, provider, tokensIssued }),
   });
-  // A login may wait for others' for ten seconds.
+  // A login may have to wait ten seconds for others.
   const { port } = stack.use(await listen(server, { host: env.HOST, port: env.AUTH_PORT, closeWithinMs: 15_000 }));
   return port;
 }

@@ -6,13 +6,13 @@ import { Redis } from 'ioredis';
 import { heard } from './stores-away.ts';
 
 /**
- * All commands pass here, also those of scripts and pipelines: whoever asks hears `temporarily_unavailable` while Redis is away. A
- * transaction that is refused as a whole (EXECABORT) says why only later; the gate has scripts instead.
+ * All commands go through here, including those of scripts and pipelines, and reject with `temporarily_unavailable` while Redis is
+ * away. A transaction that is refused as a whole (EXECABORT) reveals its reason only later; the gate uses scripts instead.
  */
 class GateRedis extends Redis {
   override sendCommand(...[command, stream]: Parameters<Redis['sendCommand']>): unknown {
     const { reject } = command;
-    // ioredis's own errors have neither code nor class, but all of them are about the connection.
+    // ioredis’s own errors have neither codes nor classes, but all of them are about the connection.
     command.reject = (error) => reject(heard(error, !isRedisReply(error) || isAway(error)) as Error);
     return super.sendCommand(command, stream);
   }

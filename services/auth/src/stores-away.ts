@@ -1,8 +1,8 @@
-/** What a client hears while PostgreSQL or Redis is away: come back later, not that we are broken: 503. */
+/** What a client is told while PostgreSQL or Redis is away: 503, try again later, instead of 500. */
 import { isAway } from '@gatepost/runtime/store-errors';
 import { errors } from 'oidc-provider';
 
-/** Whoever hears it is to ask again later: 503, or 429 if it is about who asks. The library answers it like an error of its own. */
+/** Tells the caller to try again later: 503, or 429 if it is about the caller. The library answers with it as with its own errors. */
 export class RetryLater extends errors.OIDCProviderError {
   readonly retryAfterSeconds: number | undefined;
   constructor(
@@ -32,12 +32,12 @@ export class TemporarilyUnavailable extends RetryLater {
   }
 }
 
-/** What waits for a password to be checked has had its turn then. */
+/** By then the passwords that are waiting now have been checked. */
 export const busySeconds = 2;
 
 /**
- * More passwords wait to be checked than is good: whoever comes now is sent away rather than kept waiting.
- * @param excess because of all the others that came from the same network
+ * Too many passwords are waiting to be checked, so this request is turned away instead of queued.
+ * @param excess because of other requests from the same network
  */
 export const busy = (excess = false): RetryLater =>
   excess
@@ -46,7 +46,7 @@ export const busy = (excess = false): RetryLater =>
       })
     : new RetryLater(503, 'temporarily_unavailable', inAMoment, { retryAfterSeconds: busySeconds });
 
-/** This account is closed to this address, whichever door its failures came by. */
+/** This account is locked for this network, whichever endpoint the failures came through. */
 export const tooManyAttempts = (retryAfterSeconds: number): RetryLater =>
   new RetryLater(
     429,
@@ -55,7 +55,7 @@ export const tooManyAttempts = (retryAfterSeconds: number): RetryLater =>
     { retryAfterSeconds },
   );
 
-/** A store's error as those who asked it hear it: one that is away is `temporarily_unavailable`, which the library knows how to answer. */
+/** The error that callers of a store get: `temporarily_unavailable`, which the library knows how to answer, if the store is away. */
 export function heard(error: unknown, away = isAway(error)): unknown {
   return away && !(error instanceof TemporarilyUnavailable) ? new TemporarilyUnavailable(error) : error;
 }

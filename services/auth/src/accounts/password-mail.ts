@@ -1,4 +1,4 @@
-/** Sends the link by which somebody who lost a password sets a new one. */
+/** Sends the link with which somebody who lost a password sets a new one. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
@@ -13,19 +13,19 @@ import type { AccountStore } from './store.ts';
 type Asked = {
   connection: string;
   email: string;
-  /** The application where it was asked for: the page behind the link leads back there. */
+  /** The application from which it was requested: the page behind the link leads back there. */
   clientId: string;
-  /** The address that asks. */
+  /** The network address of the request. */
   ip: string;
 };
 
 /**
- * Nobody learns whether the address has an account: all that depends on it, the limit of its owner's mails too, happens after the
- * answer. Only what somebody's own network asks for can be too much.
+ * Nobody learns whether an address has an account: everything that depends on it, including the limit on mails to its owner,
+ * happens after the answer. Only requests from the asker’s own network can be refused as too many.
  */
 export type SendPasswordMail = (asked: Asked) => Promise<'accepted' | 'too_many'>;
 
-/** Of anybody, in an hour. */
+/** For each asking network, per hour. */
 const perAsker = { max: 100, windowSeconds: 3_600 };
 
 export function makeSendPasswordMail(parts: {
@@ -41,7 +41,7 @@ export function makeSendPasswordMail(parts: {
   const send = async ({ connection, email, clientId, ip }: Asked): Promise<void> => {
     const account = await parts.accounts.findByLogin(connection, email);
     const settings = await parts.settings.load();
-    // Counted for everybody: beyond the limit known and unknown people make the same work.
+    // Counted for unknown recipients as well, so that they cause the same work as known ones.
     const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
     const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
     if (!(await parts.limits.take(to)) || !account?.email || account.blocked) return;

@@ -1,20 +1,20 @@
-/** How long what a client gets stays good, in seconds; Auth0's defaults where the client sets nothing. */
+/** How long what a client gets is valid, in seconds; Auth0’s defaults where the client sets nothing. */
 import type { OwnMetadata } from './metadata.ts';
 
 export const minute = 60;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** A session is over when nobody used it for so long, and in any case when so long ago somebody logged in. */
+/** A session ends when it has not been used for this long, and in any case this long after the login. */
 export const sessionLifetime = { idle: 3 * day, absolute: 7 * day };
 
-/** A login page that nobody has posted anything from is dropped soon: anybody can have as many as he likes. */
+/** A login page from which nothing has been posted is dropped soon: anybody can open any number of them. */
 export const interactionLifetime = { unanswered: 10 * minute, answered: hour };
 
-/** How much longer than its refresh tokens a grant lives: those are issued while the session it came from lasts. */
+/** How much longer a grant lives than its refresh tokens, which are issued as long as the session lasts. */
 export const grantLifetimeMargin = sessionLifetime.absolute + day;
 
-/** Stands for "never" where the library wants a number. */
+/** Means "never" where the library needs a number. */
 const never = 3_650 * day;
 
 export function refreshLifetime(client: Pick<OwnMetadata, 'refresh_token'> | undefined): {

@@ -3,7 +3,7 @@ import type { ClientMetadata } from 'oidc-provider';
 import { type ComplianceLevel, fapiMetadata, isFapi } from './fapi.ts';
 import type { RegisteredClient } from './store.ts';
 
-/** Seconds, by Auth0's names; what is left out takes the gate's default. */
+/** In seconds, under Auth0’s names; what is missing takes the gate’s default. */
 export type RefreshTokenPolicy = {
   rotation_type?: 'rotating' | 'non-rotating';
   expiration_type?: 'expiring' | 'non-expiring';
@@ -12,11 +12,11 @@ export type RefreshTokenPolicy = {
   leeway?: number;
 };
 
-/** Beyond OpenID's registration metadata; oidc-provider hands these through untouched. */
+/** Our properties beyond OpenID’s registration metadata; oidc-provider passes them through unchanged. */
 export type OwnMetadata = {
   app_type: string;
   is_first_party: boolean;
-  /** Null: as the tenant has it. */
+  /** Null: the tenant’s setting applies. */
   oidc_conformant_claims: boolean | null;
   compliance_level: ComplianceLevel | null;
   secret_hashes: string[];
@@ -27,7 +27,7 @@ export type OwnMetadata = {
   resource_server_identifier: string | null;
   client_grants: { audience: string; scope: string[] }[];
   client_metadata: Record<string, unknown>;
-  /** Whether it may say where a person is (`auth0-forwarded-for`); Auth0's "Trust Token Endpoint IP Header". */
+  /** Whether it may state a person’s network address (`auth0-forwarded-for`); Auth0’s "Trust Token Endpoint IP Header". */
   is_token_endpoint_ip_header_trusted: boolean;
 };
 
@@ -47,7 +47,7 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'is_token_endpoint_ip_header_trusted',
 ];
 
-/** Grant types that need somewhere to redirect to. */
+/** Grant types that need a redirect URI. */
 const redirecting = ['authorization_code', 'implicit'];
 
 export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMetadata {
@@ -59,7 +59,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     client_id: client.clientId,
     client_name: client.name || client.clientId,
     ...(client.logoUri ? { logo_uri: client.logoUri } : {}),
-    // oidc-provider asks for a secret wherever the method needs one; it compares through `secret_hashes` instead.
+    // oidc-provider requires a secret wherever the method needs one; it compares through `secret_hashes` instead.
     ...(client.secretHashes.length > 0 ? { client_secret: client.secretHashes[0]! } : {}),
     application_type: client.appType === 'native' ? 'native' : 'web',
     token_endpoint_auth_method: client.tokenEndpointAuthMethod as NonNullable<
@@ -88,8 +88,8 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
 }
 
 /**
- * Auth0's `backchannel_logout_initiators`. Of what they name only `rp-logout` happens here, a logout at `oidc/logout` or `v2/logout`;
- * it is on by default.
+ * Auth0’s `backchannel_logout_initiators`. Of those only `rp-logout` exists here, a logout at `oidc/logout` or `v2/logout`; it is
+ * on by default.
  */
 function hearsOfLogouts(oidc: object): boolean {
   const { backchannel_logout_initiators: chosen } = oidc as {
@@ -98,7 +98,7 @@ function hearsOfLogouts(oidc: object): boolean {
   return chosen?.mode !== 'custom' || (chosen.selected_initiators?.includes('rp-logout') ?? true);
 }
 
-/** The response types that the grant types stand for. */
+/** The response types that follow from the grant types. */
 function responseTypes(grantTypes: string[]): NonNullable<ClientMetadata['response_types']> {
   const code = grantTypes.includes('authorization_code');
   const implicit = grantTypes.includes('implicit');

@@ -1,7 +1,7 @@
 /**
- * Where a person is for whom an application speaks: it may say so in Auth0's header `auth0-forwarded-for`, if it has authenticated
- * and is trusted with it (`is_token_endpoint_ip_header_trusted`). Whatever else stands there is passed over: it would give every
- * guess a limit of its own.
+ * The network address of the person on whose behalf an application asks. The application may state it in Auth0’s header
+ * `auth0-forwarded-for` if it has authenticated and is trusted with it (`is_token_endpoint_ip_header_trusted`). In all other cases
+ * the header is ignored: it would give every guess a limit of its own.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Client } from 'oidc-provider';

@@ -1,6 +1,6 @@
 /**
- * Dynamic registration (RFC 7591): what somebody with an initial access token may make of a client. Never what only an
- * administrator gives: the first party's privileges, grants without a person's consent, origins, APIs.
+ * Dynamic registration (RFC 7591): what somebody with an initial access token may set on a client. Never what only an administrator
+ * grants: first-party privileges, grants without a person’s consent, origins, APIs.
  */
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { Prisma } from '../database.ts';
@@ -14,13 +14,13 @@ const openGrantTypes = [
   'urn:ietf:params:oauth:grant-type:device_code',
 ];
 
-/** Refuses our own metadata in a registration; a client of ours has it from its record. `extraClientMetadata.validator`. */
+/** Refuses our own metadata in a registration; a client of ours gets it from its record. `extraClientMetadata.validator`. */
 export function refuseOwnMetadata(ctx: KoaContextWithOIDC | undefined, name: string, value: unknown): void {
   if (value !== undefined && ctx?.oidc?.route === 'registration')
     throw new errors.InvalidClientMetadata(`${name} cannot be registered`);
 }
 
-// These have columns of their own, or follow from them.
+// These have columns of their own, or are derived from them.
 const columns = new Set([
   'client_id',
   'client_id_issued_at',

@@ -1,10 +1,10 @@
 /**
- * Client secrets at rest. They are random and long, so one SHA-256 is enough: a slow hash would only cap the token endpoint:
- * argon2 takes 8 ms.
+ * Client secrets at rest. They are long and random, so one SHA-256 is enough; a slow hash (argon2 takes 8 ms) would only limit the
+ * throughput of the token endpoint.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** 64 characters of base64url, as Auth0's. */
+/** 64 characters of base64url, as at Auth0. */
 export function makeSecret(): string {
   return randomBytes(48).toString('base64url');
 }
@@ -13,7 +13,7 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }
 
-/** Whether the secret is one of the live ones; takes the same time whichever, if any. */
+/** Whether the secret is one of the live ones; takes the same time whichever matches, or none. */
 export function secretMatches(secret: string, hashes: string[]): boolean {
   const actual = Buffer.from(hashSecret(secret));
   let matches = false;

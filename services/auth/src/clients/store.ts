@@ -1,4 +1,4 @@
-/** Clients and what APIs they may ask for by themselves (client grants). */
+/** Clients, and the APIs they may ask for on their own behalf (client grants). */
 import { randomBytes } from 'node:crypto';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
@@ -8,14 +8,14 @@ import type { ClientGrantModel, ClientModel } from '../generated/models.ts';
 export type RegisteredClient = ClientModel & { grants: ClientGrantModel[] };
 
 export type ClientStore = {
-  /** Cached; a change in any process is heard of. */
+  /** Cached; changes by any process are noticed. */
   find(clientId: string): Promise<RegisteredClient | undefined>;
   create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
   update(clientId: string, change: Prisma.ClientUpdateInput): Promise<RegisteredClient>;
   remove(clientId: string): Promise<void>;
   /** Gives the client this grant for the audience, or changes its scopes. */
   grant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel>;
-  /** Undefined when the client has a grant for the audience already, or is gone. */
+  /** Undefined when the client already has a grant for the audience, or is gone. */
   addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
   removeGrants(which: { id: string } | { audience: string }): Promise<void>;
 };

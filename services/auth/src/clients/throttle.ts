@@ -1,32 +1,32 @@
 /**
- * Guesses at a client's secret: so many wrong ones for one client from one address (of IPv6 the /64) close that pair until the
- * window ends (sec-050). The same client is served from everywhere else, and nobody who authenticates rightly waits for this: failures
- * are counted when they have happened, in Redis for all processes, and what a process knows of closed pairs is in its memory.
- * Another process hears of a closed pair with the next failure it sees.
+ * Limits guesses at a client’s secret: too many wrong ones for one client from one network (an IPv4 address or an IPv6 /64) close
+ * that pair until the window ends (sec-050). The client is still served from everywhere else, and right authentications never wait
+ * for this: only failures are counted, in Redis for all processes, while each process keeps the closed pairs it knows of in memory.
+ * Another process learns of a closed pair with the next failure it sees.
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 import { networkOf } from '../http/network.ts';
 
 export type ClientThrottle = {
-  /** Seconds for which the pair stays closed; undefined for an open one. Asks nobody. */
+  /** For how many seconds the pair stays closed; undefined if it is open. Looks in memory only. */
   closedFor(clientId: string, address: string): number | undefined;
-  /** Counts a failure; answers as `closedFor`. While Redis is away each process counts for itself. */
+  /** Counts a failure; answers like `closedFor`. While Redis is away each process counts for itself. */
   failed(clientId: string, address: string): Promise<number | undefined>;
-  /** The secret was right: the pair's count is taken back, in its own time. */
+  /** The secret was right: clears the pair’s count, without making anybody wait. */
   succeeded(clientId: string, address: string): void;
 };
 
 const failuresMax = 30;
 const windowMs = 60_000;
-/** Of so many pairs a process knows; the oldest goes first. */
+/** How many pairs a process remembers; the oldest is dropped first. */
 const pairsMax = 10_000;
 
 export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle {
   const pairs = new Map<string, { failures: number; until: number }>();
   const pairOf = (clientId: string, address: string) => hashId(`${clientId} ${networkOf(address)}`);
   const key = (pair: string) => `${prefix}client-failures:${pair}`;
-  // The oldest stand first, and all have the same window: what is over goes without being looked for.
+  // The oldest come first and all have the same window, so expired entries are found at the front.
   const known = (pair: string) => {
     for (const [name, { until }] of pairs) {
       if (until > Date.now()) break;
@@ -39,7 +39,7 @@ export function makeClientThrottle(redis: Redis, prefix: string): ClientThrottle
     entry && entry.failures > failuresMax ? Math.max(1, Math.ceil((entry.until - Date.now()) / 1000)) : undefined;
 
   return {
-    // Where nobody has failed lately, this is all that a token costs.
+    // While nobody has failed recently, this check is the only cost for a token.
     closedFor: (clientId, address) => (pairs.size === 0 ? undefined : secondsOf(known(pairOf(clientId, address)))),
     async failed(clientId, address) {
       const pair = pairOf(clientId, address);

@@ -22,7 +22,7 @@ export type DatabaseConnectionParts = {
   report: Report;
 };
 
-/** From one address. An office or a class may sign up together. */
+/** From one network. An office or a class may sign up together. */
 const signupsPerMinute = 60;
 
 export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Router {
@@ -120,7 +120,7 @@ function refusal(problem: string): ApiError {
     case 'busy':
       return new ApiError(503, 'temporarily_unavailable', 'try again in a moment');
     default:
-      // Says neither that the address is taken nor that sign-up is closed.
+      // Reveals neither that the address is taken nor that sign-up is closed.
       return signupError(400, 'invalid_signup', 'BadRequestError', 'Invalid sign up');
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Most tokens are asked for by machines, in one plain form: client_credentials by a secret, for one API. Such a request is answered
- * here, past Express and Koa, at a third of their cost. The fast path only ever says yes, and only where the library would: whatever is not
- * plain, or not right, goes the common way, which alone knows how to refuse. The token itself is made by the library.
- * test/fast-path.test.ts holds both ways to the same answers.
+ * Most token requests come from machines in one plain form: client_credentials with a secret, for one API. Such a request is
+ * answered here, without Express and Koa, at a third of their cost. The fast path only ever says yes, and only where the library
+ * would: any request that is unusual or wrong takes the common path, which alone knows how to refuse it. The library still makes
+ * the token. test/fast-path.test.ts compares the answers of both paths.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -42,7 +42,7 @@ export function makeFastPath(parts: FastPathParts): FastPath {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.once('end', async () => {
       const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-      // What fails here fails on the common way as well, and is answered there.
+      // What fails here will also fail on the common path, and is answered there.
       const answer = await answerOf(parts, request, body).catch(() => undefined);
       if (answer === undefined) {
         (request as { body?: string }).body = new TextDecoder().decode(body);
@@ -64,7 +64,7 @@ const formTypes = new Set([
   'application/x-www-form-urlencoded; charset=utf-8',
 ]);
 
-/** Headers by which a request asks for more than a bearer token, or comes from a page. */
+/** Headers that ask for more than a bearer token, or show that the request comes from a page. */
 const notPlain = [
   'origin',
   'dpop',
@@ -84,7 +84,7 @@ function isPlain({ method, url, headers }: IncomingMessage): boolean {
   );
 }
 
-// As the library answers a request without an Origin (shared/cors.js, shared/no_cache.js).
+// As the library answers requests without an Origin (shared/cors.js, shared/no_cache.js).
 const answerHeaders = Object.entries({
   'Cache-Control': 'no-store',
   Vary: 'Origin',
@@ -93,7 +93,7 @@ const answerHeaders = Object.entries({
   'Content-Type': 'application/json; charset=utf-8',
 }).flat();
 
-/** The body of the answer; undefined for what the common way must look at. */
+/** The body of the answer; undefined if the common path must look at the request. */
 async function answerOf(parts: FastPathParts, request: IncomingMessage, body: Buffer): Promise<string | undefined> {
   const { provider, issuer, resources, clientThrottle } = parts;
   const form = plainForm(body.toString('latin1'));
@@ -104,7 +104,7 @@ async function answerOf(parts: FastPathParts, request: IncomingMessage, body: Bu
 
   const client = (await provider.Client.find(credentials.clientId)) as MachineClient | undefined;
   if (!client || !mayPass(client) || !secretMatches(credentials.clientSecret, client.secret_hashes)) return undefined;
-  // From where its secret was guessed at, not even the right one is taken (clients/throttle.ts).
+  // A network that has guessed at the secret is refused even with the right one (clients/throttle.ts).
   const address = addressOf(request);
   if (clientThrottle.closedFor(client.clientId, address) !== undefined) return undefined;
   clientThrottle.succeeded(client.clientId, address);
@@ -136,7 +136,7 @@ async function answerOf(parts: FastPathParts, request: IncomingMessage, body: Bu
 
 type MachineClient = Client & OwnMetadata & { scope?: string; clientSecretExpiresAt?: number };
 
-/** Whether nothing about the client asks for more than its secret. */
+/** Whether the client needs nothing beyond its secret. */
 function mayPass(client: MachineClient): boolean {
   return (
     (client.clientAuthMethod === 'client_secret_basic' || client.clientAuthMethod === 'client_secret_post') &&
@@ -151,7 +151,7 @@ function mayPass(client: MachineClient): boolean {
 const parameters = ['grant_type', 'client_id', 'client_secret', 'audience', 'resource', 'scope'] as const;
 type PlainForm = Partial<Record<(typeof parameters)[number], string>>;
 
-/** The form, if it holds nothing but these parameters, each once and with a value, in ASCII. */
+/** The form, if it has only these parameters, each once, with a value, in ASCII. */
 function plainForm(body: string): PlainForm | undefined {
   if (!/^[!-~]+$/.test(body)) return undefined;
   const form: PlainForm = {};
@@ -181,7 +181,10 @@ function decoded(value: string): string | undefined {
 
 type Credentials = { clientId: string; clientSecret: string };
 
-/** From the form or the head, whichever alone has them; from the head only what no escape or padding makes ambiguous. */
+/**
+ * The credentials from the form or the Authorization header, if only one of them has any; from the header only if they are
+ * unambiguous, without escapes or padding.
+ */
 function credentialsOf(form: PlainForm, authorization: string | undefined): Credentials | undefined {
   const { client_id: clientId, client_secret: clientSecret } = form;
   if (authorization === undefined) return clientId && clientSecret ? { clientId, clientSecret } : undefined;

@@ -1,4 +1,4 @@
-/** Every grant type beyond those that oidc-provider serves unchanged; one file each. */
+/** All grant types beyond those that oidc-provider serves unchanged; one file each. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
@@ -32,7 +32,7 @@ export type GrantParts = {
   connections: ConnectionStore;
   resources: ResourceStore;
   report: Report;
-  /** Modules of GRANT_PLUGINS. */
+  /** The modules named by GRANT_PLUGINS. */
   plugins: GrantPlugin[];
 };
 
@@ -49,7 +49,7 @@ export function registerGrants(parts: GrantParts): void {
     registerPersonGrant(provider, plugin, parts.resources);
 }
 
-/** @throws naming the module that cannot be loaded or is no grant plug-in. */
+/** @throws naming the module that cannot be loaded or is not a grant plug-in */
 export async function loadGrantPlugins(
   names: string[],
   services: Parameters<GrantPluginModule>[0],

@@ -1,7 +1,4 @@
-/**
- * Resource owner password credentials, and Auth0's variant with a `realm` that names the connection. For clients of the first
- * party alone.
- */
+/** Resource owner password credentials, and Auth0’s variant with a `realm` that names the connection. For first-party clients only. */
 import { type Client, errors } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';

@@ -1,11 +1,11 @@
-/** Tokens for a person whom a grant plug-in has identified: the part that all such grants share. */
+/** Issues tokens for a person whom a grant plug-in has identified: the part that all such grants share. */
 import { errors, type Provider, type ResourceServerInstance, type TokenEndpointGrantContext } from 'oidc-provider';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { GrantPlugin } from './plugin.ts';
 
-/** What Auth0 gives when nobody names a scope or an API. */
+/** What Auth0 grants if no scope and no API are named. */
 const defaultScopes = ['openid', 'profile', 'email'];
 
 export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, resources: ResourceStore): void {
@@ -30,7 +30,7 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
     const grantId = await grant.save();
     ctx.oidc.entity('Grant', grant);
 
-    // What the library's token building reads of an authorization code.
+    // The properties of an authorization code that the library’s token building reads.
     const authTime = Math.floor(Date.now() / 1000);
     const source = {
       accountId: account.accountId,
@@ -88,7 +88,7 @@ export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, res
   );
 }
 
-/** Without `scope`: all that the API has, as at Auth0, and no refresh token. */
+/** Without `scope`: everything the API has, as at Auth0, and no refresh token. */
 async function requestedScopes(
   ctx: TokenEndpointGrantContext,
   server: ResourceServerInstance | undefined,
@@ -110,7 +110,7 @@ async function idToken(
 ): Promise<string> {
   const claims = await ctx.oidc.account!.claims('id_token', openid.join(' '), {}, []);
   const token = new provider.IdToken({ ...claims, amr: source.amr, auth_time: source.authTime }, { ctx });
-  // The typings leave these out; the library sets them wherever it makes an ID token.
+  // Missing in the typings; the library sets them whenever it makes an ID token.
   Object.assign(token, { scope: openid.join(' '), mask: {}, rejected: [] });
   return token.issue({ use: 'idtoken' });
 }

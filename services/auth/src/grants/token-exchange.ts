@@ -1,11 +1,11 @@
 /**
- * Token exchange (RFC 8693). A client that holds a person's access token of ours gets one for that person, to go on with:
- * with `actor_token` the new token says who acts (`act`, delegation), without it is as if the person came (impersonation).
+ * Token exchange (RFC 8693). A client that holds a person’s access token of ours gets another one for that person. With
+ * `actor_token` the new token names who acts (`act`, delegation); without it, the client acts as the person (impersonation).
  *
- * A token can be exchanged by the client it was given to, and by the API it was given for (`resource_server_identifier`).
- * The new token is never worth more than what it was made from: its scopes are among the subject token's, and for another API also
- * among those of the client's own grant; it is the first party's only if all that had a part in it are; it ends when the first
- * of them expires, and dies with each of them (library/tokens/sources.ts).
+ * A token can be exchanged by the client it was issued to, and by the API it was issued for (`resource_server_identifier`). The new
+ * token is never worth more than what it was made from: its scopes are among the subject token’s, and for another API also among
+ * those of the client’s own grant; it is first-party only if all that took part are; it expires with the first of them, and is
+ * revoked with any of them (library/tokens/sources.ts).
  */
 import { type Client, errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -16,7 +16,7 @@ import { audienceOf, openidScopes } from '../resources/audience.ts';
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 const jwtType = 'urn:ietf:params:oauth:token-type:jwt';
 
-/** What we read of a token that was presented. */
+/** What we read from a presented token. */
 type Found = {
   kind: string;
   jti: string;
@@ -31,7 +31,7 @@ type Found = {
 };
 type Presented = Found & { isFirstParty: boolean; sources: Source[] };
 
-/** An exchange of an exchanged token makes this grow by one or two. */
+/** Exchanging an exchanged token makes this grow by one or two. */
 const sourcesMax = 20;
 
 /** RFC 8693 section 4.1: who acts, and on whose behalf that one acts. */
@@ -117,7 +117,7 @@ export function registerTokenExchange(provider: Provider): void {
   );
 }
 
-// What a token that is being made says of its origin; the library asks for its further claims while it saves it.
+// The origin of the token that is being made; the library asks for its further claims while saving it.
 const exchanged = new WeakMap<object, { act?: Act; first_party?: false }>();
 
 /** `extraTokenClaims` of the configuration. */
@@ -132,7 +132,7 @@ async function present(provider: Provider, which: string, value: string, type: s
     | (Found & { isExpired: boolean })
     | undefined;
   if (!found || found.isExpired) throw new errors.InvalidGrant(`the ${which} token is not valid`);
-  // A sender-constrained token is worth nothing to whoever only holds it.
+  // A sender-constrained token proves nothing for somebody who merely holds it.
   if (found.jkt) throw new errors.InvalidGrant(`the ${which} token is sender-constrained`);
   const grant = found.grantId ? await provider.Grant.find(found.grantId) : undefined;
   const client = (await provider.Client.find(found.clientId)) as (Client & OwnMetadata) | undefined;

@@ -1,4 +1,4 @@
-/** A router for JSON endpoints that pages of a client call as well as servers: body, client, CORS and errors in one place. */
+/** A router for JSON endpoints that are called by clients’ pages as well as by servers: body, client, CORS and errors in one place. */
 import express, { type Request, type Response, type Router } from 'express';
 import type { Client, Provider } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -8,7 +8,7 @@ import { setRoute } from './route.ts';
 import { checkJson } from './well-formed.ts';
 
 export type ApiRequest = {
-  /** The body's plain values; a JSON object or a form. */
+  /** The plain values of the body, a JSON object or a form. */
   fields: Record<string, unknown>;
   client: Client & OwnMetadata;
   request: Request;
@@ -43,8 +43,8 @@ export function makeApiRouter(provider: Provider, handlers: Record<string, ApiHa
 }
 
 /**
- * A page of anybody else's could not read the answer, but would have the browser of whoever looks at it spend his codes, messages and
- * tries, from his own network. Browsers say when another site sends something (Fetch Metadata, section 2.3); what is none does not.
+ * Another site’s page could not read the answer, but it could make a visitor’s browser spend codes, messages and tries from the
+ * visitor’s own network. Browsers say when another site sends a request (Fetch Metadata, section 2.3); other programs do not.
  * @throws ApiError 403
  */
 function refuseForeignPage(request: Request, response: Response): void {
@@ -53,7 +53,7 @@ function refuseForeignPage(request: Request, response: Response): void {
     throw new ApiError(403, 'access_denied', 'this origin is not among those of the application');
 }
 
-/** A field as text; undefined for one that is missing or empty. @throws ApiError 400 for anything else, as a field given twice */
+/** A field as text; undefined if it is missing or empty. @throws ApiError 400 for anything else, such as a field given twice */
 export function textField(fields: Record<string, unknown>, name: string): string | undefined {
   const value = fields[name] ?? '';
   if (typeof value !== 'string') throw new ApiError(400, 'invalid_request', `${name} must be given once, as text`);

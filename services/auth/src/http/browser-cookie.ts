@@ -1,14 +1,14 @@
 /**
- * A cookie that tells this browser from others while a sign-in by mail takes its time. It is Lax: no picture, frame or form of
- * another site brings it along.
+ * A cookie that distinguishes this browser from others while a sign-in by mail is under way. It is Lax: no image, frame or form of
+ * another site sends it.
  */
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 
 export type BrowserCookie = {
-  /** The browser's name for itself, from its `Cookie` header. */
+  /** The browser’s identifier, from its `Cookie` header. */
   of(cookieHeader: string | undefined): string | undefined;
-  /** The same, given to a browser that has none; it keeps it from now on for ten minutes. */
+  /** The same; a browser that has none gets one now, for ten minutes. */
   ensure(cookieHeader: string | undefined, response: Response): string;
 };
 

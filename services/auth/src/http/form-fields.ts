@@ -7,7 +7,7 @@ export function fieldsOf(request: Request): Record<string, string | undefined> {
   return checkTexts(request.body);
 }
 
-/** The same of a query. */
+/** The same for a query. */
 export function queryOf(request: Request): Record<string, string | undefined> {
   return checkTexts(request.query);
 }

@@ -1,8 +1,8 @@
 /**
- * What every request passes first: its head is made to say what we know rather than what its sender claims. The provider builds
- * absolute URLs from Host and X-Forwarded-*, so those always carry the issuer's; the client's address comes from the socket, or
- * from X-Forwarded-For if a trusted proxy sent it. The issuer has no path: every route would have to be mounted below it, and no
- * SDK of Auth0 expects one.
+ * The first step of every request: makes its head say what we know rather than what the sender claims. The provider builds absolute
+ * URLs from Host and X-Forwarded-*, so these always carry the issuer’s values. The client’s address comes from the socket, or from
+ * X-Forwarded-For if a trusted proxy sent it. The issuer has no path: every route would have to be mounted below it, and no Auth0
+ * SDK expects one.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -34,8 +34,8 @@ export function makeHeadNormalizer({ issuer, trustedProxies, log }: HeadRules): 
 }
 
 /**
- * Says once that somebody forwards requests whom nobody listed. On the open internet that may be a client's own invention, so a peer
- * within our network, which is a proxy for certain, is told of all the same, and by its address.
+ * Warns once that an unlisted peer forwards requests. On the open internet the header may be a client’s invention; a peer within
+ * our network is certainly a proxy, so that is reported separately and with its address.
  */
 function makeProxyWarning(log: Log): (peer: string) => void {
   const told = new Set<boolean>();
@@ -51,10 +51,10 @@ function makeProxyWarning(log: Log): (peer: string) => void {
   };
 }
 
-// Connections are kept alive, and parsing an address costs more than all else here.
+// Connections are kept alive, and parsing the address is the most expensive step here.
 const peers = new WeakMap<object, string>();
 
-/** The address at the other end of the socket, IPv4 in its own form. */
+/** The address of the peer; IPv4 in its own form. */
 function peerOf({ socket }: IncomingMessage): string {
   let peer = peers.get(socket);
   if (peer === undefined) {
@@ -66,8 +66,8 @@ function peerOf({ socket }: IncomingMessage): string {
 }
 
 /**
- * The rightmost address that no proxy of ours has. A hop that cannot be read ends the walk at the last proxy of ours: what stands before it
- * may be anybody's claim.
+ * The rightmost address that is not one of our proxies. A hop that cannot be read ends the walk at our last proxy, since anything
+ * before it may be made up.
  */
 function clientAddress(
   peer: string,
@@ -87,16 +87,19 @@ function clientAddress(
   return address;
 }
 
-/** Of `198.51.100.7`, `198.51.100.7:4711`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:4711`, or one of them in quotes (RFC 7239). */
+/**
+ * The address in `198.51.100.7`, `198.51.100.7:4711`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:4711`, or one of these in
+ * quotes (RFC 7239).
+ */
 function hopAddress(hop: string): string | undefined {
   const bare = hop.trim().replace(/^"(.*)"$/, '$1');
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(bare) ?? [];
   return parseAddress(bracketed ?? dotted ?? bare);
 }
 
-/** The one address that the text is, IPv4 in its own form; undefined for anything else. */
+/** The address if the text is exactly one, IPv4 in its own form; otherwise undefined. */
 export function parseAddress(text: string): string | undefined {
-  // The library by itself also takes `1` and `0x7f.1`, which no proxy writes.
+  // The library alone would also accept `1` and `0x7f.1`, which no proxy writes.
   return isIP(text) === 0 ? undefined : ipaddr.process(text).toString();
 }
 

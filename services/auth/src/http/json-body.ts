@@ -1,6 +1,6 @@
 /**
- * Auth0's SDKs send JSON where OAuth has forms. Such a body is turned into a form before the provider sees it; size and depth
- * are capped, and what is no flat object of plain values, each named once, is refused (RFC 6749 errors).
+ * Auth0’s SDKs send JSON where OAuth uses forms. Such a body is turned into a form before the provider sees it. Size and depth are
+ * bounded, and anything but a flat object of plain values, each named once, is refused (RFC 6749 errors).
  */
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
@@ -39,14 +39,14 @@ export function jsonAsForm(request: Request, response: Response, next: NextFunct
     } catch {
       return refuse('the body is malformed'); // thrown from in here, nobody would hear of it
     }
-    // The provider reads a parsed body as it would a form's.
+    // The provider reads a parsed body like a form’s.
     (request as IncomingMessage & { body: unknown }).body = form;
     request.headers['content-type'] = 'application/x-www-form-urlencoded';
     next();
   });
 }
 
-/** A body that stays JSON: read and checked here, so that the provider finds nothing in it that it would break over. */
+/** A body that stays JSON: read and checked here, so that it contains nothing on which the provider would fail. */
 export function checkedJson(request: Request, response: Response, next: NextFunction): void {
   parse(request, response, (error?: unknown) => {
     let problem = error;
@@ -80,8 +80,8 @@ export function formOf(body: unknown): Record<string, string | string[]> | strin
 class RepeatedName extends Error {}
 
 /**
- * Refuses what JSON.parse passes over in silence: a name that the object has twice, of which one party reads the first and
- * another the last. Whether the text is JSON at all is seen later.
+ * Refuses what JSON.parse silently accepts: a name that occurs twice in the object, of which one party may read the first value and
+ * another the last. Whether the text is JSON at all is checked later.
  */
 function checkNames(_request: IncomingMessage, _response: unknown, body: Buffer, encoding: string): void {
   if (encoding !== 'utf-8') throw new TypeError('JSON is UTF-8 (RFC 8259 section 8.1)');
@@ -90,12 +90,12 @@ function checkNames(_request: IncomingMessage, _response: unknown, body: Buffer,
 }
 
 /**
- * A string, with the colon behind a name, or a bracket. A string that nobody ends is one to the end: if it were none, the search would
- * begin anew at each quote in it, and a body of them would keep us for seconds.
+ * A string, with the colon if it is a name, or a bracket. An unterminated string extends to the end of the text; otherwise the
+ * search would restart at each quote in it, and a body full of them would keep us busy for seconds.
  */
 const nameOrBracket = /("(?:[^"\\]|\\.)*(?:"|\\?$))(\s*:)?|[{}[\]]/gs;
 
-/** The first name that stands twice at the top of an object. */
+/** The first name that occurs twice at the top level of an object. */
 export function repeatedName(json: string): string | undefined {
   const names = new Set<string>();
   let depth = 0;
@@ -119,7 +119,7 @@ function unescaped(name: string): string {
   }
 }
 
-/** The library's words for a form that has a parameter twice. */
+/** The library’s message for a form with a repeated parameter. */
 function twice(name: string): string {
   return `'${shown(name)}' parameter must not be provided twice`;
 }

@@ -1,11 +1,14 @@
-/** How deep JSON is nested, found without walking it: what walks it (`structuredClone`, `JSON.stringify`) would exhaust the stack. */
+/**
+ * Measures how deeply JSON is nested without walking it: functions that walk it (`structuredClone`, `JSON.stringify`) would exhaust
+ * the stack.
+ */
 
-/** Deeper than any body or token of ours. */
+/** Deeper than any body or token of ours is. */
 export const depthMax = 20;
-// Nothing shorter can be nested so deep that it breaks anything; nearly all that we are sent is.
+// Nothing shorter can be nested deeply enough to break anything; nearly all input is shorter.
 const harmlessLength = 1_000;
 
-/** Whether a parameter is a JWT whose header or payload is nested too deep, whoever signed it: it is read before it is verified. */
+/** Whether a parameter is a JWT whose header or payload is nested too deeply, whoever signed it: it is decoded before it is verified. */
 export function isDeepToken(value: unknown): boolean {
   if (typeof value !== 'string' || value.length < harmlessLength) return false;
   const parts = value.split('.', 3);
@@ -14,7 +17,7 @@ export function isDeepToken(value: unknown): boolean {
   );
 }
 
-/** Whether the text nests lists and objects too deep. What is no JSON may be called either. */
+/** Whether the text nests lists and objects too deeply. The answer for text that is not JSON may be either. */
 export function isDeep(json: string): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1)

@@ -1,4 +1,4 @@
-/** Addresses of the very machine: what is sent there crosses no network. */
+/** Loopback addresses: what is sent there does not cross a network. */
 
 /** A plain http address of this machine; 127.0.0.0/8 is loopback (RFC 1122), and `localhost` always means it (RFC 6761). */
 export function isLoopback({ protocol, hostname }: URL): boolean {

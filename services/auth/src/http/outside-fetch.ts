@@ -13,8 +13,8 @@ type Fetch = NonNullable<Configuration['fetch']>;
 const bodyMaxBytes = 64 * 1024;
 
 /**
- * The library's `fetch`, which looks at an address only after it has connected: here none is connected to that is not allowed.
- * No redirect is followed, no connection kept; the body of what is posted to is not read, that of what is read is bounded.
+ * Replaces the library’s `fetch`, which checks an address only after connecting: here no connection to a forbidden address is made.
+ * No redirect is followed and no connection kept; the body of a POST’s answer is not read, that of a GET’s is bounded.
  */
 export function makeOutsideFetch(guard: Guard): Fetch {
   return async (url, options) => {

@@ -1,10 +1,10 @@
 /**
- * Forms that only our own pages hold: what another site has a browser post to them is refused whatever token it brings along
- * (Fetch Metadata, section 2.3). Our pages post to themselves, so a neighbour on the same site is as foreign as anybody: who
- * else has a host of that site we do not know. `none` is a person's own doing, such as a reload. A browser too old to say, and
- * whatever is no browser, sends no such header; then the token decides alone, as ever.
+ * Forms that only our own pages contain: a post that another site causes is refused, whatever token it carries (Fetch Metadata,
+ * section 2.3). Our pages post to themselves, so another host of the same site is as foreign as any other, since we do not know who
+ * else has one. `none` means that the user did it, by a reload for example. Browsers too old to send the header, and other
+ * programs, send none; then the token alone decides.
  *
- * `POST /authorize` and `POST /oidc/logout` are the protocol's, and other sites' to send.
+ * `POST /authorize` and `POST /oidc/logout` belong to the protocol, and other sites may post to them.
  */
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from './api-error.ts';

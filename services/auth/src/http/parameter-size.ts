@@ -1,7 +1,7 @@
 /**
- * How long the parameters of a request may be that we keep while somebody logs in or out: by the thousand they would fill Redis.
- * 2 kB each, 8 kB all together, in bytes of UTF-8. JWTs (`request`, `id_token_hint`) have a bound of their own: what is kept of
- * the one counts again, as the parameters it holds, and the other is a token of ours.
+ * Bounds the parameters of requests that are kept while somebody logs in or out: thousands of long ones would fill Redis. 2 kB each
+ * and 8 kB together, in bytes of UTF-8. JWTs (`request`, `id_token_hint`) have a bound of their own: the parameters inside the
+ * former are counted again, and the latter is one of our own tokens.
  */
 import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
@@ -11,7 +11,7 @@ const allMaxBytes = 8_192;
 const jwtMaxBytes = 16_384;
 const jwts = new Set(['request', 'id_token_hint']);
 
-/** What is too long about them, in words for whoever sent them; undefined when nothing is. */
+/** What is too long, as an error description; undefined when nothing is. */
 export function tooLong(parameters: Record<string, unknown>, own: ReadonlySet<string> = new Set()): string | undefined {
   let all = 0;
   for (const [name, value] of Object.entries(parameters)) {
@@ -27,7 +27,7 @@ export function tooLong(parameters: Record<string, unknown>, own: ReadonlySet<st
   return all > allMaxBytes ? `the parameters are longer than ${allMaxBytes} bytes all together` : undefined;
 }
 
-/** Refuses what is too long, where no client is known to be told. */
+/** Refuses parameters that are too long, where no client is known that could be told. */
 export function boundParameters(request: Request, _response: Response, next: NextFunction): void {
   const problem = tooLong({ ...(request.query as object), ...((request.body ?? {}) as object) });
   if (problem !== undefined) throw new ApiError(400, 'invalid_request', problem);

@@ -1,6 +1,6 @@
 /**
- * What no request may hold, whatever it is for: broken escapes, text that is not UTF-8, what PostgreSQL cannot keep,
- * parameters by the thousand, tokens nested without end. Answered with 400 here, once, rather than by whatever they break further in.
+ * Refuses what no request may contain, whatever it is for: broken escapes, text that is not UTF-8 or that PostgreSQL cannot store,
+ * thousands of parameters, endlessly nested tokens. Answered here, once, with 400, instead of by whatever would fail further in.
  */
 import querystring from 'node:querystring';
 import { type NextFunction, type Request, type Response, text } from 'express';
@@ -9,7 +9,7 @@ import { depthMax, isDeepToken } from './json-depth.ts';
 
 const parametersMax = 500;
 const bodyMax = '56kb';
-// A query of fewer characters holds no token that could be nested too deep.
+// A shorter query cannot contain a token that is nested too deeply.
 const shortQuery = 1_000;
 const readForm = text({ type: 'application/x-www-form-urlencoded', limit: bodyMax });
 
@@ -18,7 +18,7 @@ export function wellFormed(request: Request, response: Response, next: NextFunct
   const query = request.url.indexOf('?');
   checkText(query === -1 ? request.url : request.url.slice(0, query));
   if (query !== -1) checkQuery(request.url.slice(query + 1));
-  // Read before what they are for is known; all others are read where they are expected.
+  // Read before the endpoint is known; all other bodies are read where they are expected.
   if (!request.is('application/x-www-form-urlencoded')) {
     next();
     return;
@@ -38,12 +38,12 @@ export function wellFormed(request: Request, response: Response, next: NextFunct
   });
 }
 
-/** Whether PostgreSQL can keep the text: without NUL, and without half a surrogate pair, which is no Unicode. */
+/** Whether PostgreSQL can store the text: no NUL, and no lone surrogate, which is not valid Unicode. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** @throws ApiError 400 when JSON holds text that cannot be kept, in names too, or is nested deeper than any of ours. */
+/** @throws ApiError 400 when JSON contains text that cannot be stored (in names, too) or is nested too deeply */
 export function checkJson(value: unknown, depthLeft = depthMax): void {
   if (typeof value === 'string' && !isStorable(value)) throw malformed();
   if (typeof value !== 'object' || value === null) return;
