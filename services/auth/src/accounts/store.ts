@@ -5,20 +5,20 @@ import type { AccountModel } from '../generated/models.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 import { parseIdentifier } from './identifier.ts';
 
-/** One state of an account: of this one, whatever is made under its id later, until its credentials change. */
+/** One state of an account: it identifies this account (not a later one with the same id) until its credentials change. */
 export type AccountState = Pick<AccountModel, 'userId' | 'incarnation' | 'credentialsVersion'>;
 
-/** What of an account says its state, and nothing else of it. */
+/** The columns that make up its state, and nothing else. */
 export function stateOf({ userId, incarnation, credentialsVersion }: AccountState): AccountState {
   return { userId, incarnation, credentialsVersion };
 }
 
-/** Equal for the same state of the same account, and for nobody. */
+/** The same text for the same state of the same account, and for nothing else. */
 export function stateText(state: AccountState | undefined): string {
   return state ? `${state.incarnation}.${state.credentialsVersion}` : 'nobody';
 }
 
-/** An account as oidc-provider wants it, with what its grants are bound to. */
+/** An account in oidc-provider’s form, with what its grants are bound to. */
 export type TokenAccount = {
   accountId: string;
   incarnation: string;
@@ -30,30 +30,30 @@ export type AccountStore = {
   /** Also one that is linked to another. */
   find(userId: string): Promise<AccountModel | undefined>;
   /**
-   * As oidc-provider wants it; undefined also for one that is linked to another, for a blocked account, whose tokens then stop working at once, for a session that
-   * began (`from`, epoch seconds) before the account ended its sessions, and for one of an earlier account of that id. `grantId`
-   * is the grant that will be asked for next.
+   * The account in oidc-provider’s form. Also undefined for a blocked account, whose tokens then stop working at once; for a
+   * session that began (`from`, epoch seconds) before the account ended its sessions; and for a session of an earlier account with
+   * that id. `grantId` is the grant that will be asked for next.
    */
   findForTokens(
     userId: string,
     session?: { from: number | undefined; incarnation: string | undefined; grantId?: string | undefined },
   ): Promise<TokenAccount | undefined>;
   /**
-   * By what was typed, within a connection: an email address finds no username, nor does a number. Of several accounts with one
-   * number, one that has proven it, and the oldest.
+   * Finds an account by what was typed, within a connection. An email address never finds a username, nor does a number. If several
+   * accounts have one number, those that have verified it come first, then the oldest.
    */
   findByLogin(connection: string, login: string): Promise<AccountModel | undefined>;
   /**
-   * Whose the proof of an email address or phone number is: the account that has given it before, in whatever connection, the
-   * oldest if several; else that of the connection itself, which it was made for but which has lost its verified mark.
+   * The account that a proven email address or phone number opens: the oldest one that has verified it, in any connection, or else
+   * the connection’s own, which was created for it but has lost its verified mark.
    */
   findAddressee(channel: 'email' | 'sms', connection: string, recipient: string): Promise<AccountModel | undefined>;
   /** Whom it logs in: the account that it is linked to, or itself. What names or proves somebody is the account's that was found by it. */
   ownerOf(account: AccountModel): Promise<AccountModel | undefined>;
-  /** Undefined when the connection has an account with that email, username or number already. */
+  /** Undefined when the connection already has an account with that email, username or number. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
   update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
-  /** Changes an account that is still as it was found, in one step; undefined when it is not. */
+  /** Changes an account in one step if it is still as it was found; undefined if not. */
   updateState(state: AccountState, change: Prisma.AccountUpdateInput): Promise<AccountModel | undefined>;
 };
 
@@ -106,7 +106,7 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
   };
 }
 
-/** Whether a session ended with those that the account ended, or is one of an earlier account of that id. */
+/** Whether the account has ended this session, or the session belongs to an earlier account with that id. */
 export function isOver(
   session: { from: number | undefined; incarnation: string | undefined },
   account: Pick<AccountModel, 'sessionsNotBefore' | 'incarnation'>,
@@ -122,7 +122,7 @@ function newUserId(connection: string): string {
   return `${prefix}|${randomBytes(12).toString('hex')}`;
 }
 
-/** Everything we know of a person by OpenID's names; oidc-provider picks what was granted. */
+/** Everything we know about a person, under OpenID’s names; oidc-provider picks what was granted. */
 export function accountClaims(
   account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation' | 'connection' | 'linkedTo'>,
 ): {
