@@ -23,6 +23,60 @@ export type Metrics = {
 };
 
 export function makeMetrics(log: Log, registry: Registry): Metrics {
+  const shown = openShown(registry);
+  const delivered = shown.deliveries.labels('delivered', 'ok');
+  for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) shown.events.inc({ result }, 0);
+
+  return {
+    eventRouted: (result, count = 1) => shown.events.inc({ result }, count),
+    eventDead(reason, detail, messageId) {
+      shown.events.inc({ result: 'dead' });
+      log.warn({ reason, detail, 'message.id': messageId }, 'moved a message to the dead letters');
+    },
+    attemptStarted(job) {
+      shown.inFlight.inc();
+      if (job.throttledAt !== null && job.notBeforeMs !== undefined)
+        shown.excessWait.observe(Math.max(0, Date.now() - job.notBeforeMs) / 1000);
+      if (job.attempt > 1 || job.redelivery) return;
+      shown.age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
+    },
+    attemptEnded(job, outcome, durationMs) {
+      shown.inFlight.dec();
+      shown.duration.observe(durationMs / 1000);
+      if (outcome.kind === 'delivered') {
+        delivered.inc();
+        if (log.isLevelEnabled('debug'))
+          log.debug({ ...fields(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
+        return;
+      }
+      shown.deliveries.inc({ outcome: 'failed', reason: outcome.reason });
+      log.info(
+        {
+          ...fields(job),
+          status: outcome.status,
+          status_code: outcome.statusCode,
+          cause: outcome.error,
+          duration_ms: durationMs,
+        },
+        'delivery failed',
+      );
+    },
+    attemptPostponed(job, cause) {
+      shown.inFlight.dec();
+      shown.deliveries.inc({ outcome: 'postponed', reason: 'ours' });
+      log.warn({ ...fields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
+    },
+    settled: (how, why) => shown.settled.inc({ how, why }),
+    throttled: (count) => shown.throttled.inc(count),
+    deliveryCancelled(job, reason) {
+      shown.deliveries.inc({ outcome: 'cancelled', reason });
+      log.info({ ...fields(job), reason }, 'delivery cancelled');
+    },
+  };
+}
+
+/** The metrics by themselves. */
+function openShown(registry: Registry) {
   const registers = [registry];
   const events = new Counter({
     name: 'dispatcher_events_total',
@@ -70,55 +124,7 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
     labelNames: ['how', 'why'],
     registers,
   });
-  const delivered = deliveries.labels('delivered', 'ok');
-  for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) events.inc({ result }, 0);
-
-  return {
-    eventRouted: (result, count = 1) => events.inc({ result }, count),
-    eventDead(reason, detail, messageId) {
-      events.inc({ result: 'dead' });
-      log.warn({ reason, detail, 'message.id': messageId }, 'moved a message to the dead letters');
-    },
-    attemptStarted(job) {
-      inFlight.inc();
-      if (job.throttledAt !== null && job.notBeforeMs !== undefined)
-        excessWait.observe(Math.max(0, Date.now() - job.notBeforeMs) / 1000);
-      if (job.attempt > 1 || job.redelivery) return;
-      age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
-    },
-    attemptEnded(job, outcome, durationMs) {
-      inFlight.dec();
-      duration.observe(durationMs / 1000);
-      if (outcome.kind === 'delivered') {
-        delivered.inc();
-        if (log.isLevelEnabled('debug'))
-          log.debug({ ...fields(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
-        return;
-      }
-      deliveries.inc({ outcome: 'failed', reason: outcome.reason });
-      log.info(
-        {
-          ...fields(job),
-          status: outcome.status,
-          status_code: outcome.statusCode,
-          cause: outcome.error,
-          duration_ms: durationMs,
-        },
-        'delivery failed',
-      );
-    },
-    attemptPostponed(job, cause) {
-      inFlight.dec();
-      deliveries.inc({ outcome: 'postponed', reason: 'ours' });
-      log.warn({ ...fields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
-    },
-    settled: (how, why) => settled.inc({ how, why }),
-    throttled: (count) => throttled.inc(count),
-    deliveryCancelled(job, reason) {
-      deliveries.inc({ outcome: 'cancelled', reason });
-      log.info({ ...fields(job), reason }, 'delivery cancelled');
-    },
-  };
+  return { events, deliveries, duration, age, inFlight, throttled, excessWait, settled };
 }
 
 function fields(job: DeliveryJob): Record<string, unknown> {
