@@ -8,7 +8,6 @@ import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topo
 import { makeGuard } from '@gatepost/runtime/address';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
-import { watchProgress } from '@gatepost/runtime/progress';
 import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { troubleOf } from '@gatepost/runtime/store-errors';
@@ -26,12 +25,12 @@ import { makeAdmit } from './limit/admit.ts';
 import { makeReschedule } from './limit/reschedule.ts';
 import { openThrottle } from './limit/throttle.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeMoved } from './moved.ts';
 import { watchParked } from './parked/park.ts';
 import { openPump } from './parked/pump.ts';
 import { openRescue } from './parked/rescue.ts';
 import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
+import { makeMoved, watchDispatcher } from './progress.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { makeRoute } from './routing/route.ts';
 import { makeSettle } from './settle.ts';
@@ -147,27 +146,15 @@ await run(service, variables, async ({ env, log, stack }) => {
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log }));
 
   const progress = stack.use(
-    watchProgress({
-      metric: 'dispatcher_stalled_seconds',
+    watchDispatcher({
+      moved,
+      routes: [route, routeAhead],
+      inbox,
+      eventsWaiting,
+      jobsWaiting,
+      deliveryTimeoutMs: env.DELIVERY_TIMEOUT_MS,
       registry,
       log,
-      stages: [
-        {
-          name: 'events',
-          waits: async () => !(route.isIdle() && routeAhead.isIdle()) || (await eventsWaiting()) > 0,
-          moved: () => moved.events,
-        },
-        {
-          name: 'deliveries',
-          waits: async () => inbox.inHand().jobs > 0 || (await jobsWaiting()) > 0,
-          moved: () => moved.jobs,
-          // All that is in hand may be attempts at receivers that hang.
-          patienceMs: 60_000 + env.DELIVERY_TIMEOUT_MS,
-        },
-        { name: 'parking', waits: () => inbox.inHand().parking, moved: () => moved.parked },
-        { name: 'recording', waits: () => inbox.inHand().recording, moved: () => moved.recorded },
-        { name: 'pump', waits: () => true, moved: () => moved.pumped },
-      ],
     }),
   );
   const ops = stack.use(

@@ -2,9 +2,9 @@
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { makeBatches } from '../batch.ts';
-import type { Moved } from '../moved.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
 import { isGivenUp, type Persist } from '../persist.ts';
+import type { Moved } from '../progress.ts';
 import { ack, type Verdict } from '../settle.ts';
 import { type Ended, insertDeliveries } from './record.ts';
 

@@ -50,45 +50,26 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   const now = options.now ?? Date.now;
   // Half the window, so that one hook or one account never has it all.
   const share = Math.max(1, Math.ceil(concurrency / 2));
-  const receivers = new Map<number, Receiver<T>>();
-  const accounts = new Map<number, number>();
+  const receiverOf = makeReceivers<T>(Math.min(firstLimit, share));
+  const accounts = makeCounts();
   const queued = new Set<Receiver<T>>();
   const ended: (() => void)[] = [];
   let inFlight = 0;
   let waiting = 0;
 
-  const receiverOf = (hookId: number): Receiver<T> => {
-    let receiver = receivers.get(hookId);
-    if (!receiver) {
-      if (receivers.size >= receiversMax)
-        for (const [id, old] of receivers) if (old.inFlight === 0 && old.queue.length === 0) receivers.delete(id);
-      receiver = {
-        limit: Math.min(firstLimit, share),
-        inFlight: 0,
-        durationMs: 0,
-        silentSince: 0,
-        queue: [],
-        busyUntil: 0,
-      };
-      receivers.set(hookId, receiver);
-    }
-    return receiver;
-  };
   const mayStart = (receiver: Receiver<T>, item: T) =>
-    inFlight < concurrency && receiver.inFlight < receiver.limit && (accounts.get(item.accountId) ?? 0) < share;
+    inFlight < concurrency && receiver.inFlight < receiver.limit && accounts.of(item.accountId) < share;
 
   const run = async (receiver: Receiver<T>, item: T) => {
     inFlight += 1;
     if (receiver.inFlight === 0) receiver.silentSince = now();
     receiver.inFlight += 1;
-    accounts.set(item.accountId, (accounts.get(item.accountId) ?? 0) + 1);
+    accounts.add(item.accountId, 1);
     const ran = await options.start(item);
     inFlight -= 1;
     receiver.inFlight -= 1;
     receiver.silentSince = now();
-    const left = (accounts.get(item.accountId) ?? 1) - 1;
-    if (left > 0) accounts.set(item.accountId, left);
-    else accounts.delete(item.accountId);
+    accounts.add(item.accountId, -1);
     if (ran) learn(receiver, ran, share);
     if (ran?.timedOut) trim(receiver);
     startNext();
@@ -107,18 +88,10 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       void run(receiver, item);
     }
   };
-  const turnAway = (receiver: Receiver<T>, item: T) => {
-    const silentMs = receiver.inFlight > 0 ? now() - receiver.silentSince : 0;
-    const durationMs = Math.max(receiver.durationMs || unknownDurationMs, silentMs);
-    receiver.busyUntil = Math.max(receiver.busyUntil, now() + turnedAwayMinMs) + durationMs / receiver.limit;
-    if (receiver.busyUntil > now() + turnedAwayMaxMs) receiver.busyUntil = now() + turnedAwayMinMs; // spread over the minute again
-    options.turnAway(item, receiver.busyUntil);
-  };
+  const turnAway = (receiver: Receiver<T>, item: T) => options.turnAway(item, nextRoom(receiver, now()));
   /** Lets go of what now would wait too long. */
   const trim = (receiver: Receiver<T>) => {
-    let kept = receiver.queue.length;
-    while (kept > 0 && expectedWaitMs(receiver, kept) > shortWaitMs) kept -= 1;
-    const excess = receiver.queue.splice(kept);
+    const excess = takeExcess(receiver);
     waiting -= excess.length;
     for (const item of excess) turnAway(receiver, item);
     if (receiver.queue.length === 0) queued.delete(receiver);
@@ -147,6 +120,49 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       while (inFlight > 0) await new Promise<void>((resolve) => ended.push(resolve));
     },
   };
+}
+
+/** Receivers by hook, made when they are first asked for; of too many those are forgotten that have nothing to do. */
+function makeReceivers<T>(limit: number): (hookId: number) => Receiver<T> {
+  const receivers = new Map<number, Receiver<T>>();
+  return (hookId) => {
+    const known = receivers.get(hookId);
+    if (known) return known;
+    if (receivers.size >= receiversMax)
+      for (const [id, old] of receivers) if (old.inFlight === 0 && old.queue.length === 0) receivers.delete(id);
+    const receiver = { limit, inFlight: 0, durationMs: 0, silentSince: 0, queue: [], busyUntil: 0 };
+    receivers.set(hookId, receiver);
+    return receiver;
+  };
+}
+
+/** How many attempts of each account are in flight. */
+function makeCounts() {
+  const counts = new Map<number, number>();
+  return {
+    of: (id: number) => counts.get(id) ?? 0,
+    add(id: number, by: 1 | -1) {
+      const count = (counts.get(id) ?? 0) + by;
+      if (count > 0) counts.set(id, count);
+      else counts.delete(id);
+    },
+  };
+}
+
+/** When there will be room for one more that is turned away: each comes later than the one before, at the receiver's pace. */
+function nextRoom<T>(receiver: Receiver<T>, nowMs: number): number {
+  const silentMs = receiver.inFlight > 0 ? nowMs - receiver.silentSince : 0;
+  const durationMs = Math.max(receiver.durationMs || unknownDurationMs, silentMs);
+  receiver.busyUntil = Math.max(receiver.busyUntil, nowMs + turnedAwayMinMs) + durationMs / receiver.limit;
+  if (receiver.busyUntil > nowMs + turnedAwayMaxMs) receiver.busyUntil = nowMs + turnedAwayMinMs; // spread over the minute again
+  return receiver.busyUntil;
+}
+
+/** Takes out of the queue what would wait too long in it. */
+function takeExcess<T>(receiver: Receiver<T>): T[] {
+  let kept = receiver.queue.length;
+  while (kept > 0 && expectedWaitMs(receiver, kept) > shortWaitMs) kept -= 1;
+  return receiver.queue.splice(kept);
 }
 
 /** How long the one behind `ahead` others would wait. */

@@ -8,7 +8,7 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { publishDeadLetter } from '../dead-letter.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Moved } from '../moved.ts';
+import type { Moved } from '../progress.ts';
 import type { Enqueue } from '../routing/enqueue.ts';
 import { deadReasonOf } from '../trouble.ts';
 
