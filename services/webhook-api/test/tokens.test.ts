@@ -155,7 +155,7 @@ describe('scopes', () => {
     const refused = await call(api, write, 'DELETE', hook);
     expect(refused.status).toBe(404);
     expect(refused.headers.get('x-oauth-scopes')).toBe('write:repo_hook');
-    expect(refused.headers.get('x-accepted-oauth-scopes')).toBe('admin:repo_hook, repo');
+    expect(refused.headers.get('x-accepted-oauth-scopes')).toBe('admin:repo_hook, public_repo, repo');
     expect(await call(api, write, 'GET', hook)).toMatchObject({ status: 200 });
   });
 });
