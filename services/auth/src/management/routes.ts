@@ -99,7 +99,7 @@ export const routes: Route[] = [
   at('delete', '/users/:id/refresh-tokens',          ['delete:refresh_tokens'],                  deleteRefreshTokensOfUser),
   at('get',    '/users/:id/roles',                   ['read:users'],                             listRoles),
   at('get',    '/users/:id/permissions',             ['read:users'],                             listPermissions),
-  at('get',    '/users/:id/organizations',           ['read:users'],                             listOrganizations),
+  at('get',    '/users/:id/organizations',           ['read:organizations', 'read:users'],       listOrganizations),
   at('get',    '/users/:id/authentication-methods',  ['read:users'],                             listAuthenticationMethods),
   at('delete', '/users/:id/authenticators',          ['update:users'],                           deleteAuthenticators),
   at('get',    '/users/:id/enrollments',             ['read:users'],                             listEnrollments),

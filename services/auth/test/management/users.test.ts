@@ -222,7 +222,7 @@ test('connections: created, listed, changed and deleted with their accounts', as
   expect(await all(await auth0.connections.list({ take: 1 }))).toHaveLength(4);
   expect((await auth0.connections.get(id)).name).toBe('Partners');
   const options = { disable_signup: true };
-  expect((await auth0.connections.update(id, { options })).options).toEqual(options);
+  expect((await auth0.connections.update(id, { options })).options).toMatchObject(options);
   await auth0.connections.delete(id);
   await expect(auth0.connections.get(id)).rejects.toEqual(refusal(404));
   expect(await auth0.users.listUsersByEmail({ email: 'p@example.com' })).toEqual([]);
