@@ -16,7 +16,7 @@ export const deliverySchema = z
     status_code: z.int(),
     event: z.string(),
     action: z.string().nullable(),
-    installation_id: z.null(),
+    installation_id: z.int().nullable(),
     repository_id: z.int().nullable(),
     throttled_at: z.iso.datetime().nullable(),
     url: z.string().meta({ ...ours, description: 'Where it went; GitHub has it in a single delivery only' }),

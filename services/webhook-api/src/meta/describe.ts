@@ -219,7 +219,7 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record
 
 /**
  * Takes out what the format or type says already, for readers' sake, and what generators make too much of: a client of today must not refuse
- * a property of tomorrow, nor make a type of the one value null.
+ * a property of tomorrow.
  */
 function adapt(schema: Record<string, unknown>): void {
   // What only some languages' regular expressions know (`\p{…}`, a look ahead), a generated client would fail on.
@@ -227,9 +227,8 @@ function adapt(schema: Record<string, unknown>): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
-  if (!schema.nullable || !Array.isArray(schema.enum)) return;
-  if (schema.enum[0] === null) delete schema.enum;
-  else schema.enum.push(null); // OpenAPI 3.0.3: without it null would not be among the values
+  // OpenAPI 3.0.3: otherwise null would not be among the values.
+  if (schema.nullable && Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
 }
 
 function withReferences(schema: JsonSchema): JsonSchema {
