@@ -8,7 +8,7 @@ import type { CommonContext } from './pages/pages.ts';
 import type { ProblemName } from './pages/strings/en.ts';
 
 export type ProviderPages = {
-  /** Answers a browser that asks for what nobody has. */
+  /** Answers a browser that requests an unknown path. */
   notFound: (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
   renderError: NonNullable<Configuration['renderError']>;
   rpInitiatedLogout: {
@@ -75,7 +75,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext): Provide
 
     rpInitiatedLogout: {
       async logoutSource(ctx) {
-        // Whoever shows an ID token of this very session need not be asked (OpenID Connect RP-Initiated Logout, section 2).
+        // With an ID token of this very session as a hint there is no need to ask (OpenID Connect RP-Initiated Logout, section 2).
         const hint = ctx.oidc.entities.IdTokenHint as { payload: { sub?: string } } | undefined;
         const { action, hidden } = form(ctx, 'end_session_confirm');
         if (hint && hint.payload.sub === ctx.oidc.session?.accountId) {
@@ -140,12 +140,12 @@ function deviceProblem(error: Error): ProblemName {
   }
 }
 
-/** What the library's forms must bring back. */
+/** The fields that the library’s forms must send back. */
 export function sessionSecret(ctx: KoaContextWithOIDC): string {
   return (ctx.oidc.session as unknown as { state?: { secret?: string } }).state?.secret ?? '';
 }
 
-/** Where a logout leads in the end. */
+/** Where a logout finally leads. */
 export function returnUri(ctx: KoaContextWithOIDC): string | undefined {
   const uri = (ctx.oidc.params as { post_logout_redirect_uri?: string } | undefined)?.post_logout_redirect_uri;
   return uri;

@@ -1,4 +1,4 @@
-/** Expired rows go by themselves, in small batches, so that tables keep their size and nobody waits for a long delete. */
+/** Deletes expired rows in small batches, so that tables keep their size and nobody waits for a long delete. */
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { Counter, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from './database.ts';

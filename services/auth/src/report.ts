@@ -1,6 +1,6 @@
 /**
- * What is said about the gate's work, where the work ends: one log line, Prometheus's counters, the audit log, and
- * (with EVENTS_ACCOUNT) an event for RabbitMQ.
+ * Reports the gate’s work, where the work ends: one log line, Prometheus counters, the audit log, and (with EVENTS_ACCOUNT) an
+ * event for RabbitMQ.
  */
 import { createHmac } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
@@ -25,7 +25,7 @@ export type Report = {
     reason: 'wrong_password' | 'wrong_code' | 'code_expired' | 'too_many_attempts',
     subject: Subject,
   ): void;
-  /** A client said where a person is, and was not believed. */
+  /** A client stated a person’s network address and was not believed. */
   claimedAddressIgnored(clientId: string, reason: 'not_trusted' | 'no_address'): void;
   signedUp(account: AccountModel, clientId: string): void;
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
@@ -41,11 +41,12 @@ export function makeReport(parts: {
   sink: EventSink;
   log: Log;
   lastLogins: LastLogins;
-  /** Of the hash that stands for a login nobody has. */
+  /** The key of the hash that replaces an unknown login. */
   loginKey: Buffer;
 }): Report {
   const { audit, sink, log } = parts;
-  // What was typed may be a password in the wrong field. The hash tells equal ones apart from others, to nobody without the key.
+  // What was typed may be a password in the wrong field. The hash tells equal ones from others, but reveals nothing without the
+  // key.
   const hashOf = (typed: string) => createHmac('sha256', parts.loginKey).update(typed).digest('base64url');
   return {
     loggedIn(account, clientId, ip, amr) {

@@ -1,6 +1,6 @@
 /**
- * Rows that nobody waits for, gathered for a moment and written together: what is noted of each token or login costs no statement
- * of its own. They outlive an outage of PostgreSQL up to a bound, and are written before the process ends.
+ * Collects rows that no request waits for and writes them together, so that recording a token or login costs no statement of its
+ * own. They survive an outage of PostgreSQL up to a bound, and are written before the process ends.
  */
 
 import { inHalves } from '@gatepost/runtime/halve';
@@ -11,9 +11,9 @@ export type WriteBehind<Row> = AsyncDisposable & { add(row: Row): void };
 
 const flushMs = 250;
 const batchMax = 1_000;
-/** While PostgreSQL is away, so many wait; older ones go first. */
+/** How many wait while PostgreSQL is away; the oldest are dropped first. */
 const waitingMax = 20_000;
-/** Of a batch that no store's absence explains; then the row at fault is found, and given up. */
+/** Tries for a batch that fails though no store is away; then the faulty row is found and given up. */
 const otherTriesMax = 5;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * `acr`: how sure a sign-in makes us. All that we have, a password or a code, are level 1 of ISO/IEC 29115, in OpenID Connect Core's
- * notation (section 2): it is the same person as before, whoever that is. An application that asks for more as a wish reads what it
- * got; one that cannot do without is told so at once, since no sign-in would help (Core 5.5.1.1).
+ * `acr`: the assurance of a sign-in. All our methods, a password or a code, are level 1 of ISO/IEC 29115 in OpenID Connect Core’s
+ * notation (section 2): it is the same person as before, whoever that is. An application that merely prefers more can read what it
+ * got; one that requires more is refused at once, since no sign-in would help (Core 5.5.1.1).
  */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 

@@ -1,4 +1,4 @@
-/** What a hosted page may say of where it is shown: the tenant, the application, the person, the request's `ext-*` parameters. */
+/** What all hosted pages may show: the tenant, the application, the person, the request’s `ext-*` parameters. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Client } from 'oidc-provider';
 import { accountClaims } from '../accounts/store.ts';

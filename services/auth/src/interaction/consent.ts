@@ -16,7 +16,7 @@ export async function showConsent(interaction: Interaction, _response: Response)
   });
 }
 
-/** Everything the request asks for is granted, and remembered. */
+/** Grants everything that the request asks for, and remembers it. */
 export async function allowConsent(interaction: Interaction, _response: Response): Promise<void> {
   const { details, client, parts } = interaction;
   const { provider } = parts;
@@ -32,7 +32,10 @@ export async function allowConsent(interaction: Interaction, _response: Response
   await interaction.finish({ consent: { grantId } });
 }
 
-/** Who is asked, as long as the session is his. @throws errors.SessionNotFound when the account is gone, blocked or another's */
+/**
+ * The account that is asked, while the session is still theirs. @throws errors.SessionNotFound when the account is gone, blocked or
+ * another one
+ */
 async function accountOf({ details, parts }: Interaction): Promise<string> {
   const { accountId, uid } = details.session!;
   const session = await parts.provider.Session.findByUid(uid);
@@ -65,7 +68,7 @@ async function requestedConsent({ params, parts }: Interaction): Promise<Consent
   return consent;
 }
 
-/** The same for people: each API with its scopes' descriptions; what is OpenID's stands by itself, once. */
+/** The same for display: each API with the descriptions of its scopes; OpenID’s scopes as an entry of their own. */
 async function consentApis(interaction: Interaction): Promise<ConsentApi[]> {
   const consent = await requestedConsent(interaction);
   const apis: ConsentApi[] = [];
@@ -95,7 +98,7 @@ function resourcesOf(params: Record<string, unknown>): string[] {
   return typeof resource === 'string' && resource !== '' ? [resource] : [];
 }
 
-/** Where the answer goes, as a person can judge it: host and port, or the scheme of an application of its own. */
+/** Where the answer goes, in a form that a person can judge: host and port, or the scheme of a native application. */
 function redirectHost(redirectUri: string): string {
   const url = URL.parse(redirectUri);
   if (!url) return '';

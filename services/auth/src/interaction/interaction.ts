@@ -1,4 +1,4 @@
-/** One interaction: what the authorization request asked for, where it is shown, and how it ends. */
+/** One interaction: what the authorization request asked for, how its pages are shown, and how it ends. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Request, Response } from 'express';
 import { type Client, errors, type InteractionResults, type Provider } from 'oidc-provider';
@@ -27,7 +27,7 @@ import type { Csrf } from './csrf.ts';
 
 export type InteractionParts = {
   provider: Provider;
-  /** Whether cookies are for https alone. */
+  /** Whether cookies are sent over https only. */
   secure: boolean;
   accounts: AccountStore;
   authenticate: Authenticate;
@@ -60,7 +60,7 @@ export type Interaction = {
   /** `/interaction/{uid}/{step}`, or without a step its first page. */
   path(step?: string): string;
   checkCsrf(token: unknown): void;
-  /** Somebody has answered: from here on he has the full time. */
+  /** Somebody has answered: from now on the interaction lives its full time. */
   keep(): Promise<void>;
   /** Shows a page of this interaction; a form's action, hidden fields and common context are filled in. */
   show<Name extends PageName>(
@@ -71,7 +71,7 @@ export type Interaction = {
   finish(result: InteractionResults, merge?: boolean): Promise<void>;
 };
 
-/** @throws errors.SessionNotFound when the browser has no such interaction (any more). */
+/** @throws errors.SessionNotFound when the browser has no such interaction, or no longer has it */
 export async function openInteraction(
   parts: InteractionParts,
   request: Request,
@@ -80,7 +80,7 @@ export async function openInteraction(
   const { provider, csrf } = parts;
   const details = await provider.interactionDetails(request, response);
   const { uid } = details;
-  // The cookie's path keeps interactions apart, but only this says that the form belongs to the one in the address.
+  // The cookie’s path keeps interactions apart, but only this check ties the form to the interaction in the URL.
   if (request.params.uid !== uid) throw new errors.SessionNotFound('another interaction');
   const params = details.params as Record<string, unknown>;
   const client = await provider.Client.find(String(params.client_id));
@@ -107,7 +107,7 @@ export async function openInteraction(
       const { answered } = interactionLifetime;
       if (exp - iat >= answered) return;
       await details.save(answered);
-      // The cookies end with what they name; these are the library's, as it set them.
+      // The cookies are removed with the interaction; they have the attributes that the library set.
       const { cookies } = provider.createContext(request, response);
       const lax = { signed: true, httpOnly: true, sameSite: 'lax', secure: parts.secure } as const;
       const options = { ...lax, maxAge: answered * 1000 };
@@ -120,7 +120,7 @@ export async function openInteraction(
     async show(name, { step, hidden, ...page }, status) {
       const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) } };
       const context = { ...(await commonContext()), ...form, ...page };
-      // `show`'s own type has checked what this page takes; here the compiler knows no name yet.
+      // The type of `show` has checked what this page needs; here the compiler no longer knows which page it is.
       sendPage(response, name, context as never, status);
     },
     finish: (result, merge = true) =>
@@ -128,7 +128,7 @@ export async function openInteraction(
   };
 }
 
-/** Whose session it is, unless that account is gone: one made later under its id is somebody else. */
+/** The account of the session, unless it is gone: a later account with the same id is somebody else. */
 async function sessionOwner(
   { provider, accounts }: InteractionParts,
   begun: { accountId: string; uid: string } | undefined,
@@ -138,7 +138,7 @@ async function sessionOwner(
   return session && account?.incarnation === loginOf(session).incarnation ? account : undefined;
 }
 
-/** A form without the token of the interaction it is posted to: cross-site, or of another tab's login. */
+/** A form without the token of its interaction: cross-site, or from another tab’s login. */
 export class ForeignForm extends Error {
   override name = 'ForeignForm';
 }

@@ -12,14 +12,14 @@ import type { Channel } from '../passwordless/message.ts';
 import { busySeconds } from '../stores-away.ts';
 import type { Interaction } from './interaction.ts';
 
-/** What this request's person can log in with. */
+/** The ways to log in that this request offers. */
 type Ways = {
   identifierFirst: boolean;
   database: ConnectionModel | undefined;
   email: ConnectionModel | undefined;
   sms: ConnectionModel | undefined;
   signup: boolean;
-  /** `connection` asked for this passwordless one directly. */
+  /** The passwordless connection that the parameter `connection` asked for. */
   direct: boolean;
 };
 
@@ -82,7 +82,7 @@ function showLocked(
   return interaction.show('too-many-attempts', page, 429);
 }
 
-/** A one-time code, or the wish for another one. */
+/** Checks a one-time code, or sends another one. */
 export async function checkCode(interaction: Interaction, request: Request, response: Response): Promise<void> {
   const { code = '', identifier = '', action } = fieldsOf(request);
   const { parts } = interaction;
@@ -157,7 +157,7 @@ async function loggedIn(interaction: Interaction, account: AccountModel, amr: st
   await finishLogin(interaction, account, amr);
 }
 
-/** Goes back into the authorization request as this account. */
+/** Continues the authorization request as this account. */
 export async function finishLogin(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
   const { prompt } = interaction;
   const login = { accountId: account.userId, incarnation: account.incarnation, amr };
@@ -173,7 +173,7 @@ async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
   return {
     identifierFirst: settings.identifierFirst,
     database,
-    // Without identifier-first there is one page with both fields, and nowhere to choose a code.
+    // Without identifier-first there is one page with both fields, and no choice of a code.
     email: settings.identifierFirst || !database ? offers('email') : undefined,
     sms: settings.identifierFirst || !database ? offers('sms') : undefined,
     signup: settings.allowSignup && database !== undefined,
@@ -197,7 +197,7 @@ async function showIdentifier(
   status?: number,
 ): Promise<void> {
   const page = {
-    // A telephone number finds an account too, but nobody is asked for one where no text message can be sent.
+    // A phone number finds an account too, but nobody is asked for one if no text message can be sent.
     kinds: kindsOf(ways).filter((kind) => kind !== 'phone' || ways.sms !== undefined),
     ...(identifier ? { identifier } : {}),
     ...(ways.signup ? { signup: interaction.path('signup') } : {}),
@@ -236,7 +236,7 @@ function showPassword(
 
 type CodeTarget = { channel: Channel; connection: string; recipient: string };
 
-/** Where a code for this identifier would go, if any connection sends codes there. */
+/** Where a code for this identifier would be sent, if any connection sends codes there. */
 function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
   const identifier = parseIdentifier(typed);
   if (identifier?.kind === 'email' && ways.email)

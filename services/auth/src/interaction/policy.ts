@@ -1,4 +1,4 @@
-/** When somebody is asked to log in or to consent, beyond OpenID's own reasons. */
+/** When people are asked to log in or to consent, beyond OpenID’s own reasons. */
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
@@ -12,20 +12,20 @@ export function makePolicy(): Policy {
   const policy = base();
   const login = policy.get('login')!;
   login.checks.add(essentialAcrWeLack, 0);
-  // A passwordless connection never reuses the session (Auth0): whoever asks for one gets its code page.
+  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page.
   login.checks.add(
     new Check('passwordless_connection', 'End-User authentication is required', 'login_required', (ctx) => {
       const asked = ctx.oidc.params?.connection !== undefined;
       return asked && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
-  // A login made in another browser is somebody's until the person here says that it is his (authorization/login-ticket.ts).
+  // A login made in another browser counts only after the person here confirms it (authorization/login-ticket.ts).
   login.checks.add(
     new Check('login_ticket', 'End-User authentication is required', 'login_required', (ctx) =>
       ctx.oidc.params?.login_ticket !== undefined && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
-  // However often a session is used, it ends.
+  // A session ends in time, however often it is used.
   login.checks.add(
     new Check('session_lifetime', 'End-User authentication is required', 'login_required', (ctx) => {
       const { session } = ctx.oidc;
@@ -33,13 +33,13 @@ export function makePolicy(): Policy {
       return session.past(sessionLifetime.absolute) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
-  // A blocked or deleted account, or one that ended its sessions, has none (accounts/store.ts answers no account then).
+  // A blocked or deleted account, or one that ended its sessions, counts as absent (accounts/store.ts answers undefined then).
   login.checks.add(
     new Check('account_gone', 'End-User authentication is required', 'login_required', (ctx) =>
       ctx.oidc.session?.accountId && !ctx.oidc.account ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
-  // Consent is remembered for native applications as for any other, where it is certain which one asks.
+  // For native applications consent is remembered only where it is certain which application asks.
   const consent = policy.get('consent')!;
   consent.checks.remove('native_client_prompt');
   consent.checks.add(

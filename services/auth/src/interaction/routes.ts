@@ -37,7 +37,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
       setRoute(response, path);
       const interaction = await openInteraction(parts, request, response);
       interaction.checkCsrf(fieldsOf(request).csrf);
-      // Who is asked to log in has nobody's consent to give, and who is asked for consent has logged in.
+      // A login page cannot give consent, and a consent page comes only after the login.
       if ((interaction.prompt === 'consent') !== path.endsWith('/consent'))
         throw new errors.SessionNotFound('another step of the interaction');
       await interaction.keep();

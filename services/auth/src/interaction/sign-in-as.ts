@@ -1,6 +1,6 @@
 /**
- * "Sign in as …?": asked where an authorization request brings along a login that was not proven in this browser. Who sends
- * somebody such a request would otherwise have him work, pay or confide in the sender's own account (login CSRF, RFC 9700 4.7).
+ * "Sign in as …?": asked when an authorization request brings along a login that was not proven in this browser. Otherwise the
+ * sender of such a request could make somebody work, pay or confide in the sender’s own account (login CSRF, RFC 9700 4.7).
  */
 import type { Request, Response } from 'express';
 import type { Ticket } from '../authorization/login-ticket.ts';
@@ -9,7 +9,7 @@ import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from './interaction.ts';
 import { finishLogin, showFirstPage } from './login.ts';
 
-/** The page that asks, or the login page when there is no such login (any more). */
+/** The page that asks, or the login page if that login does not exist or has expired. */
 export async function showSignInAs(interaction: Interaction, request: Request, response: Response): Promise<void> {
   const ticket = await interaction.parts.tickets.find(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);

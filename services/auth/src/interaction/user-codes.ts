@@ -1,10 +1,11 @@
 /**
- * Guesses at the codes that devices show (RFC 8628 section 5.1): ten wrong ones in ten minutes from one network, and from one
- * session, then 429. A code has eight of twenty letters: with a thousand devices waiting at once a network hits one of them with
- * 10 x 1000 / 20^8, four in ten million, each ten minutes. A right code takes nothing back: whoever guesses has a device of his own.
+ * Limits guesses at device codes (RFC 8628 section 5.1): ten wrong ones in ten minutes from one network, and from one session, then
+ * 429. A code has eight of twenty letters: with a thousand devices waiting at once a network hits one of them with a probability of
+ * 10 x 1000 / 20^8, four in ten million, every ten minutes. A right code does not reset the count, since an attacker has a device
+ * of their own.
  *
- * A code that somebody has confirmed stays taken until it expires, though the login was not finished: set free again, it would let two
- * people finish it, and the second one's account would be on the first one's device.
+ * A code that somebody has confirmed stays taken until it expires, even if the login was not finished: if it were released, two
+ * people could finish it, and the second one’s account would end up on the first one’s device.
  */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Attempt, Lockout } from '../accounts/lockout.ts';
@@ -15,14 +16,14 @@ import { busySeconds } from '../stores-away.ts';
 import type { MakeCommonContext } from './common-context.ts';
 
 const path = '/activate';
-/** As the library's router reads it: in any case, with or without a slash. */
+/** As the library’s router matches it: case-insensitive, with or without a trailing slash. */
 const isPath = /^\/activate\/?$/i;
 
 export function guardUserCodes(provider: Provider, lockout: Lockout, commonContext: MakeCommonContext): void {
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
     if (ctx.method !== 'POST' || !isPath.test(ctx.path)) return next();
-    // Without a session the form is shown anew (app.ts), so there is one.
+    // Without a session the form is shown again (app.ts), so there is one here.
     const { uid } = (await provider.Session.get(ctx)) as { uid?: string };
     const network = await lockout.begin('user codes', networkOf(addressOf(ctx.req)));
     const session = await lockout.begin('user codes of a session', uid ?? '');
@@ -32,7 +33,7 @@ export function guardUserCodes(provider: Provider, lockout: Lockout, commonConte
     try {
       if (refused) return await refuse(ctx, refused, commonContext);
       await next();
-      // What is shown again with a problem: no such code, or one that is used or too old.
+      // The form is shown again with a problem: no such code, or one that is used or expired.
       isWrong = ctx.status === 400;
       if (isWrong) await endAll(attempts, 'failed');
     } finally {

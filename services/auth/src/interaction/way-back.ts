@@ -1,6 +1,6 @@
 /**
- * The way back to the application from a page whose interaction is gone. All that is left then is a cookie with the
- * application's id, set when the interaction began.
+ * The way back to the application from a page whose interaction is gone. All that remains is a cookie with the application’s id,
+ * set when the interaction began.
  */
 import type { Client, KoaContextWithOIDC, Provider } from 'oidc-provider';
 
@@ -27,7 +27,7 @@ export async function rememberedClient(provider: Provider, { cookies }: Cookies)
   return value ? provider.Client.find(Buffer.from(value, 'base64url').toString()) : undefined;
 }
 
-/** Where the application starts a login itself, else its own origin. Undefined for an application without a web address. */
+/** Where the application starts a login itself, or else its origin. Undefined for an application without a web address. */
 export function linkBack(client: Client | undefined): string | undefined {
   const initiate = (client as { initiateLoginUri?: string } | undefined)?.initiateLoginUri;
   if (initiate) return initiate;

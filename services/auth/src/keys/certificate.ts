@@ -1,6 +1,6 @@
 /**
- * The certificate that comes with a signing key. Nobody checks who signed it, it was the key itself; but several of Auth0's clients
- * read the key from it.
+ * The certificate of a signing key. It is self-signed and nobody checks its signature, but several of Auth0’s clients read the key
+ * from it.
  */
 import { webcrypto } from 'node:crypto';
 import type { PrivateJwk } from './signing-keys.ts';
@@ -16,7 +16,7 @@ const algorithms: Record<string, object> = {
 
 /** In PEM. */
 export async function makeCertificate(privateJwk: PrivateJwk): Promise<string> {
-  // Loaded here, for few processes ever make a certificate, and these take 19 MB.
+  // Loaded here, because few processes ever make a certificate and these modules take 19 MB.
   await import('reflect-metadata'); // the next one wants it
   const { X509CertificateGenerator } = await import('@peculiar/x509');
   const { kty, crv, n, e, x, y } = privateJwk;

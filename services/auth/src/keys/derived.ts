@@ -1,4 +1,4 @@
-/** Keys that every process must share and none must store: derived from SECRETS_KEY, one a purpose. */
+/** Keys that all processes must share and that are never stored: derived from SECRETS_KEY, one per purpose. */
 import { hkdfSync } from 'node:crypto';
 
 /** 32 bytes. */

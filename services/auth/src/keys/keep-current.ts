@@ -1,4 +1,4 @@
-/** Keeps the provider's signing keys as the database has them, and rotates them when they are old. */
+/** Keeps the provider’s signing keys in step with the database, and rotates old ones. */
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Provider } from 'oidc-provider';
@@ -8,7 +8,7 @@ import { replaceSigningKeys } from '../library/seam.ts';
 import { rotateSigningKeys } from './rotate.ts';
 import { ensureSigningKeys, loadSigningKeys, type SigningAlg } from './signing-keys.ts';
 
-/** A key that was published changes into one that signs without anybody telling: looked at this often. */
+/** A published key starts signing without any announcement, so the keys are checked this often. */
 const checkMs = 30_000;
 
 export function keepKeysCurrent(parts: {

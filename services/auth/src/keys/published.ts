@@ -1,16 +1,16 @@
 /**
- * Whose keys stand in the JWKS: those of RS256, as at Auth0; those of another algorithm while an API or client uses it, and until the
- * last token signed with it is dead. Some verifiers fail over a key of a type that they do not know, though no token names it.
+ * Which keys are in the JWKS: those for RS256, as at Auth0; those for another algorithm while an API or client uses it, and until
+ * the last token signed with it has expired. Some verifiers fail on keys of an unknown type, even if no token names them.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from '../database.ts';
 
-/** Undefined: it cannot be told, and all are published. */
+/** Undefined: unknown, so all are published. */
 export type PublishedAlgs = () => Promise<Set<string> | undefined>;
 
 const patienceMs = 500;
 
-/** Read anew each time, in one statement: so there is no moment between use and former use in which a key is missing. */
+/** Read each time, in one statement, so that there is no moment between use and former use in which a key is missing. */
 export function makePublishedAlgs(pool: Pool): PublishedAlgs {
   let last: Set<string> | undefined;
   const read = async () => {
@@ -21,7 +21,7 @@ export function makePublishedAlgs(pool: Pool): PublishedAlgs {
     last = new Set(['RS256', ...rows.map(({ alg }) => alg)]);
   };
   return async () => {
-    // While PostgreSQL is away, what was used a moment ago is used still.
+    // While PostgreSQL is away, the last known answer still applies.
     await Promise.race([read().catch(() => {}), setTimeout(patienceMs, undefined, { ref: false })]);
     return last;
   };

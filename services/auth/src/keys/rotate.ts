@@ -1,10 +1,10 @@
-/** Exchanges signing keys without anybody noticing: a new key is published before it signs, an old one until its last token is dead. */
+/** Rotates signing keys without interruption: a new key is published before it signs, an old one until its last token has expired. */
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '../database.ts';
 import { makeSigningKey, type SigningAlg, signingAlgs } from './signing-keys.ts';
 
-/** How long before its first signature a key is published: longer than APIs keep a JWKS without asking again. */
+/** How long a key is published before it first signs: longer than APIs cache a JWKS. */
 export const publishAheadSeconds = 15 * 60;
 /** ID tokens live ten hours; a JWT access token as long as its API says. */
 const idTokenSeconds = 36_000;
@@ -12,8 +12,8 @@ const idTokenSeconds = 36_000;
 export type Rotated = { kid: string; alg: SigningAlg; signsFrom: Date };
 
 /**
- * For each algorithm, makes the key that will sign next; one that waits already signs from now on instead, since it is published.
- * The keys before it retire when the last token they can have signed is dead. Of several processes, one at a time.
+ * For each algorithm, makes the next key; if one is already waiting, it starts signing now instead, since it is already published.
+ * The keys before it retire when the last token that they may have signed has expired. Only one process rotates at a time.
  */
 export function rotateSigningKeys(
   pool: Pool,
@@ -51,7 +51,7 @@ export function rotateSigningKeys(
   });
 }
 
-/** Takes a key out of the JWKS at once: every token that it signed is refused from then on. The caller keeps the current one. */
+/** Removes a key from the JWKS at once, so that every token signed with it is refused. The caller must not pass the current key. */
 export async function revokeSigningKey(pool: Pool, kid: string): Promise<void> {
   await pool.query(
     'UPDATE signing_keys SET revoked_at = now(), retires_at = coalesce(retires_at, now()) WHERE kid = $1',

@@ -1,7 +1,7 @@
 /**
- * Signs with ES256 and EdDSA keys right here and now. The library's own way (WebCrypto) takes 140 µs of CPU for such a signature
- * where this takes 45, and waits in line with password hashes for one of four threads: tokens were ten times slower while people logged
- * in. RSA, which takes a millisecond, is worth a thread.
+ * Signs with ES256 and EdDSA keys synchronously. The library’s own way (WebCrypto) takes 140 µs of CPU time per signature instead
+ * of 45, and shares four threads with password hashes: tokens were ten times slower while people logged in. RSA, which takes a
+ * millisecond, is worth a thread.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -11,11 +11,11 @@ import type { PrivateJwk } from './signing-keys.ts';
 const signLater = promisify(sign) as (algorithm: string, data: Uint8Array, key: KeyObject) => Promise<Buffer>;
 type Signature = (data: Uint8Array, key: KeyObject) => Buffer | Promise<Buffer>;
 
-/** The key as the library's keystore takes it: one that signs by itself, or the JWK where that gains nothing. */
+/** The key in the form of the library’s keystore: one that signs by itself, or the JWK where that gains nothing. */
 export function signerOf(jwk: PrivateJwk): PrivateJwk | ExternalSigningKey {
   switch (jwk.alg) {
     case 'ES256':
-      // Asking node:crypto for the JWS form costs more than the signature: it parses the key anew each time.
+      // Asking node:crypto for the JWS form would cost more than the signature, since it parses the key each time.
       return new Signer(jwk, (data, key) => concatenated(sign('sha256', data, key)));
     case 'EdDSA':
       return new Signer(jwk, (data, key) => sign(null, data, key));
@@ -59,14 +59,14 @@ class Signer extends ExternalSigningKey {
 
 const size = 32; // P-256
 
-/** R and S one after the other (RFC 7518 section 3.4), from the ASN.1 sequence of two integers that OpenSSL makes. */
+/** R and S concatenated (RFC 7518 section 3.4), from the ASN.1 sequence of two integers that OpenSSL makes. */
 export function concatenated(der: Uint8Array): Buffer {
   const signature = Buffer.alloc(2 * size);
   let at = 2; // past the sequence's tag and length, one byte each for P-256
   for (let end = size; end <= 2 * size; end += size) {
     const length = der[at + 1]!;
     const start = at + 2;
-    // An integer loses its leading zeros, and gains one where its first bit would be a sign.
+    // An integer is stored without leading zeros, and with one extra if its first bit would be a sign.
     const digits = der.subarray(start + Math.max(0, length - size), start + length);
     signature.set(digits, end - digits.length);
     at = start + length;

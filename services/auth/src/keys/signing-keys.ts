@@ -1,9 +1,9 @@
 /**
- * Signing keys: made on first start, kept sealed in PostgreSQL, published before they sign and after they did.
+ * Signing keys: made at the first start, kept sealed in PostgreSQL, published before they sign and after they have stopped.
  *
  *   next ──signs_from passes──► current ──a newer one's signs_from passes──► retiring ──retires_at passes──► gone
  *
- * Which state a key is in follows from its times alone, so every process sees the same without being told.
+ * The state of a key follows from its times alone, so every process sees the same without being told.
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -13,7 +13,7 @@ import type { Database, Pool } from '../database.ts';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { makeCertificate } from './certificate.ts';
 
-/** One key of each: RS256 signs ID tokens and, unless an API says otherwise, access tokens. */
+/** One key for each: RS256 signs ID tokens and, unless an API says otherwise, access tokens. */
 export const signingAlgs = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type SigningAlg = (typeof signingAlgs)[number];
 
@@ -22,7 +22,7 @@ export type PrivateJwk = JWK & { kid: string; alg: string; use: 'sig' };
 
 const purpose = 'signing key';
 
-/** Makes a key for each algorithm that has none, and a certificate for each key; of several processes that start at once, one does it. */
+/** Makes a key for each algorithm that has none, and a certificate for each key. If several processes start at once, only one does it. */
 export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
   return inTransaction(pool, async (client) => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost signing keys', 0))");
@@ -38,7 +38,7 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
         [key.kid, key.alg, JSON.stringify(key.publicJwk), key.sealed, key.certificate],
       );
     }
-    // A release that knew of no certificates may have made keys.
+    // Keys from a release without certificates have none yet.
     const { rows: bare } = await client.query<{ kid: string; sealed: Buffer }>(
       'SELECT kid, sealed FROM signing_keys WHERE certificate IS NULL AND revoked_at IS NULL',
     );
@@ -79,7 +79,7 @@ function privateJwkOf(kid: string, sealed: Uint8Array, seal: Seal): PrivateJwk {
   return JSON.parse(seal.open(sealed, `${purpose} ${kid}`)) as PrivateJwk;
 }
 
-/** The keys that are published at `now`, as oidc-provider wants them: of each algorithm the one that signs comes first. */
+/** The keys that are published at `now`, in oidc-provider’s form: for each algorithm the one that signs comes first. */
 export async function loadSigningKeys(db: Database, seal: Seal, now = new Date()): Promise<PrivateJwk[]> {
   const rows = await db.signingKey.findMany({
     where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: now } }] },

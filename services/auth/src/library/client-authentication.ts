@@ -1,11 +1,11 @@
-/** Clients' failed authentications bounded (clients/throttle.ts), which the library only refuses. */
+/** Limits failed client authentications (clients/throttle.ts); the library only refuses each. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { ClientThrottle } from '../clients/throttle.ts';
 import { addressOf } from '../http/head.ts';
 import { RetryLater } from '../stores-away.ts';
 import { checkClientSecrets } from './seam.ts';
 
-/** Refuses what comes from a closed pair, whether the secret is right or not, and counts what fails, whatever it failed by. */
+/** Refuses requests from a closed pair, even with the right secret, and counts every failure, whatever its reason. */
 export function throttleClientAuthentication(provider: Provider, throttle: ClientThrottle): void {
   checkClientSecrets(provider, (ctx, clientId, isRight) => {
     const address = addressOf(ctx.req);
@@ -34,7 +34,7 @@ const tooManyFailures = (retryAfterSeconds: number) =>
     { retryAfterSeconds },
   );
 
-/** The client that somebody claims to be; one that does not exist is counted like any other, and so looks like one. */
+/** The client that the request claims to be. A client that does not exist is counted like any other, and so is indistinguishable. */
 function presentedId(ctx: KoaContextWithOIDC): string {
   const known = ctx.oidc.client?.clientId ?? (ctx.oidc.params as { client_id?: string } | undefined)?.client_id;
   if (known !== undefined) return known;

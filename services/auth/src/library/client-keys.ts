@@ -1,13 +1,13 @@
 /**
- * Keys that are read from where a client publishes them (`jwks_uri`). The library reads them again when none of those that it has fits,
- * but not within a minute of the last time, and as long as one fits it never asks again. Here a key that the client has changed is
- * found at once, one that it has withdrawn is good for ten minutes at most, and made-up kids do not make us ask without end.
+ * Keys that a client publishes at its `jwks_uri`. The library fetches them again when no known key fits, but at most once a minute,
+ * and never while one fits. Here a changed key is found at once, a withdrawn one is accepted for at most ten minutes, and made-up
+ * kids cannot make us fetch endlessly.
  */
 import { errors } from 'oidc-provider';
 
-/** What we use of the library's keystore of a client. */
+/** The part of the library’s client keystore that we use. */
 export type RemoteKeys = {
-  /** Seconds; until then the keys are as good as new. */
+  /** In seconds; until then the keys count as fresh. */
   freshUntil?: number;
   fresh(): boolean;
   refresh(): Promise<void>;
@@ -15,7 +15,7 @@ export type RemoteKeys = {
 };
 
 const keptMs = 10 * 60_000;
-/** While its address does not answer, or with an error. */
+/** While the URL does not answer, or answers with an error. */
 const keptOnErrorMs = 60 * 60_000;
 const retryMs = 30_000;
 const readsAMinute = 5;
@@ -58,7 +58,7 @@ export function followClientKeys(keys: RemoteKeys, now: () => number = Date.now)
     });
     await reading;
   };
-  // Whoever finds none asks whether they are fresh; if not, refreshes and looks once more.
+  // If no key fits, this checks whether the keys are fresh; if not, it refreshes them and looks once more.
   keys.selectForVerify = (wanted) => {
     if (!keys.fresh()) return [];
     const found = selectForVerify.call(keys, wanted);

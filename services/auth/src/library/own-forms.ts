@@ -1,12 +1,12 @@
-/** Our page in the place of the forms that the library makes itself. */
+/** Puts our page in place of the library’s own forms. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { answerPage } from '../http/page.ts';
 import { returnUri, sessionSecret } from '../provider-pages.ts';
 
 /**
- * The library has forms of its own that send themselves: it logs out without asking where nobody is logged in, and where somebody
- * else is, on the way back from a login; and it takes a device's code from the address. They get our page and its headers in
- * place of that one, which anybody could frame.
+ * The library has self-submitting forms of its own: it logs out without asking if nobody is logged in, and when somebody else is,
+ * on the way back from a login; and it takes a device code from the URL. They get our page and headers in place of the library’s,
+ * which anybody could frame.
  */
 export function dressOwnForms(provider: Provider): void {
   provider.use(async (context, next) => {

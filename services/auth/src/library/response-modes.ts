@@ -1,4 +1,4 @@
-/** The response modes (docs/reference/gate.md), registered over oidc-provider's own, which differ in status or lack our rules. */
+/** The response modes (docs/reference/gate.md), registered over oidc-provider’s own, which answer with another status or lack our rules. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { tooLong } from '../http/parameter-size.ts';
 import { formPost } from '../response-modes/form-post.ts';
@@ -30,7 +30,7 @@ export function registerResponseModes(provider: Provider): void {
   });
 }
 
-/** 303 is for what was posted (RFC 9700 section 4.12); the library answers a GET by it too, on the way to a page of ours. */
+/** 303 is for answers to a POST (RFC 9700 section 4.12); the library also uses it for a GET on the way to a page of ours. */
 export function answerGetsWithFound(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
@@ -38,7 +38,7 @@ export function answerGetsWithFound(provider: Provider): void {
   });
 }
 
-/** A state too long to be kept is refused, and does not come back either: proxies and clients take no header of 50 kB. */
+/** A state that is too long to be kept is refused and not echoed: proxies and clients do not accept headers of 50 kB. */
 function withoutLongState({ state, ...response }: Record<string, string | number>): Record<string, string | number> {
   return state === undefined || tooLong({ state }) !== undefined ? response : { ...response, state };
 }

@@ -1,6 +1,7 @@
 /**
- * The only file that imports what oidc-provider does not export. The version is pinned exactly; test/seam.test.ts fails when an
- * upgrade moves one of the parts that this folder changes, or makes a change needless. Each function says what the public configuration lacks.
+ * The only file that imports what oidc-provider does not export. Its version is pinned exactly; test/seam.test.ts fails when an
+ * upgrade moves a part that this folder changes, or makes a change needless. Each function says what the public configuration
+ * lacks.
  */
 import Provider, {
   type Client,
@@ -23,7 +24,7 @@ import { followClientKeys, type RemoteKeys } from './client-keys.ts';
 // Meant for custom grants, typed, but outside of semantic versioning.
 export * as grantKit from 'oidc-provider/lib/helpers/grants.js';
 
-/** Client properties that only oidc-provider's prototypes have; the typings leave them out. */
+/** Client properties that only oidc-provider’s prototypes have; missing in the typings. */
 type ClientPrototype = {
   clientId: string;
   compareClientSecret(actual: string): boolean;
@@ -32,7 +33,7 @@ type ClientPrototype = {
   secret_hashes?: string[];
 };
 
-/** Applies what every provider of ours needs. Before the first client is loaded. */
+/** Applies what each of our providers needs. Before the first client is loaded. */
 export function applySeam(provider: Provider): void {
   keepCompiledClients(provider);
   expectParsedBodies();
@@ -46,8 +47,8 @@ type ClientModel = {
 };
 
 /**
- * The library keeps the clients it has made by the hash of their metadata's JSON, a hundred of them, which is too few for a busy gate;
- * and makes that JSON and its hash with each request. Metadata that are still the same object need neither.
+ * The library caches compiled clients by the hash of their metadata’s JSON: a hundred of them, which is too few for a busy gate,
+ * and it makes that JSON and hash on every request. Neither is needed while the metadata are the same object.
  */
 function keepCompiledClients(provider: Provider): void {
   instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
@@ -67,8 +68,8 @@ function keepCompiledClients(provider: Provider): void {
 }
 
 /**
- * Bodies are read and checked before the library sees them (http/well-formed.ts). It takes them so, but says once in each process,
- * past every log, that this is not recommended: it says so here, to nobody.
+ * Bodies are read and checked before the library sees them (http/well-formed.ts). The library accepts that, but warns once per
+ * process, bypassing every log, that it is not recommended. This triggers the warning here, where nobody hears it.
  */
 function expectParsedBodies(): void {
   const { warn } = console;
@@ -78,7 +79,7 @@ function expectParsedBodies(): void {
   console.warn = warn;
 }
 
-/** Secrets are stored as SHA-256, several may be live; the library compares one in the clear. */
+/** Secrets are stored as SHA-256, and several may be live; the library compares one in plain text. */
 function hashClientSecrets(provider: Provider): void {
   const prototype = provider.Client.prototype as unknown as ClientPrototype;
   prototype.compareClientSecret = function (actual) {
@@ -86,7 +87,7 @@ function hashClientSecrets(provider: Provider): void {
   };
 }
 
-/** Told of each secret that a client shows, and whether it is the right one; may throw what becomes the answer. */
+/** Called with each presented client secret and whether it is right; may throw the error to answer with. */
 export function checkClientSecrets(
   provider: Provider,
   check: (ctx: KoaContextWithOIDC, clientId: string, isRight: boolean) => void,
@@ -118,7 +119,7 @@ function refuseGrantsAsUnauthorized(provider: Provider): void {
   };
 }
 
-/** Puts other signing keys in place while the provider runs, which takes them only when it is made; of each algorithm the first one signs. */
+/** Replaces the signing keys of a running provider, which otherwise takes them only at creation; for each algorithm the first one signs. */
 export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void {
   const state = instance(provider);
   state.keystore.clear();
@@ -126,14 +127,14 @@ export function replaceSigningKeys(provider: Provider, keys: PrivateJwk[]): void
   state.jwks = { keys: keys.map(publicPart) };
 }
 
-/** The published keys, for whoever verifies a token of ours without asking over the network. */
+/** The published keys, for verifying our own tokens without a network request. */
 export function publicKeys(provider: Provider): { keys: object[] } {
   return instance(provider).jwks;
 }
 
 /**
- * Puts `around` in the place of a grant type's own handler, which it calls, and lets further parameters reach it. Registered anew by
- * the public way, the type would lose that handler.
+ * Wraps a grant type’s own handler with `around`, which calls it, and lets further parameters through. Registering the type anew
+ * through the public API would lose that handler.
  */
 export function aroundGrant(
   provider: Provider,
@@ -157,7 +158,7 @@ function publicPart({ d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...rest }:
   return rest;
 }
 
-/** The library keeps its own modes when one of their name is registered. */
+/** The library keeps its own mode if one with that name is registered. */
 export function setResponseMode(
   provider: Provider,
   name: string,
@@ -166,14 +167,14 @@ export function setResponseMode(
   instance(provider).responseModes.set(name, mode);
 }
 
-/** Bare `token`: its handler is there, but the configuration's check refuses the name. */
+/** Bare `token`: the library has a handler, but the check of its configuration rejects the name. */
 export function allowBareToken(provider: Provider): void {
   instance(provider).configuration.responseTypes.push('token');
 }
 
 /**
- * Applications in development run on http://localhost; the library wants https for implicit ones. A client of ours may have other
- * http addresses for codes (authorization/front-channel.ts sends no token there); one that registers itself may not.
+ * Applications in development run on http://localhost, but the library requires https for implicit ones. Our own clients may have
+ * other http redirect URIs for codes (authorization/front-channel.ts sends no token there); self-registered ones may not.
  */
 export function allowLocalImplicit(provider: Provider): void {
   type Schema = { redirect_uris: string[]; invalidate(message: string, code?: string): void };
@@ -186,12 +187,12 @@ export function allowLocalImplicit(provider: Provider): void {
   };
 }
 
-/** Auth0 puts `sid` into every ID token; the library into those of clients with back-channel logout. */
+/** Auth0 puts `sid` into every ID token; the library only for clients with back-channel logout. */
 export function alwaysIncludeSid(provider: Provider): void {
   (provider.Client.prototype as unknown as { includeSid(): boolean }).includeSid = () => true;
 }
 
-/** Asked before a response mode is used, which the library allows by the client's list alone; may throw what the error page shows. */
+/** Called before a response mode is used, which the library checks only against the client’s list; may throw what the error page shows. */
 export function checkResponseModes(
   provider: Provider,
   check: (ctx: KoaContextWithOIDC, mode: string, client: Client) => void,
@@ -210,8 +211,8 @@ export function checkResponseModes(
 type BoundSession = { accountId?: string; incarnation?: string | undefined; authTime(): number | undefined };
 
 /**
- * Sessions remember which account logged in, not only its id, so that one made later under the same id does not get them. Whoever
- * logs somebody in says it beside `accountId`; a session of which nobody said it is nobody's. And it remembers its acr.
+ * Sessions remember the account itself and not only its id, so that a later account with the same id does not inherit them. Whoever
+ * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr.
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
@@ -221,25 +222,25 @@ export function bindSessions(provider: Provider): void {
   const { loginAccount } = prototype;
   prototype.loginAccount = function (details) {
     loginAccount.call(this, { ...details, acr: details.acr ?? signInAcr });
-    // The library hands on of an interaction's result only what it knows.
+    // The library passes on only the parts of an interaction’s result that it knows.
     const result = Provider.ctx?.oidc?.entities.Interaction?.result as { login?: { incarnation?: string } } | undefined;
     this.incarnation = details.incarnation ?? result?.login?.incarnation;
   };
 }
 
-/** When a session's login was, and of which account. */
+/** When the login of a session happened, and of which account. */
 export function loginOf(session: object): { from: number | undefined; incarnation: string | undefined } {
   const bound = session as BoundSession;
   return { from: bound.authTime(), incarnation: bound.incarnation };
 }
 
-/** Lets a model carry a property of ours: the library writes and reads only those it lists. Before the first of its kind. */
+/** Lets a model carry a property of ours: the library stores only those that it lists. Before the first instance of the model. */
 export function keepProperty(model: object, property: string): void {
   const { IN_PAYLOAD } = model as { IN_PAYLOAD: string[] };
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, property] });
 }
 
-/** The typings know a grant's client by its id alone; with the client itself the grant lives as long as that client's tokens (`ttl`). */
+/** The typings know a grant’s client only by id; with the client object the grant lives as long as that client’s tokens (`ttl`). */
 export function makeGrant(
   provider: Provider,
   properties: { accountId: string; client: Client; exp?: number; sources?: object[] },
@@ -247,7 +248,10 @@ export function makeGrant(
   return new provider.Grant(properties as ConstructorParameters<typeof Grant>[0]);
 }
 
-/** Ends a grant of the request's client, with all that was issued by it, as the library does at a replay; it exports no way. */
+/**
+ * Revokes a grant of the request’s client and all that was issued with it, as the library does at a replay; it exports no function
+ * for that.
+ */
 export function revokeGrant(ctx: KoaContextWithOIDC, grantId: string): Promise<void> {
   return revoke(ctx, grantId);
 }

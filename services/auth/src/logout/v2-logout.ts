@@ -1,6 +1,6 @@
 /**
- * Auth0's `v2/logout`: ends the session without a question and goes to `returnTo`, which must be one of the client's allowed
- * logout URLs. Anybody can link here; all it can do is log out.
+ * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed
+ * logout URLs. Anybody can link here; all that such a link can do is log somebody out.
  */
 import express, { type Router } from 'express';
 import type { Client, Provider, Session } from 'oidc-provider';
@@ -64,7 +64,7 @@ export function makeV2LogoutRoutes(parts: {
   return router;
 }
 
-/** Back-channel logout of every client of the session, as RP-initiated logout does; whoever does not answer is not waited for. */
+/** Back-channel logout for every client of the session, as in RP-initiated logout, without waiting for slow ones. */
 async function notifyClients(provider: Provider, session: OpenSession): Promise<void> {
   for (const [clientId, { sid }] of Object.entries(session.authorizations ?? {})) {
     const client = await provider.Client.find(clientId).catch(() => undefined); // gone or broken: nobody to tell

@@ -1,4 +1,4 @@
-/** How messages leave the gate: mail by SMTP or into an outbox folder, text messages through a provider of its own. */
+/** Sends messages: mail by SMTP or into an outbox folder, text messages through a provider. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export type PostBox = {
   close(): void;
 };
 
-/** What a text message provider has to offer; the outbox is the one that comes with the gate. */
+/** The interface of a text message provider; the gate comes with the outbox. */
 export type TextProvider = (message: TextMessage) => Promise<void>;
 
 /** @param mailUrl `smtp:`, `smtps:`, or `file:` of a folder that gets an `.eml` a mail */
@@ -50,7 +50,7 @@ export function openPostBox(options: {
   };
 }
 
-/** Whoever reads the folder sees whole files only, in the order they were written. */
+/** Readers of the folder see complete files only, in the order in which they were written. */
 async function putInto(folder: string, content: string | Buffer, extension: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const name = `${new Date().toISOString().replace(/[:.]/g, '-')}-${randomBytes(4).toString('hex')}.${extension}`;

@@ -1,6 +1,6 @@
 /**
- * The stylesheet and scripts of the pages, read once. They stand inside the page, because one answer is faster than two, and
- * are allowed by their hashes (CSP level 2), so that nothing else that might get into a page runs.
+ * The stylesheet and scripts of the pages, read once. They are inlined, because one answer is faster than two, and allowed by their
+ * hashes (CSP level 2), so that nothing else that gets into a page can run.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Beside `src/` and `dist/`, so that the built service finds it at the same place. */
 const folder = new URL('../../templates/', import.meta.url);
 
-/** Text of an element and the source expression that allows it. */
+/** The text of an element, and the source expression that allows it. */
 export type Inline = { text: string; source: string };
 
 /** The widgets and parts by the name that Liquid's `render` and `include` use: `widgets/consent`, `parts/field`. */
@@ -18,7 +18,7 @@ export const templates: Record<string, string> = Object.fromEntries(
     .map((file) => [file.slice(0, -'.liquid'.length).replaceAll('\\', '/'), read(file)]),
 );
 
-/** Ours in the place of a tenant's template, and the example of one. */
+/** Our own template, used without a tenant’s, and the example of one. */
 export const layout = read('layout.liquid');
 
 export const style: Inline = inline(

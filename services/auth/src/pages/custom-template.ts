@@ -1,8 +1,8 @@
 /**
- * A tenant's own page template: Liquid around `{%- auth0:head -%}` and `{%- auth0:widget -%}`. Its author is trusted with how
- * the page looks, not with the process or with people's input: it reaches no file, what it computes, keeps and writes is
- * bounded, everything it puts out is escaped (`raw` has no effect) and stands only where escaping helps (template-rules.ts), and
- * the page's CSP runs no script of its.
+ * A tenant’s own page template: Liquid around `{%- auth0:head -%}` and `{%- auth0:widget -%}`. Its author is trusted with the look
+ * of the page, not with the process or with people’s input: it can read no file; its computing, memory and output are bounded; all
+ * output is escaped (`raw` has no effect) and allowed only where escaping helps (template-rules.ts); and the page’s CSP runs none
+ * of its scripts.
  */
 import {
   Context,
@@ -22,7 +22,7 @@ const sourceMaxLength = 100_000;
 const outputMaxLength = 256_000;
 const maxRenderMs = 100;
 
-/** What the two tags put in, and the nonce that the page's CSP allows for the template's styles. */
+/** What the two tags insert, and the nonce with which the page’s CSP allows the template’s styles. */
 export type Pieces = { head: string; widget: string; nonce: string };
 export type Rendered = { kind: 'rendered'; html: string } | { kind: 'failed'; reason: string };
 
@@ -37,7 +37,7 @@ export function checkTemplate(source: string): string | undefined {
   return trial.kind === 'failed' ? trial.reason : readTemplate(source).problems[0];
 }
 
-/** Renders a tenant's template. Never throws; fails when it breaks, exceeds a bound or shows a tag other than exactly once. */
+/** Renders a tenant’s template. Never throws; fails if the template is broken, exceeds a bound, or does not show each tag exactly once. */
 export function renderTenantTemplate(
   source: string,
   view: object,
@@ -71,7 +71,7 @@ const engine = new Liquid({
   memoryLimit: 1_000_000,
 });
 
-// Auth0 tells authors to write `| escape`; here it already is, and must not be twice.
+// Auth0 tells authors to write `| escape`; here values are already escaped, and must not be escaped twice.
 for (const filter of ['escape', 'escape_once', 'raw']) engine.registerFilter(filter, (value: unknown) => value);
 
 engine.registerFilter(addressFilter, safeAddress);
@@ -94,7 +94,7 @@ engine.registerTag(
   },
 );
 
-/** Parsing takes longer than rendering, and a tenant has one template: the last few are kept. */
+/** Parsing takes longer than rendering, and a tenant has one template, so the last few are cached. */
 const parsed = new Map<string, Template[]>();
 
 function parse(source: string): Template[] {

@@ -1,4 +1,4 @@
-/** Liquid for the templates of our own: read from memory, parsed once, everything escaped unless it is marked raw. */
+/** Liquid for our own templates: read from memory, parsed once, everything escaped unless it is marked raw. */
 import { Liquid } from 'liquidjs';
 import { templates } from './assets.ts';
 import { fill, fillRich } from './fill.ts';
@@ -12,7 +12,7 @@ export const engine = new Liquid({
   jsTruthy: true,
 });
 
-// The values of a text are those of the page, whichever part shows it.
+// The values in a text are those of the page, whichever part shows it.
 engine.registerFilter('rich', {
   raw: true,
   handler(text: string) {

@@ -9,9 +9,7 @@ export function fill(text: string, values: Values): string {
   return complete(text, values) ? text.replace(placeholder, (_, name: string) => String(values[name])) : '';
 }
 
-/**
- * The same as HTML. A value is set apart (`bdi`): it is somebody else's word, and may run in the other direction than ours.
- */
+/** The same as HTML. Each value is isolated (`bdi`), since it is somebody else’s text and may have another direction than ours. */
 export function fillRich(text: string, values: Values): string {
   if (!complete(text, values)) return '';
   return escapeHtml(text).replace(placeholder, (_, name: string) => `<bdi>${escapeHtml(String(values[name]))}</bdi>`);

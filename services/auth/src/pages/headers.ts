@@ -2,22 +2,22 @@
 import { isLoopback } from '../http/loopback.ts';
 import { scripts, style } from './assets.ts';
 
-/** What a page needs beyond the strict default. */
+/** What a page needs beyond the strict defaults. */
 export type Needs = {
   script: keyof typeof scripts;
   locale: string;
   /** Where its form may lead, as given by the request: the application's redirect URI. */
   redirectUri?: string | undefined;
-  /** A picture from elsewhere that it shows. */
+  /** The one external image that it shows. */
   logoUrl?: string | undefined;
   /** The one origin that may frame it (web_message). */
   framedBy?: string | undefined;
-  /** The page is a tenant's own: its styles carry this nonce, and it may show pictures and fonts from elsewhere. */
+  /** The page uses a tenant’s template: its styles carry this nonce, and it may load external images and fonts. */
   nonce?: string | undefined;
 };
 
 /**
- * Nothing is cached (RFC 6749 5.1), no address leaks by Referer (RFC 9700 4.2), and only what we wrote runs. There is no
+ * Nothing is cached (RFC 6749 5.1), no URL leaks by Referer (RFC 9700 4.2), and only our own scripts run. There is no
  * Cross-Origin-Opener-Policy: it would cut the popup of `loginWithPopup` off from its opener.
  */
 export function pageHeaders(needs: Needs): Record<string, string> {
@@ -50,9 +50,9 @@ function policy({ script, redirectUri, logoUrl, framedBy, nonce }: Needs): strin
 }
 
 /**
- * Chromium holds every redirect that follows a form's POST against `form-action`: ours to the application's callback, and the
- * callback's own to wherever the application goes on, which we cannot know. Hence any https address, and for an application on
- * the developer's machine any port of it; never another plain http address or scheme than the application's.
+ * Chromium applies `form-action` to every redirect that follows a form’s POST: ours to the application’s callback, and the
+ * callback’s own to wherever the application continues, which we cannot know. Hence any https URL is allowed, and for an
+ * application on the developer’s machine any port of it; never another plain http host or scheme than the application’s.
  */
 function formTargets(redirectUri: string | undefined): string {
   const targets = ["'self'", 'https:'];

@@ -1,4 +1,4 @@
-/** Whose account a proven email address or phone number opens. */
+/** The account that a proven email address or phone number opens. */
 import type { AccountStore } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -30,7 +30,7 @@ export function makeOpenAccount(
     // Not of an account that has got another address this very moment.
     if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
     if (!(await settings.load()).allowSignup) return undefined;
-    // Two devices may finish at once: then the other one has just created it.
+    // Two devices may finish at once; then the other one has just created it.
     return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, recipient);
   };
   return async (...given) => {

@@ -1,4 +1,4 @@
-/** Where a code belongs that an application asked for, by Auth0's API: it is good for that application, from the same network. */
+/** The request for a code that an application made through Auth0’s API: the code works for that application, from the same network. */
 import type { CodeRequest } from '../accounts/one-time-code.ts';
 import { networkOf } from '../http/network.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Auth0's magic link: a mail whose link leads to a page that logs in by its form, not by being opened, since scanners open links
- * too, and so does whoever is sent one that is somebody else's. The page names the account; the login belongs to the browser that
- * has shown it.
+ * Auth0’s magic link: a mail whose link leads to a page that logs in by its form, not by being opened, because mail scanners open
+ * links too, and so do people who are sent somebody else’s link. The page names the account; the login belongs to the browser that
+ * showed the page.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -25,7 +25,7 @@ import type { Report } from '../report.ts';
 import type { OpenAccount } from './account.ts';
 import type { SendMessage } from './message.ts';
 
-/** What a link stands for: whose mailbox, and the authorization request that it goes on with. */
+/** What a link stands for: the mailbox, and the authorization request that it continues. */
 export type Link = { connection: string; email: string; clientId: string; params: Record<string, string> };
 
 export type LinkParts = {
@@ -50,7 +50,7 @@ const ttlSeconds = 600;
 export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Router } {
   const { redis } = parts;
   const key = (value: string) => `${parts.prefix}login-link:${hashId(value)}`;
-  // Good while the address logs in whom it logged in when the link was sent, as he was then.
+  // Valid while the address still logs in the same person, in the same state, as when the link was sent.
   const live = async (stored: string | null): Promise<Link | undefined> => {
     if (!stored) return undefined;
     const { owner, ...link } = JSON.parse(stored) as Link & { owner: string };
@@ -96,7 +96,7 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
   router.post(path, async (request, response) => {
     setRoute(response, path);
     const { ticket: value = '', csrf } = fieldsOf(request);
-    // The form was shown in this very browser: nobody is logged in by a form that another site sends in his name.
+    // The form must have been shown in this very browser, so that another site cannot post it to log somebody in.
     const browser = browserCookie.of(request.get('cookie'));
     const link = browser && parts.csrf.matches(`${value} ${browser}`, csrf) ? await redeem(value) : undefined;
     const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
@@ -112,13 +112,13 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
   return { sendLink, router };
 }
 
-/** What the link itself decides is not the asker's to say. */
+/** What the link itself determines cannot be overridden by the request. */
 const notTheirs = new Set(['client_id', 'connection', 'login_ticket', 'request', 'request_uri', 'email']);
 const paramsMax = 30;
 
 /**
- * The authorization request of `authParams`. @throws ApiError 400 for a redirect URI that the client has not, before anybody
- * is sent a mail
+ * The authorization request of `authParams`. @throws ApiError 400 for a redirect URI that the client does not have, before any mail
+ * is sent
  */
 export function linkParams(given: unknown, client: Client): Record<string, string> {
   const entries = Object.entries(typeof given === 'object' && given !== null ? given : {});

@@ -1,4 +1,4 @@
-/** Writes to somebody who wants to log in without a password: whom, how often, and what nobody learns from it. */
+/** Sends a message to somebody who wants to log in without a password: to whom, how often, and what it must not reveal. */
 import type { MessageLimits } from '../accounts/message-limits.ts';
 import type { Rate } from '../accounts/rate.ts';
 import { type AccountStore, stateText } from '../accounts/store.ts';
@@ -15,21 +15,21 @@ export type SendMessage = (request: {
   channel: Channel;
   connection: string;
   recipient: string;
-  /** The address that asks. */
+  /** The network address of the request. */
   ip: string;
   /**
-   * Made for everybody, so that it takes as long for those who are not written to. @param name the tenant's @param owner whom the
-   * address logs in, as he is now
+   * Composed for everybody, so that it takes equally long for those who get no message. @param name the tenant’s name @param owner
+   * the state of the account that the recipient opens
    */
   compose: (name: string, owner: string) => Promise<Message>;
 }) => Promise<'sent' | 'too_many'>;
 
-/** Of anybody, in an hour. */
+/** For each asking network, per hour. */
 const perAsker = { max: 100, windowSeconds: 3_600 };
 
 /**
- * A message goes to whom it can log in: a known account, or anybody while sign-up is open. Others hear nothing, and whoever asked
- * cannot tell: the answer is the same, and nobody waits for the message to leave.
+ * Only those who can log in get a message: a known account, or anybody while sign-up is open. Whoever asked cannot tell the
+ * difference: the answer is the same and does not wait for the message.
  */
 export function makeSendMessage(parts: {
   accounts: AccountStore;

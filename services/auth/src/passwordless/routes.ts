@@ -1,6 +1,6 @@
 /**
- * Auth0's passwordless API: `passwordless/start` sends a code or a link (link.ts), `passwordless/verify` looks at a code,
- * `verify_redirect` logs in by one.
+ * Auth0’s passwordless API: `passwordless/start` sends a code or a link (link.ts), `passwordless/verify` checks a code,
+ * `verify_redirect` logs in with one.
  */
 import express, { type Request, type Router } from 'express';
 import type { Client, Provider } from 'oidc-provider';
@@ -55,7 +55,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const code = textField(fields, 'verification_code') ?? '';
     const right = await check(parts, { ip: addressOf(request), client, target, code });
     const account = right ? await parts.openAccount(channel, connection, recipient, client.clientId) : undefined;
-    // As it came: what of it may be given twice, its own endpoint decides.
+    // Passed on unchanged: the authorization endpoint decides what may be given twice.
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
     if (account) {
@@ -73,8 +73,8 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
 }
 
 /**
- * A person goes here himself. A picture or frame of another site could have his own browser, in his own network, spend his code and his
- * tries without his seeing it. A browser too old to say what it asks for sends no such header. @throws ApiError 403
+ * This must be a top-level navigation. An image or frame of another site could otherwise make a visitor’s browser, in the visitor’s
+ * own network, spend codes and tries unnoticed. Browsers too old to say what they request send no such header. @throws ApiError 403
  */
 function refuseEmbedded(request: Request): void {
   const destination = request.get('sec-fetch-dest') ?? 'document';
@@ -104,7 +104,7 @@ function start(parts: PasswordlessParts): ApiHandler {
   };
 }
 
-/** Without `send` a code: it needs nothing else of the request, and works for programs as well. */
+/** Without `send` a code is sent: it needs nothing else from the request, and works for programs as well. */
 function wantsLink({ send }: Record<string, unknown>, channel: Channel): boolean {
   if (send === undefined || send === null || send === 'code') return false;
   if (send === 'link' && channel === 'email') return true;
@@ -115,7 +115,7 @@ function linkOf(fields: Record<string, unknown>, client: Client, { connection, r
   return { connection, email: recipient, clientId: client.clientId, params: linkParams(fields.authParams, client) };
 }
 
-/** Says whether the code is right, and leaves it for `verify_redirect` or the token endpoint; a wrong try counts. */
+/** Says whether the code is right, without spending it, so that `verify_redirect` or the token endpoint can use it; a wrong try counts. */
 function verify(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields, client.clientId);
@@ -130,8 +130,8 @@ function verify(parts: PasswordlessParts): ApiHandler {
 }
 
 /**
- * Where the asker is. A server asks for many people from one address: with its secret, which it need not send, it may say whom it
- * asks for. @throws ApiError 401 for a wrong secret, 429 for too many
+ * The network address of the person. A server asks for many people from one address: with its secret, which is optional here, it
+ * may state whose request it is. @throws ApiError 401 for a wrong secret, 429 for too many
  */
 async function askerAddress(
   { clientThrottle, report }: PasswordlessParts,
@@ -153,7 +153,7 @@ async function askerAddress(
   return personAddress(request, { client, isAuthenticated: true, report });
 }
 
-/** Whether the code is right. @throws ApiError 429 or 503 where it is not looked at */
+/** Whether the code is right. @throws ApiError 429 or 503 if it was not checked */
 async function check(
   parts: PasswordlessParts,
   given: { ip: string; client: Client; target: Target; code: string; keep?: boolean },

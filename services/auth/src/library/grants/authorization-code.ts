@@ -1,4 +1,4 @@
-/** oidc-provider's own grant, and one rule more: a try with a wrong redirect URI or verifier spends the code. */
+/** oidc-provider’s own grant with one more rule: a try with a wrong redirect URI or verifier spends the code. */
 import { errors, type Provider } from 'oidc-provider';
 import { aroundGrant } from '../seam.ts';
 
@@ -10,7 +10,7 @@ export function registerAuthorizationCode(provider: Provider): void {
       if (error instanceof errors.InvalidGrant) {
         const { code } = ctx.oidc.params as { code?: string };
         const found = await provider.AuthorizationCode.find(String(code), { ignoreExpiration: true });
-        // Only its own client can spend it: another one's guess must not.
+        // Only the code’s own client can spend it, not another client’s guess.
         if (found && found.clientId === ctx.oidc.client?.clientId) await found.consume().catch(ignoreSpent);
       }
       throw error;
@@ -18,7 +18,7 @@ export function registerAuthorizationCode(provider: Provider): void {
   });
 }
 
-/** Somebody else was faster; spent is what it should be. */
+/** Another request was faster; the code is spent, as it should be. */
 function ignoreSpent(error: unknown): void {
   if (!(error instanceof errors.InvalidGrant)) throw error;
 }

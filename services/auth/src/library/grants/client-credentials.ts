@@ -1,4 +1,4 @@
-/** Machine to machine: oidc-provider's own handler, with Auth0's scope rules before it. */
+/** Machine to machine: oidc-provider’s own handler, preceded by Auth0’s scope rules. */
 import { errors, type Provider } from 'oidc-provider';
 import { aroundGrant, grantKit } from '../seam.ts';
 
@@ -7,7 +7,7 @@ import { aroundGrant, grantKit } from '../seam.ts';
  */
 export function registerClientCredentials(provider: Provider): void {
   aroundGrant(provider, 'client_credentials', ['audience', 'resource'], async (ctx, handle) => {
-    // RFC 6749 section 4.4: for confidential clients only. A public client is whoever knows its name.
+    // RFC 6749 section 4.4: for confidential clients only. Anybody who knows a public client’s name can pose as it.
     if (ctx.oidc.client!.clientAuthMethod === 'none')
       throw new errors.UnauthorizedClient('a public client has no credentials of its own');
     const [server] = await grantKit.resolveRequestedResources(provider, ctx);
@@ -21,7 +21,7 @@ export function registerClientCredentials(provider: Provider): void {
   });
 }
 
-/** Of the scopes asked for, or of all that the client may have when it asks for none: each once. */
+/** The requested scopes, or all that the client may have if it requests none; each once. */
 export function grantedScopes(server: { scope: string }, wanted?: string): { granted: string[]; refused: string[] } {
   const allowed = server.scope.split(' ').filter(Boolean);
   if (!wanted) return { granted: allowed, refused: [] };

@@ -5,7 +5,7 @@ import { hashId } from '../../adapter/hashed.ts';
 import { aroundGrant } from '../seam.ts';
 
 const intervalSeconds = 5;
-/** A clock a little fast is forgiven. */
+/** Tolerates a clock that runs slightly fast. */
 const toleranceMs = 500;
 
 export function registerDeviceCode(provider: Provider, redis: Redis, prefix: string): void {
@@ -17,7 +17,7 @@ export function registerDeviceCode(provider: Provider, redis: Redis, prefix: str
       try {
         await handle();
       } catch (error) {
-        // Only waiting is bounded: an answer that is there goes out at once.
+        // Only polling is limited: an available answer is given at once.
         if (!(error instanceof errors.AuthorizationPending)) throw error;
         const key = `${prefix}device-poll:${hashId(String((ctx.oidc.params as { device_code?: string }).device_code))}`;
         const first = await redis.set(key, '1', 'PX', intervalSeconds * 1000 - toleranceMs, 'NX');

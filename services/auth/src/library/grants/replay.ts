@@ -1,8 +1,8 @@
 /**
- * What is used a second time ends all that hangs on its grant (RFC 6749 section 4.1.2, RFC 9700 sections 2.1.1 and 4.14.2). The library
- * does so when it finds a code or refresh token used; of many that come at once it finds none used, and all but one lose the race
- * to use it: they were second as well. The grant itself goes, and whatever asks for a token's grant finds none: so it does not
- * matter that the winner may store its tokens later than the losers revoke.
+ * A second use revokes everything that belongs to the grant (RFC 6749 section 4.1.2, RFC 9700 sections 2.1.1 and 4.14.2). The
+ * library does so when it finds a code or refresh token already used. But of many requests that arrive at once it finds none used,
+ * and all but one lose the race to use it: those count as second uses as well. The grant itself is deleted, and every check of a
+ * token looks for its grant; so it does not matter that the winner may store its tokens after the losers have revoked.
  */
 import type { Provider } from 'oidc-provider';
 import { AlreadyConsumed } from '../../adapter/consumed.ts';
@@ -16,7 +16,7 @@ const singleUse = {
 
 type Model = { find(value: string, options: object): Promise<{ grantId?: string } | undefined> };
 
-/** After the grants are registered: this stands around all that they do. */
+/** Called after the grants are registered, because it wraps all of them. */
 export function revokeOnReplay(provider: Provider): void {
   for (const [grantType, { model, parameter }] of Object.entries(singleUse))
     aroundGrant(provider, grantType, [], async (ctx, handle) => {
@@ -26,7 +26,7 @@ export function revokeOnReplay(provider: Provider): void {
         if (error instanceof AlreadyConsumed) {
           const value = (ctx.oidc.params as Record<string, string>)[parameter]!;
           const used = await (provider[model] as unknown as Model).find(value, { ignoreExpiration: true });
-          // What is no longer there was revoked by another who came too late, together with its grant.
+          // Something that is gone was revoked, together with its grant, by another late request.
           if (used?.grantId) await revokeGrant(ctx, used.grantId);
         }
         throw error;

@@ -1,8 +1,8 @@
 /**
- * Refresh tokens that several tabs use at once. Within a client's leeway the token just rotated may come again and gives the same
- * successor to all; beyond it, or one generation older, its family is revoked (the library does that with any consumed token).
- * With a leeway the successor's value is an HMAC of its predecessor's, under a key derived from SECRETS_KEY: so it can be given twice
- * although only hashes are kept. Without one it is random.
+ * Refresh tokens that several tabs use at once. Within a client’s leeway a token that was just rotated may be used again, and all
+ * uses get the same successor. After the leeway, or one generation later, its family is revoked (as the library does for any
+ * consumed token). With a leeway the successor’s value is an HMAC of its predecessor’s, under a key derived from SECRETS_KEY, so
+ * that it can be issued twice although only hashes are stored. Without one it is random.
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
@@ -32,12 +32,12 @@ export function shareSuccessors(provider: ProviderType, key: Buffer): void {
 
   model.find = async function (value, options) {
     const token = await find.call(this, value, options);
-    // A nonce belongs to the login's own ID token, not to later ones (OpenID Connect Core 12.2); Auth0's SDK refuses it there.
+    // The nonce belongs to the ID token of the login, not to later ones (OpenID Connect Core 12.2); Auth0’s SDK refuses it there.
     if (token) token.nonce = undefined;
     const leeway = leewaySeconds();
     if (!token || leeway === 0) return token;
     if (token.consumed !== undefined && Date.now() / 1000 - token.consumed <= leeway) {
-      // A successor in use means that this token is two generations old. One that is missing is being written right now.
+      // A successor that is in use means that this token is two generations old. A missing one is being written right now.
       const successor = await find.call(this, successorOf(token.jti), options);
       if (!successor?.consumed) token.consumed = undefined;
     }
@@ -54,7 +54,7 @@ export function shareSuccessors(provider: ProviderType, key: Buffer): void {
   };
 }
 
-/** Of the refresh request under way; 0 outside of one. */
+/** For the current refresh request; 0 outside of one. */
 function leewaySeconds(): number {
   const oidc = Provider.ctx?.oidc;
   if (oidc?.route !== 'token' || oidc.params?.grant_type !== 'refresh_token') return 0;

@@ -1,7 +1,7 @@
 /**
- * A token that was made from other tokens (RFC 8693) dies with them: with each one itself, with the grant it hangs on and with
- * its client; so along a whole chain of exchanges. Its own grant keeps what it was made from, and is found for as long as all of that
- * is alive. Whatever asks for the grant of a token, introspection, userinfo and the next exchange, needs to know nothing of it.
+ * A token made from other tokens (RFC 8693) is revoked with each of them, with the grants they belong to and with its client, along
+ * a whole chain of exchanges. Its own grant records its sources and is found only while all of them are alive. So everything that
+ * looks up a token’s grant (introspection, userinfo, the next exchange) needs no knowledge of this.
  */
 import type { Redis } from 'ioredis';
 import type { Grant, Provider } from 'oidc-provider';
@@ -11,7 +11,7 @@ import { keepProperty } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 import type { RevokedTokens } from './structured.ts';
 
-/** A token that another was made from. Of an opaque one, whose id is the secret itself, the hash is kept. */
+/** A source token. Of an opaque one, whose id is itself the secret, only the hash is kept. */
 export type Source = {
   model: 'AccessToken' | 'ClientCredentials';
   id: string;
@@ -23,7 +23,7 @@ export type Source = {
 type Sourced = Grant & { sources?: Source[]; isExpired: boolean };
 type GrantModel = { find(id: string, options?: object): Promise<Sourced | undefined> };
 
-/** Teaches the provider's grants to end with what they were made from. */
+/** Makes the provider’s grants end with their sources. */
 export function endWithSources(
   provider: Provider,
   stores: { redis: Redis; prefix: string; revoked: Pick<RevokedTokens, 'has'> },
@@ -43,13 +43,13 @@ export function endWithSources(
     const stored = isJwt ? !(await revoked.has(id)) : (await redis.exists(artefactKey(prefix, name, id))) === 1;
     if (!stored || !(await provider.Client.find(clientId))) return false;
     if (grantId === undefined) return true;
-    // What that grant was made from stands in our own list.
+    // The sources of that grant are in our own list.
     const grant = await find.call(model, grantId, { ignoreExpiration: true });
     return grant !== undefined && !grant.isExpired;
   }
 }
 
-/** The token itself, and all that it was made from. */
+/** The token itself and all its sources. */
 export function sourcesOf(
   token: { kind: string; jti: string; clientId: string; grantId?: string },
   value: string,

@@ -1,6 +1,6 @@
 /**
- * The library refuses JWTs at revocation and introspection before it looks for them. Here such a token gets another spelling,
- * under which our own `find` (structured.ts) knows it.
+ * The library refuses JWTs at revocation and introspection without looking for them. So such a token is given another spelling,
+ * which our own `find` (structured.ts) recognizes.
  */
 import type { NextFunction, Request, Response } from 'express';
 
@@ -8,7 +8,7 @@ const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export function aliasStructuredTokens(request: Request, _response: Response, next: NextFunction): void {
   const { body } = request as { body?: Record<string, unknown> };
-  // No dots: it does not look like a JWT any more.
+  // Without dots it no longer looks like a JWT.
   if (typeof body?.token === 'string' && jwt.test(body.token)) body.token = body.token.replaceAll('.', '~');
   next();
 }

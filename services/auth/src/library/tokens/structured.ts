@@ -1,6 +1,6 @@
 /**
- * JWT access tokens are stored nowhere, so the provider cannot find them. Here they are found by verifying them: then userinfo,
- * introspection and revocation work for them as for opaque ones, DPoP and client rules included.
+ * JWT access tokens are not stored, so the provider cannot find them. Here they are found by verifying them: then userinfo,
+ * introspection and revocation work as for opaque tokens, including the rules of DPoP and clients.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Redis } from 'ioredis';
@@ -19,7 +19,7 @@ type Model = {
 
 export type RevokedTokens = { add(jti: string, exp: number): Promise<void>; has(jti: string): Promise<boolean> };
 
-/** JWTs that were revoked one by one, until they expire. */
+/** Individually revoked JWTs, until they expire. */
 export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
   const key = (jti: string) => `${prefix}revoked:${hashId(jti)}`;
   return {
@@ -30,7 +30,7 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
   };
 }
 
-/** Teaches the provider's token models to find JWTs. */
+/** Makes the provider’s token models find JWTs. */
 export function findStructuredTokens(provider: ProviderType, issuer: string, revoked: RevokedTokens): void {
   const verify = makeVerifier(provider, issuer);
   for (const model of [provider.AccessToken, provider.ClientCredentials] as unknown as Model[]) {
@@ -79,7 +79,7 @@ function instantiate(Token: Model, payload: JWTPayload, issuer: string, revoked:
     exp: payload.exp,
     clientId: payload.client_id,
     scope: payload.scope,
-    // The library's userinfo wants a token without any audience; ours names userinfo among others.
+    // The library’s userinfo expects a token without any audience; ours lists userinfo among others.
     aud: forUserinfo ? undefined : audience.length === 1 ? audience[0] : audience,
     ...(grantId ? { grantId, accountId: payload.sub } : {}),
     ...(cnf?.jkt ? { jkt: cnf.jkt } : {}),
@@ -90,7 +90,7 @@ function instantiate(Token: Model, payload: JWTPayload, issuer: string, revoked:
   return token;
 }
 
-/** What was said of the token when it was exchanged (grants/token-exchange.ts). */
+/** What was recorded when the token was exchanged (grants/token-exchange.ts). */
 function extraOf({ act, first_party }: JWTPayload): { extra?: object } {
   const extra = { ...(act ? { act } : {}), ...(first_party === false ? { first_party } : {}) };
   return Object.keys(extra).length > 0 ? { extra } : {};
