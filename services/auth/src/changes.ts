@@ -5,6 +5,7 @@ import { listen } from '@gatepost/runtime/notifications';
 export type CachedTable =
   | 'clients'
   | 'client_grants'
+  | 'client_credentials'
   | 'resource_servers'
   | 'connections'
   | 'settings'

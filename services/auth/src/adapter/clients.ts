@@ -2,7 +2,7 @@
 import type { Adapter, AdapterPayload, ClientMetadata } from 'oidc-provider';
 import { clientMetadata } from '../clients/metadata.ts';
 import { registeredClient } from '../clients/registration.ts';
-import type { ClientStore } from '../clients/store.ts';
+import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { isStorable } from '../http/well-formed.ts';
 
 export function makeClientAdapter(clients: ClientStore): Adapter {
@@ -11,17 +11,16 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
   };
   // A cached record keeps its metadata object, which identifies the client compiled from it (library/seam.ts); the library only
   // reads it.
-  const known = new WeakMap<object, AdapterPayload>();
+  const known = new WeakMap<object, { metadata: AdapterPayload; until: number }>();
   return {
     async find(id) {
       // A header or an assertion may hold anything; an id that cannot be stored belongs to nobody.
       const client = isStorable(id) ? await clients.find(id) : undefined;
       if (!client) return undefined;
-      let metadata = known.get(client);
-      if (!metadata) {
-        metadata = { ...clientMetadata(client) };
-        known.set(client, metadata);
-      }
+      const made = known.get(client);
+      if (made && made.until > Date.now()) return made.metadata;
+      const metadata = { ...clientMetadata(client) };
+      known.set(client, { metadata, until: nextExpiry(client) });
       return metadata;
     },
     async upsert(_id, metadata) {
@@ -33,4 +32,10 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
+}
+
+/** When one of its keys ends. */
+function nextExpiry({ credentials }: RegisteredClient): number {
+  const ends = credentials.map(({ expiresAt }) => expiresAt?.getTime() ?? Infinity);
+  return Math.min(Infinity, ...ends.filter((end) => end > Date.now()));
 }

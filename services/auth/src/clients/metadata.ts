@@ -52,6 +52,7 @@ const redirecting = ['authorization_code', 'implicit'];
 
 export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMetadata {
   const oidc = client.oidcMetadata as Partial<OwnMetadata>;
+  const jwks = keysOf(client);
   const hasCallbacks = client.callbacks.length > 0;
   return {
     ...oidc,
@@ -69,7 +70,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     post_logout_redirect_uris: client.allowedLogoutUrls,
     grant_types: client.grantTypes.filter((type) => hasCallbacks || !redirecting.includes(type)),
     response_types: hasCallbacks ? responseTypes(client.grantTypes) : [],
-    ...(client.jwks ? { jwks: client.jwks as unknown as NonNullable<ClientMetadata['jwks']> } : {}),
+    ...(jwks ? { jwks } : {}),
     ...(isFapi(oidc) ? fapiMetadata(client) : {}),
     app_type: client.appType,
     is_first_party: client.isFirstParty,
@@ -96,6 +97,13 @@ function hearsOfLogouts(oidc: object): boolean {
     backchannel_logout_initiators?: { mode?: string; selected_initiators?: string[] };
   };
   return chosen?.mode !== 'custom' || (chosen.selected_initiators?.includes('rp-logout') ?? true);
+}
+
+/** What it signs with: its credentials that have not expired, or where it has none, its `jwks`. */
+function keysOf({ credentials, jwks }: RegisteredClient): NonNullable<ClientMetadata['jwks']> | undefined {
+  if (credentials.length === 0) return (jwks ?? undefined) as NonNullable<ClientMetadata['jwks']> | undefined;
+  const live = credentials.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > Date.now());
+  return { keys: live.map(({ jwk }) => jwk) } as unknown as NonNullable<ClientMetadata['jwks']>;
 }
 
 /** The response types that follow from the grant types. */

@@ -3,9 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import { type Database, Prisma } from '../database.ts';
-import type { ClientGrantModel, ClientModel } from '../generated/models.ts';
+import type { ClientCredentialModel, ClientGrantModel, ClientModel } from '../generated/models.ts';
 
-export type RegisteredClient = ClientModel & { grants: ClientGrantModel[] };
+/** With the credentials that it authenticates by. */
+export type RegisteredClient = ClientModel & { grants: ClientGrantModel[]; credentials: ClientCredentialModel[] };
+
+export const whole = {
+  grants: true,
+  credentials: { where: { attached: true }, orderBy: { createdAt: 'asc' } },
+} as const;
 
 export type ClientStore = {
   /** Cached; changes by any process are noticed. */
@@ -17,6 +23,8 @@ export type ClientStore = {
   grant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel>;
   /** Undefined when the client already has a grant for the audience, or is gone. */
   addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
+  /** Something of a client has changed beside these functions. */
+  clear(): void;
   removeGrants(which: { id: string } | { audience: string }): Promise<void>;
 };
 
@@ -25,10 +33,9 @@ const cachedClients = 2_000;
 export function makeClientStore(db: Database, changes: Changes): ClientStore {
   const cache = makeCache<RegisteredClient | undefined>({
     changes,
-    tables: ['clients', 'client_grants'],
+    tables: ['clients', 'client_grants', 'client_credentials'],
     max: cachedClients,
-    load: async (clientId) =>
-      (await db.client.findUnique({ where: { clientId }, include: { grants: true } })) ?? undefined,
+    load: async (clientId) => (await db.client.findUnique({ where: { clientId }, include: whole })) ?? undefined,
   });
   const written = <T>(value: T): T => {
     cache.clear();
@@ -37,9 +44,8 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
 
   return {
     find: (clientId) => cache.get(clientId),
-    create: async (data) => written(await db.client.create({ data, include: { grants: true } })),
-    update: async (clientId, data) =>
-      written(await db.client.update({ where: { clientId }, data, include: { grants: true } })),
+    create: async (data) => written(await db.client.create({ data, include: whole })),
+    update: async (clientId, data) => written(await db.client.update({ where: { clientId }, data, include: whole })),
     remove: async (clientId) => {
       await db.client.delete({ where: { clientId } });
       written(undefined);
@@ -61,6 +67,7 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
         throw error;
       }
     },
+    clear: cache.clear,
     removeGrants: async (where) => {
       await db.clientGrant.deleteMany({ where });
       written(undefined);

@@ -8,9 +8,10 @@ import { complianceLevels, fapiProblem } from '../clients/fapi.ts';
 import { hour } from '../clients/lifetimes.ts';
 import { clientMetadata } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
-import type { RegisteredClient } from '../clients/store.ts';
+import { type RegisteredClient, whole } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
 import { isInTheClear } from '../http/loopback.ts';
+import { authenticationMethods, findCredentials, makeCredential, newAuthenticationMethods } from './credential.ts';
 import { changeInert, sentBack, showInert } from './inert.ts';
 import { inertOfClient } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
@@ -92,9 +93,16 @@ const readOnly = [
   'updated_at',
 ];
 const change = z.strictObject(writable).partial();
-const createBody = sentBack(change.required({ name: true }), readOnly);
-const updateBody = sentBack(change, readOnly);
+const createBody = sentBack(
+  change.extend({ client_authentication_methods: newAuthenticationMethods.optional() }).required({ name: true }),
+  readOnly,
+);
+const updateBody = sentBack(
+  change.extend({ client_authentication_methods: authenticationMethods.nullable().optional() }),
+  readOnly,
+);
 type ClientBody = z.infer<typeof change>;
+type Update = z.output<typeof updateBody>;
 
 /** Auth0's holder of what all applications share, such as a login page of one's own: tools ask for it, and there is nothing in it. */
 const globalClient = {
@@ -129,7 +137,11 @@ export const createClient = operation({
   body: createBody,
   async run({ parts, body }) {
     const appType = body.app_type ?? 'regular_web';
-    const method = body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body);
+    const keys = await Promise.all(
+      body.client_authentication_methods?.private_key_jwt.credentials.map(makeCredential) ?? [],
+    );
+    const method =
+      keys.length > 0 ? 'private_key_jwt' : (body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body));
     const { secretHashes, secret } = secretFor(method, body.client_secret, []);
     const data = {
       ...columns(body, parts.seal),
@@ -143,8 +155,9 @@ export const createClient = operation({
       clientMetadata: merge({}, body.client_metadata),
     };
     checkFrontChannel(data.grantTypes, body.callbacks);
-    check(parts, data);
-    const client = await parts.clients.create(data as Prisma.ClientCreateInput);
+    check(parts, { ...data, credentials: keys });
+    const credentials = { create: keys.map((key) => ({ ...key, attached: true })) };
+    const client = await parts.clients.create({ ...data, credentials } as Prisma.ClientCreateInput);
     parts.report.clientCreated(client.clientId);
     return created({ ...present(parts, client, true), ...(secret !== undefined && { client_secret: secret }) });
   },
@@ -161,20 +174,24 @@ export const updateClient = operation({
   async run({ parts, params, body, scopes }) {
     const client = await load(parts, params.id);
     checkMayChange(client, body, scopes);
-    const method = body.token_endpoint_auth_method ?? client.tokenEndpointAuthMethod;
+    const methods = body.client_authentication_methods;
+    const keys = methods ? await findCredentials(parts, client.clientId, methods) : methods === null ? [] : undefined;
+    const given = keys?.length ? 'private_key_jwt' : body.token_endpoint_auth_method;
+    const method = given ?? client.tokenEndpointAuthMethod;
     const { secretHashes, secret } = scopes.has('update:client_keys')
       ? secretFor(method, body.client_secret, client.secretHashes)
       : { secretHashes: client.secretHashes };
     const data = {
       ...columns(body, parts.seal, client),
+      ...(given !== undefined && { tokenEndpointAuthMethod: given }),
       // Written only when it changes: a secret that is revoked meanwhile must not come back.
       ...(secretHashes !== client.secretHashes && { secretHashes }),
       ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
     };
     if (body.grant_types || body.callbacks)
       checkFrontChannel(ourGrantTypes(body.grant_types) ?? client.grantTypes, body.callbacks ?? client.callbacks);
-    check(parts, { ...client, ...data });
-    const changed = whatChanges(client, data);
+    check(parts, { ...client, ...data, ...(keys && { credentials: keys }) });
+    const changed = { ...whatChanges(client, data), ...attaching(client, keys) };
     // A tool that writes back what it read changes nothing, `updated_at` least of all.
     const updated = Object.keys(changed).length === 0 ? client : await parts.clients.update(client.clientId, changed);
     if (updated !== client) parts.report.clientUpdated(client.clientId);
@@ -213,6 +230,24 @@ export async function load({ clients }: Parts, clientId = ''): Promise<Registere
   return client;
 }
 
+/** Whether other credentials are to count than do. */
+function attaches({ credentials }: RegisteredClient, ids: string[] | undefined): boolean {
+  return ids !== undefined && !isDeepStrictEqual(new Set(ids), new Set(credentials.map(({ id }) => id)));
+}
+
+function attaching(client: RegisteredClient, keys: { id: string }[] | undefined): Prisma.ClientUpdateInput {
+  const ids = keys?.map(({ id }) => id);
+  if (ids === undefined || !attaches(client, ids)) return {};
+  return {
+    credentials: {
+      updateMany: [
+        { where: { id: { notIn: ids } }, data: { attached: false } },
+        { where: { id: { in: ids } }, data: { attached: true } },
+      ],
+    },
+  };
+}
+
 /** The columns that get another value. */
 function whatChanges(client: RegisteredClient, data: Record<string, unknown>): Prisma.ClientUpdateInput {
   const before = client as unknown as Record<string, unknown>;
@@ -229,12 +264,13 @@ function check({ checkMetadata }: Parts, data: object): void {
     name,
     value === Prisma.DbNull ? null : value,
   ]);
-  const whole = Object.fromEntries(columns) as RegisteredClient;
-  if (whole.tokenEndpointAuthMethod === 'private_key_jwt' && !whole.jwks) throw badBody('private_key_jwt needs jwks');
-  const problem = fapiProblem(whole);
+  const filled = Object.fromEntries(columns) as RegisteredClient;
+  if (filled.tokenEndpointAuthMethod === 'private_key_jwt' && !filled.jwks && filled.credentials.length === 0)
+    throw badBody('private_key_jwt needs jwks, or client_authentication_methods');
+  const problem = fapiProblem(filled);
   if (problem !== undefined) throw badBody(problem);
   try {
-    checkMetadata(clientMetadata(whole));
+    checkMetadata(clientMetadata(filled));
   } catch (error) {
     const { error_description: description } = error as { error_description?: unknown };
     if (typeof description !== 'string') throw error;
@@ -255,7 +291,7 @@ function source(
     items: ({ skip, take, after }) =>
       db.client.findMany({
         where: after === undefined ? where : { AND: [where, { clientId: { gt: after } }] },
-        include: { grants: true },
+        include: whole,
         orderBy: { clientId: 'asc' },
         skip,
         take,
@@ -287,7 +323,13 @@ function present({ issuer, seal }: Parts, client: RegisteredClient, withKeys: bo
     web_origins: client.webOrigins,
     allowed_origins: client.allowedOrigins,
     grant_types: grantTypes ?? client.grantTypes,
-    token_endpoint_auth_method: client.tokenEndpointAuthMethod,
+    ...(client.credentials.length === 0
+      ? { token_endpoint_auth_method: client.tokenEndpointAuthMethod }
+      : {
+          client_authentication_methods: {
+            private_key_jwt: { credentials: client.credentials.map(({ id }) => ({ id })) },
+          },
+        }),
     client_metadata: client.clientMetadata,
     ...(client.refreshToken !== null && { refresh_token: client.refreshToken }),
     ...(withKeys && client.jwks !== null && { jwks: client.jwks }),
@@ -325,10 +367,17 @@ function tenantOf(issuer: string): string {
  * By what a client authenticates nobody may change who could then be that client without being trusted with it: at Auth0,
  * `client_secret` takes `update:client_keys`. The method is no less: without one, or with a fresh secret, anybody is the client.
  */
-function checkMayChange(client: RegisteredClient, body: ClientBody, scopes: ReadonlySet<string>): void {
-  const { client_secret, jwks, token_endpoint_auth_method: method, ...rest } = body;
+function checkMayChange(client: RegisteredClient, body: Update, scopes: ReadonlySet<string>): void {
+  const {
+    client_secret,
+    jwks,
+    token_endpoint_auth_method: method,
+    client_authentication_methods: methods,
+    ...rest
+  } = body;
+  const ids = methods === null ? [] : methods?.private_key_jwt.credentials.map(({ id }) => id);
   const changesMethod = method !== undefined && method !== client.tokenEndpointAuthMethod;
-  const changesKeys = client_secret !== undefined || jwks !== undefined || changesMethod;
+  const changesKeys = client_secret !== undefined || jwks !== undefined || changesMethod || attaches(client, ids);
   if (changesKeys && !scopes.has('update:client_keys')) throw insufficientScope(['update:client_keys']);
   const changesMore = Object.values(rest).some((value) => value !== undefined);
   if (changesMore && !scopes.has('update:clients')) throw insufficientScope(['update:clients']);
@@ -482,6 +531,7 @@ const blank = {
   oidcMetadata: {},
   inert: {},
   grants: [],
+  credentials: [],
 };
 
 /** 32 letters and digits, as Auth0's: 190 bits. */

@@ -4,10 +4,9 @@ import type { Database } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
 import { load as loadClient } from './clients.ts';
-import { load, presenter } from './connections.ts';
+import { checkClients, load, presenter } from './connections.ts';
 import { gone, operation } from './operation.ts';
 import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
-import { badBody } from './problem.ts';
 
 export const listClientsOfConnection = operation({
   query: z.strictObject({ take: checkpointQuery.take.default(50), from: checkpointQuery.from }),
@@ -68,11 +67,4 @@ export const listConnectionsOfClient = operation({
 async function enabledClients(db: Database, connection: ConnectionModel): Promise<string[]> {
   const known = await db.client.findMany({ select: { clientId: true } });
   return known.map(({ clientId }) => clientId).filter((clientId) => isEnabled(connection, clientId));
-}
-
-/** @throws ManagementProblem 400 when one of them does not exist */
-export async function checkClients(db: Database, clientIds: string[]): Promise<void> {
-  const known = await db.client.findMany({ where: { clientId: { in: clientIds } }, select: { clientId: true } });
-  const unknown = clientIds.filter((clientId) => !known.some((client) => client.clientId === clientId));
-  if (unknown.length > 0) throw badBody(`there is no client ${unknown.join(', ')}`);
 }

@@ -1,10 +1,9 @@
 /** `connections`: where accounts come from. */
 import { randomBytes } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
-import { Prisma } from '../database.ts';
+import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
-import { checkClients } from './connection-clients.ts';
 import { changeInert, sealSecrets, sentBack, showInert } from './inert.ts';
 import { inertOfConnection } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
@@ -143,4 +142,11 @@ export async function presenter(
     options: { ...defaultOptions[connection.strategy], ...showInert(connection.options, seal, withSecrets) },
     enabled_clients: known.filter((clientId) => isEnabled(connection, clientId)),
   });
+}
+
+/** @throws ManagementProblem 400 when one of them does not exist */
+export async function checkClients(db: Database, clientIds: string[]): Promise<void> {
+  const known = await db.client.findMany({ where: { clientId: { in: clientIds } }, select: { clientId: true } });
+  const unknown = clientIds.filter((clientId) => !known.some((client) => client.clientId === clientId));
+  if (unknown.length > 0) throw badBody(`there is no client ${unknown.join(', ')}`);
 }

@@ -2,6 +2,13 @@
 import { absentRoutes } from './absent.ts';
 import { deleteTemplate, getTemplate, putTemplate } from './branding.ts';
 import {
+  createCredential,
+  deleteCredential,
+  getCredential,
+  listCredentials,
+  updateCredential,
+} from './client-credentials.ts';
+import {
   createClientGrant,
   deleteClientGrant,
   getClientGrant,
@@ -58,6 +65,7 @@ const at = (method: Method, path: string, scopes: readonly string[], operation: 
   operation,
 });
 
+const credentials = '/clients/:id/credentials';
 const template = '/branding/templates/universal-login';
 const readClients = ['read:clients', 'read:client_keys'];
 const readLogs = ['read:logs', 'read:logs_users'];
@@ -70,6 +78,11 @@ export const routes: Route[] = [
   at('patch',  '/clients/:id',                       ['update:clients', 'update:client_keys'],   updateClient),
   at('delete', '/clients/:id',                       ['delete:clients'],                         deleteClient),
   at('get',    '/clients/:id/connections',           ['read:connections'],                       listConnectionsOfClient),
+  at('get',    `${credentials}`,                     ['read:client_credentials'],                listCredentials),
+  at('post',   `${credentials}`,                     ['create:client_credentials'],              createCredential),
+  at('get',    `${credentials}/:credential_id`,      ['read:client_credentials'],                getCredential),
+  at('patch',  `${credentials}/:credential_id`,      ['update:client_credentials'],              updateCredential),
+  at('delete', `${credentials}/:credential_id`,      ['delete:client_credentials'],              deleteCredential),
   at('post',   '/clients/:id/rotate-secret',         ['update:client_keys'],                     rotateSecret),
 
   at('get',    '/client-grants',                     ['read:client_grants'],                     listClientGrants),

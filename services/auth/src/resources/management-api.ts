@@ -5,6 +5,7 @@ import type { Api } from './store.ts';
 const resources: Record<string, string[]> = {
   clients: ['read', 'create', 'update', 'delete'],
   client_keys: ['read', 'update'],
+  client_credentials: ['read', 'create', 'update', 'delete'],
   client_grants: ['read', 'create', 'update', 'delete'],
   resource_servers: ['read', 'create', 'update', 'delete'],
   users: ['read', 'create', 'update', 'delete'],

@@ -11,6 +11,7 @@ export const allScopes = managementApi('').scopes.map(({ value }) => value);
 export const scopesOf: Record<string, string[]> = {
   manager: allScopes,
   reader: allScopes.filter((scope) => scope.startsWith('read:')),
+  editor: ['read:clients', 'update:clients'],
   nobody: [],
 };
 export const carol = {

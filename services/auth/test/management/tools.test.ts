@@ -1,8 +1,11 @@
 /** What configures a tenant from outside: it finds what it looks for, and what it writes it reads again. */
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { exportPKCS8, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
+import { api } from '../seeds.ts';
 import { openManagement } from './target.ts';
 
 const stack = new AsyncDisposableStack();
@@ -237,3 +240,91 @@ async function connect() {
   await client.connect();
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
+
+describe('credentials of an application', () => {
+  const keyPair = (type: 'RS256' | 'PS256' = 'RS256') => generateKeyPair(type, { extractable: true });
+  const assertionBy = (key: CryptoKey, clientId: string, kid: string) =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(gate.issuer)
+      .setJti(randomUUID())
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(key);
+  const askToken = async (key: CryptoKey, clientId: string, kid: string) =>
+    gate.post('oauth/token', {
+      grant_type: 'client_credentials',
+      audience: api,
+      client_id: clientId,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: await assertionBy(key, clientId, kid),
+    });
+
+  test('count once it names them, until they end; one in use stays', async () => {
+    const [first, second] = [await keyPair(), await keyPair()];
+    const { body: client } = await asManager('POST', 'clients', { name: 'Signs', app_type: 'non_interactive' });
+    const id = client.client_id;
+    await asManager('POST', 'client-grants', { client_id: id, audience: api, scope: ['read:x'] });
+    const make = async (key: CryptoKey, name: string) =>
+      (
+        await asManager('POST', `clients/${id}/credentials`, {
+          credential_type: 'public_key',
+          name,
+          pem: await exportSPKI(key),
+        })
+      ).body;
+    const [a, b] = [await make(first.publicKey, 'first'), await make(second.publicKey, 'second')];
+    expect(a).toMatchObject({
+      id: expect.stringMatching(/^cred_/),
+      name: 'first',
+      alg: 'RS256',
+      credential_type: 'public_key',
+    });
+    expect((await askToken(first.privateKey, id, a.kid)).status).toBe(401);
+
+    const name = (...credentials: { id: string }[]) => ({
+      client_authentication_methods: { private_key_jwt: { credentials: credentials.map((each) => ({ id: each.id })) } },
+    });
+    const editor = `Bearer ${await tokenOf('editor')}`;
+    expect((await ask('PATCH', `clients/${id}`, name(a), editor)).status).toBe(403);
+    const { body: named } = await asManager('PATCH', `clients/${id}`, name(a));
+    expect(named).toMatchObject(name(a));
+    expect(named).not.toHaveProperty('token_endpoint_auth_method');
+    expect((await askToken(first.privateKey, id, a.kid)).status).toBe(200);
+    expect((await askToken(second.privateKey, id, b.kid)).status).toBe(401);
+    expect((await asManager('DELETE', `clients/${id}/credentials/${a.id}`)).status).toBe(409);
+    // A body that was read changes nothing.
+    expect((await asManager('PATCH', `clients/${id}`, named)).body.updated_at).toBe(named.updated_at);
+
+    await asManager('PATCH', `clients/${id}`, name(a, b));
+    expect((await askToken(second.privateKey, id, b.kid)).status).toBe(200);
+    const ended = { expires_at: new Date(Date.now() - 1_000).toISOString() };
+    expect((await asManager('PATCH', `clients/${id}/credentials/${b.id}`, ended)).body).toMatchObject(ended);
+    expect((await askToken(second.privateKey, id, b.kid)).status).toBe(401);
+    expect((await askToken(first.privateKey, id, a.kid)).status).toBe(200);
+
+    const secret = { client_authentication_methods: null, token_endpoint_auth_method: 'client_secret_post' };
+    expect((await asManager('PATCH', `clients/${id}`, secret)).status).toBe(200);
+    expect((await askToken(first.privateKey, id, a.kid)).status).toBe(401);
+    expect((await asManager('DELETE', `clients/${id}/credentials/${a.id}`)).status).toBe(204);
+    expect(
+      (await asManager('GET', `clients/${id}/credentials`)).body.map((each: { name: string }) => each.name),
+    ).toEqual(['second']);
+  });
+
+  test('come with a new application as well; what is no public key is refused', async () => {
+    const { publicKey, privateKey } = await keyPair();
+    const credential = { credential_type: 'public_key', pem: await exportSPKI(publicKey), name: 'own' };
+    const methods = (each: object) => ({ client_authentication_methods: { private_key_jwt: { credentials: [each] } } });
+    const { status, body } = await asManager('POST', 'clients', { name: 'Signs', ...methods(credential) });
+    expect([status, body]).toEqual([201, expect.objectContaining(methods({ id: expect.any(String) }))]);
+    expect(body).not.toHaveProperty('client_secret');
+    const path = `clients/${body.client_id}/credentials`;
+    for (const pem of ['rubbish', await exportPKCS8(privateKey)])
+      expect((await asManager('POST', path, { credential_type: 'public_key', pem })).status).toBe(400);
+    expect((await asManager('POST', path, { credential_type: 'x509_cert', pem: credential.pem })).status).toBe(400);
+    expect((await asManager('POST', path, credential)).status).toBe(409);
+  });
+});
