@@ -180,7 +180,7 @@ export const existingFile = text.refine((value) => existsSync(value), {
   error: () => `there is no such file, seen from ${process.cwd()}`,
 });
 
-/** The paths of files that exist, separated by commas. */
+/** The paths of files that exist, separated by commas. A missing one is not named: it may be a secret that belongs elsewhere. */
 export const existingFiles = z.string().transform((value, context) => {
   const files = value
     .split(',')
@@ -188,7 +188,8 @@ export const existingFiles = z.string().transform((value, context) => {
     .filter((file) => file !== '');
   const missing = files.filter((file) => !existsSync(file));
   if (missing.length === 0) return files;
-  context.addIssue({ code: 'custom', message: `there is no ${missing.join(', no ')}, seen from ${process.cwd()}` });
+  const message = `must name files that exist, seen from ${process.cwd()}: ${positionsOf(missing, files)}`;
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 
