@@ -12,7 +12,7 @@ import type { Settle } from './settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
-// One batch being written, some waiting.
+// One batch that is being written, and some that wait.
 const eventsPrefetch = 1_000;
 const eventsMaxBytes = 64 * 1024 * 1024;
 
@@ -51,7 +51,7 @@ export async function openConsumers(options: {
     ...broker,
     name: 'gatepost dispatcher deliveries',
     queue: deliveriesQueue,
-    // As many as wait for receivers, as many that wait for their row to be committed, and twice as many for their moment or a cap.
+    // Attempts in flight, as many that are being recorded, and twice as many that wait for their time or for a cap.
     prefetch: options.env.DELIVERY_CONCURRENCY * 4,
     onMessage: inbox.take,
   });

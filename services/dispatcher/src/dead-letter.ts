@@ -4,7 +4,7 @@ import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import type { DeadReason } from '@gatepost/contracts/event';
 import { deadDetailHeader, deadEventsQueue, deadReasonHeader } from '@gatepost/contracts/topology';
 
-/** amqplib writes headers of up to 64 KiB, and ours come on top: without room for them a message could never be buried. */
+/** amqplib writes headers of up to 64 KiB, and ours are added to them: without room for those a message could never become a dead letter. */
 const headersMaxBytes = 48 * 1024;
 const detailMaxLength = 1_000;
 /** Of an AMQP short string's 255 bytes, at three a character. */
@@ -28,16 +28,15 @@ export async function publishDeadLetter(
     });
   } catch (error) {
     if (!(error instanceof NotPublished) || !error.forItself) throw error;
-    // What it came with cannot be written again, such as an id of bytes that are no text: the body and the reason can.
+    // Some property cannot be written again, such as an id whose bytes are no text. The body and the reason can.
     await publisher.publish({ ...letter, messageId: messageId.slice(0, idMaxLength), headers: why });
   }
 }
 
 /**
- * Without the broker's own: a message republished with its death history can vanish in RabbitMQ's cycle check. Without `CC` and `BCC`,
- * by which a publisher names further queues (https://www.rabbitmq.com/docs/sender-selected): whoever wrote them may reach none of ours, and
- * we would publish to those in his name, round and round. And without those that
- * other clients wrote and ours cannot: they would keep the message from ever being buried.
+ * Without the broker's own headers: a message republished with its death history can vanish in RabbitMQ's cycle check. Without `CC` and
+ * `BCC`, which name further queues (https://www.rabbitmq.com/docs/sender-selected): the publisher may not be allowed to write to those, but we
+ * are. And without headers that our client cannot write: they would keep the message from ever becoming a dead letter.
  */
 function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
@@ -47,7 +46,7 @@ function ownHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-/** amqplib takes a table with a member `!` for its own mark of a type, and RabbitMQ 3.10 ends a connection that sends no value at all. */
+/** amqplib marks types by a member `!`, and takes any table with one for its own; RabbitMQ 3.10 ends a connection that sends a void value. */
 function isWritable(value: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (typeof value !== 'object' || Buffer.isBuffer(value)) return true;
@@ -78,7 +77,7 @@ function fitting(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(kept.map(({ name, value }) => [name, value]));
 }
 
-/** No less than what a header takes on the wire, where a number may take four times its JSON. */
+/** At least the size of a header on the wire, where a number may take four times its JSON. */
 function sizeOf(name: string, value: unknown): number {
   const bytes =
     typeof value === 'string' ? Buffer.byteLength(value) : Buffer.byteLength(JSON.stringify(value) ?? '') * 4;

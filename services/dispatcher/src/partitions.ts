@@ -7,7 +7,7 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 const daysAhead = 3;
 const everyMs = 3_600_000;
 
-/** No partition takes the row: 23514 (check_violation), which is also what a row that breaks a CHECK raises. */
+/** No partition takes the row: 23514 (check_violation), as with a row that violates a CHECK. */
 export function isMissingPartition(error: unknown): boolean {
   return sqlStateOf(error) === '23514' && /no partition of relation/.test((error as Error).message);
 }

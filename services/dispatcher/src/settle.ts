@@ -1,6 +1,6 @@
 /**
- * The one place where messages are settled. Each that is taken gets one verdict: it is acked, given back or moved to the dead letters,
- * and why. It is acked only when what follows from it is durable.
+ * The one place where messages are settled. Each that is taken gets one verdict, with its reason: it is acked, given back or moved to the dead
+ * letters. It is acked only when what follows from it is durable.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
@@ -53,7 +53,7 @@ export type Settle = {
   (tag: Tag, verdict: { kind: 'give_back'; why: GiveBackReason }): Promise<void>;
 };
 
-/** What could not be buried would come back at once, and so for ever. */
+/** What has no dead letter yet would otherwise come back at once, and so on for ever. */
 const notBuriedPauseMs = 10_000;
 
 /** Makes the function that settles. It never rejects. */
@@ -88,7 +88,7 @@ export function makeSettle(parts: {
   };
 }
 
-/** What an error means for the message that it befell, once it was tried again as often as makes sense. */
+/** The verdict on a message for which an error was thrown, after all retries that make sense. */
 export function verdictOf(error: unknown): Verdict {
   if (isGivenUp(error)) return { kind: 'give_back', why: error.why };
   const { reason, detail } = deadReasonOf(error);

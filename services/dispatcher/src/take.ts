@@ -12,7 +12,10 @@ export type Take = {
   idle(): Promise<void>;
 };
 
-/** Makes what takes the messages of a queue: what `decide` says of a message settles it. What it throws does too, so that no fault of ours comes again for ever. */
+/**
+ * Makes an intake: the verdict of `decide` settles each message. An error that it throws becomes a verdict too, so that a fault of ours does not
+ * come again for ever.
+ */
 export function makeTake(options: {
   settle: Settle;
   log: Log;

@@ -1,4 +1,4 @@
-/** What is wrong on this machine, and why a message gets a dead letter. */
+/** A lack of resources on this machine, and why a message gets a dead letter. */
 import type { DeadReason } from '@gatepost/contracts/event';
 import { sqlStateOf, type Trouble } from '@gatepost/runtime/store-errors';
 
@@ -8,7 +8,7 @@ export class OutOfResources extends Error {
   readonly trouble: Trouble = 'away';
 }
 
-/** Why a message cannot be dealt with, as its dead letter says. */
+/** The reason and detail of a message's dead letter. */
 export function deadReasonOf(error: unknown): { reason: DeadReason; detail: string } {
   const state = sqlStateOf(error);
   const { message = String(error) } = error as { message?: string };

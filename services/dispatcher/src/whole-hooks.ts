@@ -1,6 +1,6 @@
 /**
- * Hooks as a delivery needs them: with address, secret and headers. They are loaded when something is to be delivered, those that are
- * asked for at once together, and kept while there is room: an account may hold more of them than fit in memory.
+ * Hooks as a delivery needs them: with address, secret and headers. They are loaded when something is to be delivered, several in one
+ * statement, and kept while there is room: an account may have more hooks than fit in memory.
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
@@ -13,20 +13,20 @@ import { makeKeys } from './delivering/sign.ts';
 export type WholeHooks = {
   /** A hook as it was when its account had that version, or later; undefined when there is none, or it cannot be read. */
   find(id: number, version: number): Promise<Hook | undefined>;
-  /** What is kept, by a careful guess. */
+  /** A conservative estimate of the memory that is used. */
   heldBytes(): number;
 };
 
-/** A hook may have 64 kB of headers: so many of the largest at a time. */
+/** Rows per statement: a hook may have 64 kB of headers. */
 const partMax = 50;
 const heldMaxBytes = 16 * 1024 * 1024;
-/** Of an entry with nothing large in it, and of one that is being loaded. */
+/** The size of an entry with nothing large in it, and of one that is being loaded. */
 const entryBytes = 2_000;
 
 type Held = { version: number; loading: Promise<Hook | undefined>; bytes: number };
 
 export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): WholeHooks {
-  // The least recently used first.
+  // In order of use, the least recent first.
   const held = new Map<number, Held>();
   let heldBytes = 0;
   const ask = makeAsk(options.pool);
@@ -93,7 +93,7 @@ type Row = {
 export const isDeliverable = `
   h.active AND NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', 'h.created_by_app')}`;
 
-/** Makes the asking for rows: what is asked for in one turn of the event loop goes out in as few statements as parts. */
+/** Makes a function that loads rows: requests of one turn of the event loop share their statements. */
 function makeAsk(pool: Pool): (id: number) => Promise<Row | undefined> {
   let gathering: { ids: Set<number>; rows: Promise<Map<number, Row>> } | undefined;
   const gather = () => {

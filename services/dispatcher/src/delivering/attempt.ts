@@ -58,7 +58,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   return parts.payloads(job, make);
 }
 
-/** Posts until the receiver, the network or the deadline decided; a fault of our own machine spends no attempt. */
+/** Posts until the receiver, the network or the deadline has decided the outcome; a fault of our own machine uses up no attempt. */
 async function attempt(parts: AttemptParts, job: DeliveryJob, hook: Hook, payload: Buffer): Promise<Ended> {
   const made = await parts.persist('make an attempt', async () => {
     const request = await buildRequest(job, hook, payload, parts.userAgent);
@@ -86,7 +86,7 @@ export function ranOf(attempted: Attempted): Ran | undefined {
 }
 
 /**
- * The hook of a job. A ping can overtake the word that its hook was made: what we knew before the event occurred (by two clocks
+ * The hook of a job. A ping can overtake the news that its hook was made: what was loaded before the event occurred (by two clocks
  * that may differ a little) does not prove that there is no such hook.
  */
 async function findHook(accounts: Accounts, job: DeliveryJob): Promise<Hook | undefined> {

@@ -93,7 +93,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     if (job.parked) await forget(job);
     return ack(result.why);
   };
-  /** What is parked in the name of a job that cannot be dealt with goes, else that would come back. */
+  /** A job that gets a dead letter loses its parked row too, which would bring it back. */
   const deliverSurely = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
     try {
       return await deliver(message, job);
@@ -133,7 +133,7 @@ export function makeInbox(parts: InboxParts): Inbox {
   };
 }
 
-/** Whoever is handed the message again makes its attempt, and so should not we. */
+/** Whoever RabbitMQ hands the message to next makes the attempt: we must not. */
 function checkOurs(message: Incoming): void {
   if (message.isLost()) throw new GivenUp('lost the connection that brought a job', 'connection_lost');
 }

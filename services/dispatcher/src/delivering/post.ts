@@ -36,8 +36,8 @@ const idleInAll = 1_024;
 const idleMs = 15_000;
 
 /**
- * Redirects are not followed, nothing is tried again (but for a reused connection that was reset before any byte of a response,
- * once, on a fresh one), and the response is read up to 64 KiB without decompression.
+ * Redirects are not followed, and the response is read up to 64 KiB without decompression. Nothing is tried again, with one exception: when
+ * a reused connection is reset before the first byte of a response, once, on a new connection.
  */
 export function makePost(options: {
   timeoutMs: number;
@@ -75,7 +75,7 @@ export function makePost(options: {
       request.target.protocol === 'https:' ? (request.insecureSsl ? agents.insecure : agents.https) : agents.http;
     const first = await attemptOnce(request, pool.kept, options.timeoutMs);
     if (!first.stale) return first.attempt;
-    // The receiver closed an idle connection while we were writing to it: its doing, but nobody's fault.
+    // The receiver closed an idle connection while we were writing to it, as it may.
     const leftMs = options.timeoutMs - (performance.now() - startedAt);
     const second = await attemptOnce(request, pool.fresh, Math.max(1, leftMs));
     second.attempt.timings.total = Math.round(performance.now() - startedAt);
@@ -183,7 +183,7 @@ function flatHeaders(response: IncomingMessage): Record<string, string> {
 /** Connections that are kept, and ones that are not. */
 type Pool<A> = { kept: A; fresh: A };
 
-/** With a tunnel every connection is one through the proxy. */
+/** With `openTunnel` every connection goes through the proxy. */
 function makeAgents(
   extraRoots: string | undefined,
   openTunnel: OpenTunnel | undefined,

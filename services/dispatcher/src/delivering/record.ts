@@ -32,8 +32,8 @@ export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly
 }
 
 /**
- * A job may have been there twice, and both attempts have ended: one is recorded, the successful one if any, so that one attempt
- * follows at most.
+ * A job may have been in the queue twice, and both attempts have ended: one is recorded, a successful one if there is any, so that at most one
+ * attempt follows.
  */
 function withoutDuplicates(ended: readonly Ended[]): Ended[] {
   const byId = new Map<number, Ended>();
@@ -45,7 +45,7 @@ function withoutDuplicates(ended: readonly Ended[]): Ended[] {
   return [...byId.values()];
 }
 
-/** The next attempt; it stands under the id of this one, until the database gives it its own. */
+/** The next attempt, under the id of this one until the database gives it its own. */
 function toRetryRow({ job, retryDueMs }: Ended): Record<string, unknown> {
   const { admitted: _admitted, pace: _pace, mayRepeat: _mayRepeat, ...kept } = job;
   const next: DeliveryJob = { ...kept, attempt: job.attempt + 1, throttledAt: null };

@@ -52,7 +52,7 @@ export async function buildRequest(
   return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
 }
 
-/** The custom headers, and the URL's credentials where those have no `Authorization` of their own. */
+/** The custom headers, and the URL's credentials unless one of those headers is `Authorization`. */
 function secretHeaders({ headers, authorization }: Hook): Readonly<Record<string, string>> {
   if (authorization === null || Object.keys(headers).some((name) => name.toLowerCase() === 'authorization'))
     return headers;
@@ -68,5 +68,5 @@ function formBody(payload: Buffer): Buffer {
   return body;
 }
 
-/** Deliveries of one event share its payload, and so what is made of it. */
+/** Deliveries of one event share its payload, hence its encoded form too. */
 const formBodies = new WeakMap<Buffer, Buffer>();

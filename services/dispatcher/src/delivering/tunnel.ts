@@ -23,7 +23,7 @@ export class ProxyRefused extends Error {
   readonly code = 'ERR_PROXY_TUNNEL';
 }
 
-/** So many addresses of a name are tried. */
+/** How many addresses of a name are tried. */
 const addressesMax = 4;
 
 export function makeOpenTunnel(options: { proxyUrl: string; guard: Guard; timeoutMs: number }): OpenTunnel {
@@ -93,7 +93,7 @@ function connectThrough(proxy: URL, authority: string, timeoutMs: number): Promi
 
 type Created = (error: Error | null, stream: Duplex) => void;
 
-/** Of `http:` receivers. */
+/** For `http:` receivers. */
 export class TunnelAgent extends HttpAgent {
   readonly #open: OpenTunnel;
   constructor(options: AgentOptions, open: OpenTunnel) {
@@ -108,7 +108,7 @@ export class TunnelAgent extends HttpAgent {
   }
 }
 
-/** Of `https:` receivers: the tunnel carries TLS with the receiver itself. */
+/** For `https:` receivers: the tunnel carries TLS with the receiver itself. */
 export class SecureTunnelAgent extends HttpsAgent {
   readonly #open: OpenTunnel;
   constructor(options: HttpsAgentOptions, open: OpenTunnel) {

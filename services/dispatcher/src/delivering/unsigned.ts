@@ -1,6 +1,6 @@
 /**
- * Jobs without an authentication code, as versions that made none have left in the queue: they are believed in nothing. Every delivery
- * that waits in RabbitMQ also stands in PostgreSQL, on its event's row or in the parking; what stands there is delivered.
+ * Jobs without an authentication code, left in the queue by versions that made none: nothing in them is trusted. Every delivery
+ * that waits in RabbitMQ is also in PostgreSQL, in its event's row or in `parked`; what is there is delivered.
  * TODO: bury them like any other when upgrades from such versions are no longer supported.
  */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
@@ -24,8 +24,8 @@ type EventRow = {
 type ParkedRow = { job: string; waits: boolean };
 
 /**
- * Finds the delivery that an unsigned job speaks of; undefined if there is none just like it, with these bytes. `waits`: its row in
- * the parking brings it by itself, when it is due.
+ * Finds the delivery that an unsigned job names; undefined if there is none that agrees with it, payload included. `waits`: its row in
+ * `parked` will bring it when it is due.
  */
 export async function findUnsigned(
   pool: Pool,
@@ -84,10 +84,10 @@ function isSame(stored: DeliveryJob, claimed: DeliveryJob): boolean {
   return fields.every((field) => stored[field] === claimed[field]);
 }
 
-/** Values that PostgreSQL takes at all: these come from anybody. */
+/** Whether these are values that PostgreSQL takes: anybody may have written them. */
 function isPlausible({ deliveryId, eventKey, eventOn }: DeliveryJob): boolean {
   const time = /^20\d\d-\d\d-\d\d$/.test(eventOn) ? Date.parse(eventOn) : Number.NaN;
-  // The thirtieth of February parses, as a day of March.
+  // 30 February parses, as a day of March.
   const isDate = !Number.isNaN(time) && new Date(time).toISOString().startsWith(eventOn);
   return deliveryId > 0 && isDate && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(eventKey);
 }

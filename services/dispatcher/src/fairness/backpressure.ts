@@ -1,17 +1,17 @@
-/** Backpressure on a flood: routing it waits a little while much of it still comes in. What reads ahead notes it, what routes the flood asks. */
+/** Backpressure on a flood: its routing pauses briefly while many of its events still come in. The read-ahead reports them, and routing asks. */
 import { setTimeout as wait } from 'node:timers/promises';
 
 export type Backpressure = {
   /** Notes an event of a flood that has just come in. */
   flooded(): void;
-  /** Whether little of a flood has come in for a moment. */
+  /** Whether few events of a flood have come in lately. */
   isLifted(): boolean;
-  /** Resolves when it is lifted, or after 0.4 s: what floods is routed, but not first. */
+  /** Resolves when it is lifted, or after 0.4 s: a flood is routed too, but not first. */
   lifted(): Promise<void>;
 };
 
 const momentMs = 100;
-/** In a moment. What comes more slowly can as well be routed at once. */
+/** Events in a moment. What comes more slowly can be routed at once. */
 const muchOfAFlood = 100;
 const waitMaxMs = 400;
 

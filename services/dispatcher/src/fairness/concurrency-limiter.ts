@@ -1,12 +1,12 @@
 /**
  * Who may be in flight: isolation of receivers and accounts from each other. A hook has a cap of attempts in flight that halves
- * on a timeout and grows with successes; an account may hold a share of the process's window; what is left goes round robin.
+ * on a timeout and grows with successes; an account may hold a share of the process's window; free places are given round robin.
  *
- * A job that its hook's cap holds up waits in memory while the wait will be short, else it is turned away, to be parked.
+ * A job that has to wait for its hook's cap waits in memory if that will be short; otherwise it is turned away, to be parked.
  */
 
 export type Waiting = { hookId: number; accountId: number };
-/** How an attempt went, as far as its receiver's cap cares. */
+/** What a receiver's cap learns from an attempt. */
 export type Ran = { durationMs: number; timedOut: boolean };
 
 export type ConcurrencyLimiter<T extends Waiting> = {
@@ -33,7 +33,7 @@ type Receiver<T> = {
 
 const firstLimit = 32;
 const shortWaitMs = 1_000;
-/** Of a receiver that has not answered yet, until it is silent for longer. */
+/** Assumed of a receiver that has not answered yet, until it has been silent for longer. */
 const unknownDurationMs = 250;
 const turnedAwayMinMs = 1_000;
 const turnedAwayMaxMs = 60_000;
@@ -89,7 +89,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
     }
   };
   const turnAway = (receiver: Receiver<T>, item: T) => options.turnAway(item, nextRoom(receiver, now()));
-  /** Lets go of what now would wait too long. */
+  /** Turns away what would wait too long now. */
   const trim = (receiver: Receiver<T>) => {
     const excess = takeExcess(receiver);
     waiting -= excess.length;
@@ -103,7 +103,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
       if (receiver.queue.length === 0 && mayStart(receiver, item)) return void run(receiver, item);
       if (receiver.inFlight >= receiver.limit && expectedWaitMs(receiver) > shortWaitMs)
         return turnAway(receiver, item);
-      // Of a receiver that has not answered yet nothing is known: no more of it than a share of what is in hand.
+      // Nothing is known of a receiver that has not answered yet: at most a share of the window waits for it.
       if (receiver.durationMs === 0 && receiver.queue.length >= share) return turnAway(receiver, item);
       receiver.queue.push(item);
       waiting += 1;
@@ -122,7 +122,7 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   };
 }
 
-/** Receivers by hook, made when they are first asked for; of too many those are forgotten that have nothing to do. */
+/** Receivers by hook, made when they are first asked for; when there are too many, idle ones are forgotten. */
 function makeReceivers<T>(limit: number): (hookId: number) => Receiver<T> {
   const receivers = new Map<number, Receiver<T>>();
   return (hookId) => {

@@ -3,13 +3,13 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import { subjectInHeaders } from '@gatepost/contracts/event';
 
 export type NoisyNeighbours = {
-  /** Counts an event of this account, and says whether the account floods. Whose account cannot be told never does. */
+  /** Counts an event of this account, and says whether the account floods. An event of an unknown account is no flood. */
   count(account: string | undefined): boolean;
   /** Whether anybody but `account` has sent something in the last minute. */
   hasOthers(account: string | undefined): boolean;
 };
 
-/** Events of one account within a window that are nobody else's trouble. */
+/** How many events an account may send within a window without disturbing others. */
 const perWindow = 200;
 const windowMs = 1_000;
 const othersMs = 60_000;
@@ -37,7 +37,7 @@ export function makeNoisyNeighbours(now: () => number = Date.now): NoisyNeighbou
       if (account === undefined) return false;
       const count = (counts.get(account) ?? 0) + 1;
       counts.set(account, count);
-      // Who flooded the last window does so until a calm one has passed.
+      // An account that flooded the last window floods until it has stayed below this for a whole one.
       return count > perWindow || (before.get(account) ?? 0) > perWindow;
     },
     hasOthers(account) {

@@ -1,7 +1,7 @@
 /**
  * Fairness before routing: all accounts' events stand in one queue. While one account floods and others send too, further
- * consumers read on beyond what is being routed: events of the others go ahead, and of the rest nothing is kept but the delivery tag.
- * Those stay RabbitMQ's, unacked, and are given back to be routed when routing has nothing more urgent to do.
+ * consumers read on beyond what is being routed. Events of the others go ahead. Of the flood's events only the delivery tags are kept:
+ * they stay with RabbitMQ, unacked, and are given back when routing has nothing more urgent to do.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
@@ -24,14 +24,14 @@ export type ReadAhead = AsyncDisposable & {
 
 /** With less than this waiting, nobody waits long. */
 const backlogMin = 400;
-/** As many may wait to be routed; beyond that even what does not flood is left with RabbitMQ. */
+/** At most this many wait to be routed; beyond that events of other accounts are left with RabbitMQ too. */
 const waitingMax = 1_000;
-/** So many are given back at once. RabbitMQ reads each from disk again, and nothing else meanwhile. */
+/** At most this many are given back at once: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
 const giveBackMax = 50;
 const everyMs = 20;
 const idleMs = 100;
 const failedMs = 500;
-/** A flood is over so long after its last event. */
+/** How long after its last event a flood is over. */
 const overMs = 10_000;
 const readersMax = 8;
 
@@ -56,7 +56,7 @@ export async function openReadAhead(options: {
   let paused = false;
   showHeld(options.registry, held);
 
-  /** Of a message that a reader has got. */
+  /** Takes a message that came by a further consumer. */
   const takeAhead = (message: Incoming) => {
     if (!floods.count(message).floods) {
       if (ahead.waiting() < waitingMax) ahead.take(message);
@@ -64,8 +64,8 @@ export async function openReadAhead(options: {
       return;
     }
     if (!message.redelivered) backpressure.flooded();
-    // What comes again has waited longest: it is its turn, and there is room, or it would not have been given back. Should it come for
-    // another reason, nothing but the order of the flood depends on this.
+    // What comes again has most likely been held and given back: it has waited longest, and it is its turn. If it comes again for another
+    // reason, only the order within the flood changes.
     if (message.redelivered && route.waiting() < waitingMax) route.take(message);
     else hold(message);
   };
@@ -96,7 +96,7 @@ export async function openReadAhead(options: {
       if ((await options.eventsWaiting()) < giveBackMax && !paused)
         for (const tag of held.splice(0, giveBackMax)) void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.isIdle() && ahead.isIdle()) {
-      // At a moment when all that came through them is settled, for a channel that closes gives back what is not.
+      // Only when all that came through them is settled: a channel that closes gives back what is not.
       change(end);
     }
   };
@@ -131,7 +131,7 @@ export async function openReadAhead(options: {
   };
 }
 
-/** Who floods, or has done so a moment ago: all of it stays in one order, also what comes when the flood lets up. */
+/** Which accounts flood, or have done so a moment ago: the end of a flood keeps its place behind the rest of it. */
 function watchFloods(producers: Producers) {
   const noisyNeighbours = makeNoisyNeighbours();
   const floodedAt = new Map<string, number>();
@@ -142,7 +142,7 @@ function watchFloods(producers: Producers) {
     count(message: Incoming): { account: string | undefined; floods: boolean } {
       meanBytes = meanBytes * 0.99 + message.body.length * 0.01;
       const named = accountOf(message);
-      // Nobody makes an account a noisy neighbour that he may not publish for.
+      // A producer cannot make an account a noisy neighbour for which it may not publish.
       const account = named !== undefined && producers.refuse(message.userId, named) ? undefined : named;
       if (account === undefined) return { account, floods: noisyNeighbours.count(account) };
       if (noisyNeighbours.count(account)) {

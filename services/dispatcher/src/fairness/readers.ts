@@ -4,19 +4,19 @@ import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consu
 import { eventsQueue } from '@gatepost/contracts/topology';
 
 export type Readers = AsyncDisposable & {
-  /** How many read. */
+  /** How many there are. */
   count(): number;
   /** How many messages RabbitMQ hands to all of them. */
   capacity(): number;
-  /** One more reads, of messages that are so large on average. Answers its prefetch. */
+  /** Adds a consumer, whose prefetch fits messages of this mean size. Answers the prefetch. */
   extend(meanBytes: number): Promise<number>;
-  /** None reads any more; what they have not settled goes back. */
+  /** Closes all of them; what they have not settled goes back. */
   end(): Promise<void>;
   /** Takes no further messages. */
   pause(): Promise<void>;
 };
 
-/** What RabbitMQ may have under way to one reader. */
+/** How much RabbitMQ may have under way to one of them. */
 const underWayBytes = 64 * 1024 * 1024;
 const prefetchMin = 100;
 const prefetchMax = 60_000;

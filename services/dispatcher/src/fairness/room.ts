@@ -8,7 +8,7 @@ export type Room = {
    * @throws what `work` throws, and `GivenUp` if it had not begun when the room was closed.
    */
   run<T>(who: Waiting, work: () => Promise<T>, ranOf: (result: T) => Ran | undefined): Promise<Entered<T>>;
-  /** How much work would begin if there were room. */
+  /** How many wait for room. */
   waiting(): number;
   /** Lets nothing more begin. */
   close(): void;

@@ -28,7 +28,7 @@ type Lost = {
   delivery_id: string;
 };
 
-// A delivery of an event is lost if it has neither an outcome nor a place in the parking, while its hook still wants it.
+// A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active.
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
          d.hook_id, d.delivery_id
@@ -40,7 +40,7 @@ const lostDeliveries = `
      AND NOT EXISTS (SELECT FROM parked p WHERE p.delivery_id = d.delivery_id)
    ORDER BY e.received_at`;
 
-/** Of the events' time that one transaction looks through, and of rows that one statement parks. */
+/** How much of the events' time one transaction looks through, and how many rows one statement parks. */
 const pieceMs = 60_000;
 const rowsMax = 1_000;
 
@@ -121,7 +121,7 @@ async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: D
   return rows[0]!;
 }
 
-/** Parks what was found; what PostgreSQL refuses is told, and does not keep the others, nor what comes after them. */
+/** Parks what was found. What PostgreSQL refuses is logged, and holds up neither the others nor later pieces. */
 async function parkAll(client: PoolClient, parkings: Parking[], log: Log): Promise<void> {
   for (let start = 0; start < parkings.length; start += rowsMax) {
     await inHalves(parkings.slice(start, start + rowsMax), {

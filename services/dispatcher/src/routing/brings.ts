@@ -2,18 +2,18 @@
 import type { StoredEvent } from '@gatepost/webhook-db/events';
 
 /**
- * - `event`: its event, to be routed by us, or nothing follows from it.
+ * - `event`: an event that we route, or from which nothing follows.
  * - `duplicate`: an event that is routed, or that another message of the batch brings.
- * - `unknown`: an event that another dispatcher is routing. Whether it gets to the end shows later.
+ * - `unknown`: an event that another dispatcher is routing; whether it succeeds is not known yet.
  */
 export type Brings = 'event' | 'duplicate' | 'unknown';
 
 type Row = Pick<StoredEvent, 'key' | 'isNew' | 'isRouted'>;
 
 /**
- * `mine`: the events that were not routed, and that this batch has taken on itself (`claimUnrouted`). Whether a message was in other
- * hands before (`redelivered`) says nothing here: it may have been held back, or left for want of memory, or its dispatcher may have
- * died over its event, before or after it stored it. The event's row tells.
+ * `mine`: the events that were not routed, and that this batch has claimed (`claimUnrouted`). That a message was delivered before
+ * (`redelivered`) says nothing here: it may have been held back, memory may have been short, or its dispatcher may have
+ * died before or after it stored the event. The event's row tells.
  */
 export function whatEachBrings(batch: readonly Row[], mine: ReadonlySet<string>): Brings[] {
   const seen = new Set<string>();

@@ -18,7 +18,7 @@ export function makeEnqueue(publisher: Publisher, jobKey: KeyObject): Enqueue {
     );
     const failed = jobs.filter((_, index) => results[index]?.status === 'rejected');
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    // What the broker's absence does not explain counts: else it would be repeated for ever beside what that explains.
+    // An error that the broker's absence does not explain decides, or it would be repeated for ever along with those that it explains.
     if (errors.length > 0) throw new Unconfirmed(failed, errors.find((error) => !isAway(error)) ?? errors[0]);
   };
 }

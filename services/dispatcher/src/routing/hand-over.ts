@@ -11,15 +11,15 @@ import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
 
 export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account };
 
-/** A dispatcher that stands still does not keep others from what it holds locked for longer than this. */
+/** A dispatcher that freezes keeps its locks for no longer than this. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
 
 /**
  * Answers the keys of the events that this call has handed over; the others were routed by somebody, or are being routed.
  *
- * An event is marked as routed in the transaction in which its deliveries are handed over. So its row is locked meanwhile, which is
- * how others know that somebody is about it, and let go if we die: then it is not routed, and is the next one's. The limit is
- * asked once, and what RabbitMQ has confirmed is not published again, however often the transaction is tried.
+ * An event is marked as routed in the transaction in which its deliveries are handed over. Meanwhile its row is locked, which tells
+ * others that somebody is routing it. If we die, the mark is undone and the row is free for the next one. However often the transaction
+ * is tried, the limit is asked once, and what RabbitMQ has confirmed is not published again.
  */
 export async function handOver(
   parts: { pool: Pool; admit: Admit; enqueue: Enqueue; persist: Persist },

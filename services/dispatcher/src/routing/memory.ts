@@ -1,6 +1,6 @@
 /**
- * Gives memory back after large messages. Their buffers lie outside V8's heap, whose growth alone makes it collect; and they
- * are mapped on their own, hence returned to the system, because the start script fixes MALLOC_MMAP_THRESHOLD_.
+ * Frees memory after large messages. Their buffers lie outside V8's heap, and only the heap's growth makes V8 collect. They are mapped one
+ * by one, hence returned to the system, because the start script sets MALLOC_MMAP_THRESHOLD_.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -20,6 +20,6 @@ export function released(size: number): void {
   bytes += size;
   if (bytes < everyBytes) return;
   bytes = 0;
-  // Once whoever called us has let go of the message.
+  // When the caller has let go of the message.
   setTimeout(collect, 100).unref();
 }

@@ -54,7 +54,7 @@ export type Route = Pick<Take, 'take'> & {
   finish(): Promise<void>;
 };
 
-/** After so long another dispatcher has routed an event that it had in hand, or has died over it. */
+/** When to look again at an event that another dispatcher is routing: it takes some milliseconds. */
 const lookAgainMs = 200;
 
 /** Makes what routes, in batches, in the order in which messages are taken. `before` is awaited before each batch. */
