@@ -48,6 +48,8 @@ async function manage(method: string, path: string, body?: object) {
 
 // omniauth-auth0 and auth0-PHP read the key from `x5c` alone; auth0-python takes every key for an RSA key.
 test('where all is RS256 the JWKS holds keys of RS256 alone, each with its certificate, by which our tokens verify', async () => {
+  const { headers } = await gate.get('.well-known/jwks.json');
+  expect(headers.get('content-type')).toBe('application/jwk-set+json; charset=utf-8');
   const [key, ...others] = await jwks();
   expect(others).toEqual([]);
   expect(key).toEqual({
