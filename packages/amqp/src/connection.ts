@@ -48,8 +48,8 @@ export async function openConnection(
       initialMaxRetries: waitForConnect ? (options.initialRetries ?? 5) : Number.POSITIVE_INFINITY,
       waitForConnect: false,
       async setup(model: ChannelModel) {
-        // Until the setup is through, amqplib listens to no 'error' of the connection, and one that breaks meanwhile would
-        // end the process. What waits for an answer rejects anyway.
+        // Until the setup is complete, amqplib does not listen to the connection’s 'error' event, so a connection that breaks
+        // meanwhile would end the process. Calls waiting for an answer reject anyway.
         model.on('error', () => {});
         takeUnreadable(model, log);
 
@@ -57,8 +57,8 @@ export async function openConnection(
           await declare(model, options);
           await setup(model);
         } catch (error) {
-          // amqplib closes the connection next and waits for the answer, for ever if the broker dies just then; a connection
-          // that is closing already it does not wait for.
+          // amqplib then closes the connection and waits for an answer, forever if the broker dies just then. It does not wait for
+          // a connection that is already closing.
           await Promise.race([model.close().catch(() => {}), wait(closeTimeoutMs, undefined, { ref: false })]);
           throw error;
         }
@@ -123,8 +123,8 @@ async function openChannel(model: ChannelModel): Promise<Channel> {
 }
 
 /**
- * Declares a queue. One that an earlier version declared with other arguments is kept: it holds messages, and its arguments cannot be
- * changed; it is declared anew if it is gone one day. @returns whether the channel is still open.
+ * Declares a queue. A queue that an earlier version declared with other arguments is kept, because it holds messages and its
+ * arguments cannot be changed; if it is ever deleted, it is declared anew. @returns whether the channel is still open.
  */
 async function declareQueue(
   channel: Channel,

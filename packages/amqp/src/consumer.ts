@@ -1,4 +1,4 @@
-/** Consuming: messages are handed out up to the prefetch and settled exactly once, by whoever holds them. */
+/** Consuming: messages are handed out up to the prefetch, and their holder settles each exactly once. */
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 
@@ -23,12 +23,12 @@ export type Incoming = {
 export type Consumer = AsyncDisposable & {
   /** Begins, if the consumer was opened on standby, with this prefetch. */
   begin(prefetch: number): Promise<void>;
-  /** Takes no further messages; those in hand can still be settled. */
+  /** Stops taking messages; those in hand can still be settled. */
   pause(): Promise<void>;
   isConnected(): boolean;
 };
 
-/** How long after messages so large that the prefetch was cut the full prefetch is tried again. */
+/** How long to wait, after large messages have reduced the prefetch, before trying the full prefetch again. */
 const widenAfterMs = 10_000;
 
 /**

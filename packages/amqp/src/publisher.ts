@@ -1,4 +1,4 @@
-/** Publishing with confirms: a publish resolves when the broker has the message in its hands, and not before. */
+/** Publishing with confirms: a publish resolves once the broker has confirmed the message, and not before. */
 import type { Trouble } from '@gatepost/runtime/store-errors';
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
@@ -30,7 +30,7 @@ export type Publisher = AsyncDisposable & {
 export class NotPublished extends Error {
   override name = 'NotPublished';
   readonly code: 'unroutable' | 'not_connected' | 'refused' | 'timeout';
-  /** With `refused`: the cause is this message, or one beside it on the channel; trying again brings the same answer. */
+  /** With `refused`: this message, or one beside it on the channel, is the cause, and another try would fail the same way. */
   readonly forItself: boolean;
   constructor(code: NotPublished['code'], message: string, options: ErrorOptions & { forItself?: boolean } = {}) {
     super(message, options);
@@ -39,8 +39,8 @@ export class NotPublished extends Error {
   }
 
   /**
-   * A broker that is not there, does not answer, cannot take responsibility just now (a nack), or has lost the queue (which is declared
-   * anew) is away. What it closes a channel for, or what cannot be written, is something about the message.
+   * A broker that cannot be reached, does not answer, cannot accept the message just now (a nack), or has lost the queue (which is
+   * declared again) counts as away. If it closes the channel, or the message cannot be written, the message is the cause.
    */
   get trouble(): Trouble {
     return this.forItself ? 'other' : 'away';
@@ -53,7 +53,7 @@ type Waiting = { returned: boolean; settle(error?: NotPublished): void };
 export async function openPublisher(
   options: ConnectionOptions & {
     confirmTimeoutMs?: number;
-    /** Stands in every message as its `user_id`; RabbitMQ closes the channel when it is not the name of the connection's user. */
+    /** The `user_id` of every message; RabbitMQ closes the channel if it is not the name of the connection’s user. */
     userId?: string;
   },
 ): Promise<Publisher> {
@@ -74,7 +74,7 @@ export async function openPublisher(
       const entry = tag === undefined ? undefined : waiting.get(tag);
       if (entry) entry.returned = true;
     });
-    // Before amqplib's own listener, which tells every callback of a nack, whatever the cause.
+    // Before amqplib’s own listener, which passes every callback a nack, whatever the cause.
     opened.prependListener('close', () => {
       if (channel !== opened) return;
       channel = undefined;
@@ -156,7 +156,7 @@ export async function openPublisher(
 const tagHeader = 'x-publish-tag';
 const notFound = 404;
 
-/** What the broker's closing of the channel means to those whose confirm is out; `fault` is its reason, if it gave one. */
+/** What a channel closed by the broker means for publishes without a confirm; `fault` is the broker’s reason, if it gave one. */
 function closedBefore(fault: (Error & { code?: number }) | undefined): NotPublished {
   if (!fault) return new NotPublished('not_connected', 'the connection was lost before the confirm');
   if (fault.code === notFound) return new NotPublished('unroutable', 'there is no such exchange', { cause: fault });

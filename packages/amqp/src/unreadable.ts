@@ -1,6 +1,6 @@
 /**
- * A message whose properties amqplib cannot read (tables within tables, some thousand deep, for which its stack is too small) ends the
- * connection, comes again with the next one, and so for ever: one such message stalls a queue. It is taken without its properties.
+ * A message whose properties amqplib cannot read (tables nested some thousand deep, which exhaust its stack) ends the connection,
+ * is delivered again on the next one, and so on: one such message stalls a queue. It is taken without its properties instead.
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { ChannelModel } from 'amqplib';

@@ -1,4 +1,4 @@
-/** The secrets of `infra/demo/seed.yaml`, which everybody can read: nothing that others reach may have them. */
+/** The secrets in `infra/demo/seed.yaml`, which are public: nothing that others can reach may use them. */
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seed } from './seed.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The file of `PRODUCERS_FILE`: which AMQP users publish events, and for which accounts. RabbitMQ sees to it that the property
- * `user_id` of a message, where it is set, names the user who published it.
+ * The file named by `PRODUCERS_FILE`: which AMQP users may publish events for which accounts. RabbitMQ ensures that a message’s
+ * `user_id`, if set, names the user who published it.
  */
 import { z } from 'zod';
 import type { DeadReason } from './event.ts';
@@ -13,7 +13,7 @@ export type Producers = {
   refuse(userId: string | undefined, account: string): Refusal | undefined;
 };
 
-/** Without a file, whoever RabbitMQ lets write to the exchange publishes for everybody. */
+/** Without a file, everybody who may write to the exchange may publish for all accounts. */
 export const anyProducer: Producers = { refuse: () => undefined };
 
 const account = z

@@ -1,4 +1,4 @@
-/** Reading what an operator wrote as YAML: everything that is wrong is named at once, each with its path (`clients[0].callback`). */
+/** Reads an operator’s YAML file and reports all problems at once, each with its path (`clients[0].callback`). */
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';

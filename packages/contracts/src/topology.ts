@@ -9,7 +9,7 @@ export const eventsExchange = 'gatepost.events';
 export const eventsQueue = 'gatepost.events';
 /** Every delivery that waits to be made, one message a hook. */
 export const deliveriesQueue = 'gatepost.deliveries';
-/** What could not be taken as an event, with `x-reason` and `x-detail`. */
+/** Dead letters: messages that could not be accepted, with `x-reason` and `x-detail`. */
 export const deadEventsQueue = 'gatepost.events.dead';
 
 export type Topology = {
@@ -28,11 +28,11 @@ const quorum = { 'x-queue-type': 'quorum', 'x-delivery-limit': deliveryLimit };
 export const topology: Topology = {
   exchanges: [{ name: eventsExchange, type: 'topic', durable: true }],
   queues: [
-    // Comes back when a dispatcher stops with it in hand, and whenever an account floods.
+    // Redelivered when a dispatcher stops while holding it, and whenever an account floods.
     { name: eventsQueue, durable: true, arguments: quorum },
     // Comes back when a dispatcher stops with it in hand.
     { name: deliveriesQueue, durable: true, arguments: quorum },
-    // Comes back each time an operator looks at it.
+    // Redelivered each time an operator looks at it.
     { name: deadEventsQueue, durable: true, arguments: quorum },
   ],
   bindings: [{ exchange: eventsExchange, queue: eventsQueue, pattern: '#' }],

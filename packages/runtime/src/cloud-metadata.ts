@@ -1,9 +1,7 @@
 /**
- * Where clouds tell a machine its secrets: instance metadata, credentials of tasks and pods, the host's agent. Most lie in ranges that
- * are refused anyway, a few look like anybody's public address. An exempt network does not open them along with its other
- * addresses: `100.64.0.0/10` for a mesh network is not meant to hand out credentials.
- *
- * Each with its source; `*` means that most clouds have the same (OpenStack, DigitalOcean, Hetzner, Huawei, IBM, Vultr, Yandex, …).
+ * Addresses at which clouds give a machine its secrets: instance metadata, credentials of tasks and pods, the host’s agent. Most
+ * are in ranges that are refused anyway, but a few look like ordinary public addresses. Exempting a network does not exempt these:
+ * allowing `100.64.0.0/10` for a mesh network is not meant to hand out credentials.
  */
 export const cloudMetadata = [
   '169.254.169.254', // * AWS, Azure, Google, Oracle: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html

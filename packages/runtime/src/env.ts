@@ -44,7 +44,10 @@ export function readEnv<S extends z.ZodObject>(
 
 const isOfUrl = (issue: z.core.$ZodIssue): boolean => issue.code === 'custom' && issue.params?.isUrlWanted === true;
 
-/** A bad value, as far as it may be shown: a URL masked; numbers, networks and one short word as they are; of anything else nothing. */
+/**
+ * The part of a bad value that may be shown: a masked URL; numbers, networks and a single short word as they are; nothing of
+ * anything else.
+ */
 function shownOf(field: unknown, value: string, isUrlWanted: boolean): string {
   if (metaOf(field).secret) return '';
   const isPlain = /^[\d\s.,:/+-]*$/.test(value) || /^[a-z]{1,8}$/.test(value);
@@ -73,7 +76,7 @@ export type VariableMeta = {
   secret?: boolean;
   emptyIsValue?: boolean;
   shownDefault?: string;
-  /** No longer read, and refused where it is still set: not shown. */
+  /** Renamed: refused if still set, and not shown. */
   isGone?: boolean;
 };
 
@@ -138,7 +141,7 @@ export const key32 = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Comma-separated items, each of which becomes one value, several or none; empty is none. */
+/** Comma-separated items, each of which becomes any number of values; an empty text is an empty list. */
 const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
   z.string().transform((value, context) => {
     const items = value
@@ -154,7 +157,7 @@ const listOf = <T>(wanted: string, valuesOf: (item: string) => T[]) =>
     return z.NEVER;
   });
 
-// The library by itself also takes the old short forms (10.0/8), which nobody means.
+// The library alone would also accept the old short forms (10.0/8), which nobody means.
 const isCidr = (text: string) => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text);
 
 /** CIDRs, as text. */
@@ -193,7 +196,7 @@ export const existingFiles = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Which items are bad, by their positions: what stands there may be a secret that belongs elsewhere. */
+/** Names the bad items by position, because a misplaced value may be a secret. */
 function positionsOf(bad: string[], items: string[]): string {
   const positions = bad.map((item) => items.indexOf(item) + 1).join(', ');
   return bad.length === 1 ? `item ${positions} is none` : `items ${positions} are none`;
@@ -224,7 +227,7 @@ export const trustedProxiesVariable = networkList.default([]).meta({
     'reverse proxies whose `X-Forwarded-*` are believed, nobody else: CIDRs or addresses, separated by commas (`loopback`, `linklocal`, `uniquelocal` too)',
 });
 
-/** A variable that has another name now. It is refused, since whoever sets it relies on what it did. */
+/** A variable that has been renamed. It is refused, since whoever sets it relies on it. */
 export const renamedTo = (name: string) => z.undefined(`is called ${name} now`).optional().meta({ isGone: true });
 
 export { z };

@@ -1,4 +1,4 @@
-/** A listening server: opened, and closed without cutting off who is being answered. */
+/** Opens a listening server, and closes it without cutting off requests under way. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -6,7 +6,7 @@ export type Listening = AsyncDisposable & { port: number };
 
 const lookEveryMs = 50;
 
-/** @param closeWithinMs how long requests under way may take when it closes; then their connections are cut */
+/** @param closeWithinMs how long requests under way may take after it starts to close; then their connections are cut */
 export async function listen(
   server: Server,
   { host, port, closeWithinMs }: { host: string; port: number; closeWithinMs: number },
@@ -19,7 +19,7 @@ export async function listen(
     port: (server.address() as AddressInfo).port, // it listens on TCP
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
-      // Node closes those that are idle now; one that is answered meanwhile would be kept for the client's next request.
+      // Node closes connections that are idle now; one whose request ends later would stay open for the next request.
       const idle = setInterval(() => server.closeIdleConnections(), lookEveryMs);
       const late = setTimeout(() => server.closeAllConnections(), closeWithinMs);
       await closed;

@@ -1,4 +1,4 @@
-/** Thrown over what an operator wrote: a variable, a file, what stands in a database. `run` prints it plainly and exits with 78. */
+/** Thrown for mistakes of an operator: in a variable, a file, or the content of a database. `run` prints it plainly and exits with 78. */
 export class Misconfigured extends Error {
   override name = 'Misconfigured';
   /** One line a problem, ready to print. */

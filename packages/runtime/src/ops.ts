@@ -56,7 +56,7 @@ async function failingChecks(checks: Record<string, ReadyCheck>): Promise<Record
   return Object.fromEntries(results.filter((result) => result !== undefined));
 }
 
-/** What happened at first: an error may only say what its caller is to be told. */
+/** The message of the original error: the outer one may only say what a client is to be told. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;

@@ -1,6 +1,6 @@
 /**
- * Settings that nobody wants in production: with NODE_ENV=production a service refuses to start with them. The images are in production, the
- * composed demo and `npm start` are not.
+ * Settings that are unsafe in production: with NODE_ENV=production a service refuses to start with them. The images set it; the
+ * composed demo and `npm start` do not.
  */
 
 /** Variables of ours that may be among those a service reads. */
@@ -8,7 +8,7 @@ type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariab
 
 const storeVariables = ['DATABASE_URL', 'AUTH_DATABASE_URL', 'WEBHOOK_DATABASE_URL', 'REDIS_URL', 'AMQP_URL'] as const;
 
-/** Lines for `Misconfigured`; none outside of production. Says no secret, not even a default one. */
+/** Lines for `Misconfigured`; none outside of production. They contain no secret, not even a default one. */
 export function productionProblems(env: Known): string[] {
   if (env.NODE_ENV !== 'production') return [];
   const problems: string[] = [];
@@ -37,7 +37,7 @@ export function isLoopback(host: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
-// What the stores' images, their documentation and our own composed demo begin with.
+// The default passwords of the stores’ images, of their documentation and of our own composed demo.
 const defaults = new Set([
   'admin',
   'changeme',

@@ -1,15 +1,15 @@
 /**
- * Notices a process that runs, and whose stores answer, but that gets nothing done: work waits at some stage, and none has been done
- * there for a minute. In metrics and in the log a stage is a `place`.
+ * Detects a process that runs, and whose stores answer, but that makes no progress: work is waiting at some stage, and none has
+ * been done there for a minute. Metrics and the log call a stage a `place`.
  */
 import type { Log } from './log.ts';
 import { Gauge, type Registry } from './metrics.ts';
 
 export type Stage = {
   name: string;
-  /** Whether something is there to be done. Rejects while that cannot be told. */
+  /** Whether work is waiting. Rejects while that is unknown. */
   waits(): boolean | Promise<boolean>;
-  /** Counts what has been done there; only grows. */
+  /** Counts the work done; only grows. */
   moved(): number;
   /** How long a stage may stand still. Default 60,000. */
   patienceMs?: number;

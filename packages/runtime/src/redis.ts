@@ -1,4 +1,4 @@
-/** Redis that has failed over, and a readiness check of what matters: can we write? */
+/** Handles a Redis that has failed over, and checks for readiness that it can be written to. */
 import { randomUUID } from 'node:crypto';
 import type { Log } from './log.ts';
 
@@ -8,8 +8,8 @@ const replica = /(?:^|-)(?:READONLY|MASTERDOWN) /;
 const reconnectEveryMs = 1_000;
 
 /**
- * ioredis's `reconnectOnError`: a node that has become a replica is left, so that the next connection finds the new primary; at most once
- * a second, for as long as the name leads to the old one. The command itself is refused: ioredis would repeat one of a
+ * ioredis’s `reconnectOnError`: leaves a node that has become a replica, so that the next connection finds the new primary; at most
+ * once a second while the name still leads to the old one. The command itself fails: ioredis would repeat a command of a
  * transaction outside of it.
  */
 export function makeReconnectOnError(log: Log): (error: Error) => boolean {

@@ -1,4 +1,7 @@
-/** What an error of a store, or of the way to it, says about trying again: what it means that a store is away, for all services. */
+/**
+ * Classifies errors of stores and of the connections to them, for all services: whether a store is away, and whether trying again
+ * can help.
+ */
 
 /**
  * - `away`: the store is away, or there was contention for a moment. The same request works later: it is retried for ever.
@@ -8,8 +11,8 @@
 export type Trouble = 'away' | 'values' | 'other';
 
 /**
- * SQLSTATEs (PostgreSQL's documentation, appendix A) by their beginning: the longest that fits counts. What is not listed, such as
- * 42 (a table or a right is missing), P0001 (a trigger's RAISE) and XX (damaged data), is `other`.
+ * SQLSTATEs (PostgreSQL’s documentation, appendix A) by prefix; the longest match counts. All others, such as 42 (a table or a
+ * privilege is missing), P0001 (RAISE in a trigger) and XX (damaged data), are `other`.
  */
 export const sqlStates: readonly (readonly [begins: string, trouble: Trouble, means: string])[] = [
   ['08', 'away', 'connection exception'],
@@ -29,7 +32,7 @@ export const sqlStates: readonly (readonly [begins: string, trouble: Trouble, me
   ['57P0', 'away', 'shutdown, crash, starting up, database dropped, idle session timeout'],
 ];
 
-/** Judges an error by itself, then by its causes. An error of ours may say its `trouble` itself. */
+/** Classifies an error, then its causes. Our own errors may state their `trouble` themselves. */
 export function troubleOf(error: unknown): Trouble {
   for (let one = error; typeof one === 'object' && one !== null; one = causeOf(one)) {
     const { trouble } = one as { trouble?: Trouble };
@@ -78,12 +81,12 @@ const refusal = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|TRYAGAIN|NORE
  */
 function isRedisRefusal(error: object): boolean {
   if (!isRedisReply(error)) return false;
-  // A transaction of which a command was refused; ioredis adds what was said to each.
+  // A transaction one of whose commands was refused; ioredis adds the replies.
   if (error.message.startsWith('EXECABORT')) return error.previousErrors?.some(isRedisRefusal) ?? false;
   return refusal.test(error.message);
 }
 
-/** What Redis answered; all else that ioredis rejects with is about the connection. */
+/** A reply of Redis; every other error of ioredis is about the connection. */
 export function isRedisReply(error: unknown): error is { message: string; previousErrors?: object[] } {
   return (error as { name?: unknown } | undefined)?.name === 'ReplyError';
 }
@@ -100,7 +103,7 @@ function isConnectionError(error: object): boolean {
   return typeof message === 'string' && driversWords.has(message);
 }
 
-/** Errors of pg's and pg-pool's own have neither a code nor a class: of them, and only of them, the words decide. */
+/** pg’s and pg-pool’s own errors have neither code nor class, so they alone are recognized by their messages. */
 const driversWords = new Set([
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',

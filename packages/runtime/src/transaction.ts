@@ -1,10 +1,10 @@
-/** A transaction on a pool's connection: begun, ended one way or the other, and the connection given back. */
+/** Runs a transaction on a connection of a pool, ends it, and returns the connection. */
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * Runs `work` in a transaction and answers what it answers, once that is committed.
- * @param settings SQL that travels with the beginning: `SET LOCAL lock_timeout = 3000`
- * @throws what `work` or the commit threw, after a rollback
+ * Runs `work` in a transaction, and resolves to its result once that is committed.
+ * @param settings SQL that is sent together with BEGIN: `SET LOCAL lock_timeout = 3000`
+ * @throws the error of `work` or of the commit, after a rollback
  */
 export async function inTransaction<T>(
   pool: Pool,

@@ -1,4 +1,4 @@
-/** What the API writes for deliveries that somebody asked for: the event of a ping, and a parked row for each delivery. */
+/** What the API writes for deliveries that people request: the event of a ping, and a parked row per delivery. */
 import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;
@@ -14,7 +14,7 @@ export type AskedEvent = {
   hookId: number;
 };
 
-/** Stores an event that has just occurred and goes to one hook. It is routed already: who stores it publishes its delivery. */
+/** Stores an event that has just occurred and goes to one hook. It counts as routed, since the caller publishes its delivery. */
 export async function storeRouted(
   db: Queryable,
   { key, guid, source, type, accountId, repositoryId, payload, hookId }: AskedEvent,
@@ -32,7 +32,7 @@ export async function storeRouted(
 
 export type AskedDelivery = { deliveryId?: number; accountId: number; eventKey: string; eventOn: string };
 
-/** Parks a delivery as one that RabbitMQ has already; without an id it gets the next one. @returns its id */
+/** Parks a delivery as already published to RabbitMQ; without an id it gets the next one. @returns its id */
 export async function parkPublished(db: Queryable, job: AskedDelivery): Promise<number> {
   const { rows } = await db.query<{ delivery_id: string }>({
     name: 'park a delivery',

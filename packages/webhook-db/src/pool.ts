@@ -42,7 +42,7 @@ export function openPool(options: PoolOptions): Pool {
     query_timeout: statementTimeoutMs + 1_000,
     options: [
       `-c search_path=${schemaName}`,
-      // Times that are read as texts have one form.
+      // So that times read as text have one form.
       '-c TimeZone=UTC -c DateStyle=ISO',
       // Our statements run for a few milliseconds: compiling one takes longer than running it.
       '-c jit=off',

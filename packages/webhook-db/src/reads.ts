@@ -1,7 +1,7 @@
 /**
- * Short reads, many at once, over few connections: a statement is sent without waiting for the answers to those before it, and what is
- * asked in one turn of the event loop leaves in one write. With a connection each, PostgreSQL and we spend more on waking each other up
- * than on the reads.
+ * Many short reads at once over few connections: statements are sent without waiting for the answers to earlier ones, and those of
+ * one turn of the event loop leave in one write. With a connection for each, PostgreSQL and this process would spend more time on
+ * waking each other than on the reads.
  */
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
@@ -9,8 +9,8 @@ import { openPool, type Pool, type PoolOptions } from './pool.ts';
 export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
 
 /**
- * Opens up to `max` connections when they are needed, and again after they broke; statements under way on one that breaks reject.
- * A statement waits for those before it on its connection: so no statement that takes long or returns much belongs here, and no transaction.
+ * Opens up to `max` connections when they are needed, and again after they break; statements in flight on a broken one reject. A
+ * statement waits for those before it on its connection, so this is not for slow statements, large results or transactions.
  */
 export function openReads(options: PoolOptions): Reads {
   const pool = openPool({ ...options, pipeline: true });
