@@ -68,6 +68,18 @@ test('usernames in the form of an address or number are set aside with a log row
     });
 });
 
+test('keys of other algorithms stay published for as long as a token may live that they have signed', async () => {
+  const { url, client } = await databaseOf('20261122101100');
+  await client.query(`
+    INSERT INTO signing_keys (kid, alg, public_jwk, sealed) VALUES ('r', 'RS256', '{}', ''), ('e', 'ES256', '{}', '');
+    INSERT INTO resource_servers (id, identifier, token_lifetime) VALUES ('api', 'urn:api', 200000)`);
+  await migrateAuth(url);
+  const { rows } = await client.query(
+    "SELECT alg, until BETWEEN now() + interval '199000 seconds' AND now() + interval '201000 seconds' AS ok FROM former_signing_algs",
+  );
+  expect(rows).toEqual([{ alg: 'ES256', ok: true }]);
+});
+
 test('a client that registered itself for the scope address goes on without it', async () => {
   const { url, client } = await databaseOf('20261122120900');
   await client.query(`
