@@ -75,7 +75,6 @@ const writable = {
   require_pushed_authorization_requests: z.boolean(),
   require_proof_of_possession: z.boolean(),
   is_token_endpoint_ip_header_trusted: z.boolean(),
-  oidc_conformant: z.literal(true),
   ...inertOfClient,
 };
 const readOnly = [
@@ -315,7 +314,6 @@ function present({ issuer, seal }: Parts, client: RegisteredClient, withKeys: bo
     app_type: client.appType,
     global: false,
     is_first_party: client.isFirstParty,
-    oidc_conformant: true,
     oidc_conformant_claims: client.oidcConformantClaims,
     compliance_level: oidc.compliance_level ?? null,
     callbacks: client.callbacks,
@@ -355,6 +353,7 @@ const inertDefaults = {
   cross_origin_authentication: false,
   custom_login_page_on: false,
   jwt_configuration: { alg: 'RS256', lifetime_in_seconds: 10 * hour, secret_encoded: false },
+  oidc_conformant: true,
   sso_disabled: false,
 };
 

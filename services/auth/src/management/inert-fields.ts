@@ -30,6 +30,8 @@ export const inertOfClient = nullable({
   async_approval_notification_channels: texts,
   b2b_integration_configuration: z.strictObject({ sso_profiles: texts, integration_type: text }).partial(),
   client_aliases: texts,
+  /** As cross_origin_authentication was called before. */
+  cross_origin_auth: flag,
   cross_origin_authentication: flag,
   cross_origin_loc: text,
   custom_login_page: text,
@@ -53,6 +55,7 @@ export const inertOfClient = nullable({
     .partial(),
   my_organization_configuration: open,
   native_social_login: z.strictObject({ apple: open, facebook: open, google: open }).partial(),
+  oidc_conformant: flag,
   organization_discovery_methods: texts,
   organization_require_behavior: text,
   organization_usage: text,
@@ -147,4 +150,5 @@ export const inertOfTenant = nullable({
   session_lifetime: z.number(),
   sessions: z.strictObject({ oidc_logout_prompt_enabled: flag, anonymous: open.nullable() }).partial(),
   skip_non_verifiable_callback_uri_confirmation_prompt: flag,
+  universal_login: open,
 });
