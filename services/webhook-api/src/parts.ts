@@ -1,4 +1,4 @@
-/** What operations work with: opened by `main.ts`, passed down, never global. */
+/** What operations need: opened by `main.ts`, passed down, never global. */
 import type { KeyObject } from 'node:crypto';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';
@@ -17,12 +17,12 @@ export type Parts = {
   /** Prisma: accounts and what belongs to them. */
   database: Database;
   publisher: Publisher;
-  /** Under which delivery jobs carry their authentication codes. */
+  /** The key of the delivery jobs’ authentication codes. */
   jobKey: KeyObject;
-  /** Seals what hooks keep secret. */
+  /** Seals the secrets of hooks. */
   seal: Seal;
   catalog: EventCatalog;
-  /** CIDRs that hooks may name though they are loopback. */
+  /** CIDRs that hooks may use although they are loopback. */
   allowedNetworks: string[];
   /** CIDRs that deliveries come from. */
   egressCidrs: string[];

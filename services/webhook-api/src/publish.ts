@@ -1,6 +1,6 @@
 /**
- * Hands deliveries that somebody asked for (pings, tests, redeliveries) to the dispatcher, as messages. Each has a row in `parked`
- * until its outcome is recorded (decision 0402): should RabbitMQ lose the message, the dispatchers' rescue sends it again.
+ * Publishes requested deliveries (pings, tests, redeliveries) for the dispatcher. Each has a row in `parked` until its outcome is
+ * recorded (decision 0402): if RabbitMQ loses the message, the dispatchers’ rescue sends it again.
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
@@ -11,7 +11,7 @@ import type { Parts } from './parts.ts';
 /** A delivery to be; without an id it gets the next one. */
 export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId?: number };
 
-/** Writes down, as handed to RabbitMQ, what `publishDelivery` is to hand over once this is committed. */
+/** Parks, as already published, what `publishDelivery` is to publish once this is committed. */
 export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Promise<DeliveryJob> {
   return { ...job, deliveryId: await parkPublished(db, job), parked: true };
 }
@@ -33,7 +33,7 @@ export async function publishDelivery(
   }
 }
 
-/** For asking before anything is written: a store that is known to be away must not leave things half made. */
+/** Called before anything is written, so that a store known to be away leaves nothing half done. */
 export function checkConnected(publisher: Publisher): void {
   if (!publisher.isConnected()) throw new NotPublished('not_connected', 'no connection to RabbitMQ');
 }

@@ -1,4 +1,4 @@
-/** The webhook API's parts, in the order they are opened; the stack closes them in the other. */
+/** The webhook API’s parts, in the order in which they are opened; the stack closes them in reverse. */
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The `Authorization` header of a request (`Bearer`, `token` or `Basic`, in any case). By basic authentication a token comes as GitHub takes it:
- * as the password of whatever user, or as the user with `x-oauth-basic` or nothing for a password.
+ * The `Authorization` header of a request (`Bearer`, `token` or `Basic`, case-insensitive). With basic authentication the token is
+ * where GitHub accepts it: as the password of any user, or as the user name with the password `x-oauth-basic` or none.
  */
 import type { Request } from 'express';
 import { ApiError } from '../http/errors.ts';
@@ -23,7 +23,7 @@ export async function authenticate(request: Request, check: CheckToken): Promise
 }
 
 function readBasic(request: Request, value: string): string {
-  // A browser adds by itself what somebody once typed into its address bar, also to what another site's page asks for.
+  // Browsers add credentials by themselves once somebody has typed them in, even to requests that another site’s page makes.
   if (['cross-site', 'same-site'].includes(request.get('sec-fetch-site') ?? '')) throw badCredentials();
   const text = Buffer.from(value, 'base64').toString();
   const colon = text.indexOf(':');

@@ -1,6 +1,7 @@
 /**
- * What an application must not do for the person it acts for: decide on applications, or on who decides. It could let itself in, or keep
- * itself in (GitHub lets organization owners approve applications on its own pages only).
+ * What an application must not do on a person’s behalf: decide about applications, or about who decides. It could approve itself or
+ * stay approved (GitHub lets organization owners approve applications only on its own pages).
+ * @throws ApiError 403 for a token that the gate did not give to a first-party client.
  */
 import { ApiError } from '../http/errors.ts';
 import type { Token } from './token.ts';

@@ -1,6 +1,6 @@
 /**
- * The gate's public keys: read from its JWKS and kept; read again when a token names an unknown key, and every few
- * minutes in the background. So the gate may be away for as long as its keys stay the same.
+ * The gate’s public keys: read from its JWKS and kept; read again when a token names an unknown key, and every few minutes in the
+ * background. So the gate may be away as long as its keys stay the same.
  */
 import type { Log } from '@gatepost/runtime/log';
 import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
@@ -14,7 +14,7 @@ export type Keys = Disposable & {
 const refreshMs = 5 * 60_000;
 const retryMs = 1_000;
 const timeoutMs = 3_000;
-// Tokens with made-up key ids must not make us ask the gate each time.
+// Tokens with made-up key ids must not cause a request to the gate each time.
 const cooldownMs = 5_000;
 
 export function openKeys(options: { url: URL; log: Log; refreshMs?: number }): Keys {

@@ -26,8 +26,8 @@ export type Place = {
 };
 
 /**
- * The place that a request names, and what its caller must be there (an admin is a member too). `publicOnly`: the token opens public
- * repositories alone.
+ * The place that a request names, and the role that its caller must have there (an admin is also a member). `publicOnly`: the token
+ * gives access to public repositories only.
  */
 export type Wanted = { login: string; repository: string | undefined; role: Role; publicOnly: boolean };
 
@@ -50,7 +50,7 @@ export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted:
   return readPlace(rows[0], wanted);
 }
 
-/** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for what is no name. */
+/** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for something that cannot be a name. */
 export function placeValues(token: Token, { login, repository }: Wanted): unknown[] {
   if (!namePattern.test(login) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
   return [login, repository ?? null, token.subject, token.app];
@@ -105,7 +105,7 @@ export type PlaceRow = EntryRow & {
 };
 
 /**
- * One row with the place, for a caller that is a member there; else none. Statements that read something in a place have it in a
+ * One row with the place if the caller is a member there, otherwise none. Statements that read something in a place include it in a
  * `WITH`, so that one round trip does both. Names are case-insensitive.
  */
 export const placeSql = `

@@ -1,4 +1,4 @@
-/** Checking an access token of the gate (RFC 9068, or Auth0's profile of it). */
+/** Checks access tokens of the gate (RFC 9068, or Auth0’s profile of it). */
 import { createHash } from 'node:crypto';
 import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { isIdentifier } from '../accounts/name.ts';
@@ -11,15 +11,18 @@ export type Token = {
   subject: string;
   clientId: string;
   scopes: string[];
-  /** The third-party application that acts for the user; null: the user (a first-party client is the user) or a machine. */
+  /** The third-party application that acts for the user; null for the user (through a first-party client) or a machine. */
   app: string | null;
-  /** The gate says that the client is the installation's own. Without the claim it is a third party's, a machine's client too. */
+  /**
+   * The gate says that the client belongs to this installation. Without the claim it counts as a third party’s, even if it is a
+   * machine.
+   */
   firstParty: boolean;
 };
 
 export type CheckToken = (text: string) => Promise<Token>;
 
-// Asymmetric ones only: the gate's. `none` and HMAC are not among them.
+// Only the gate’s asymmetric algorithms; neither `none` nor HMAC.
 const algorithms = [
   'RS256',
   'RS384',
@@ -34,13 +37,13 @@ const algorithms = [
   'Ed25519',
 ];
 const clockToleranceSeconds = 5;
-// For how long a checked token is not checked again, and so also how long a key may still count that the gate has withdrawn.
+// How long a checked token is not checked again, and so how long a withdrawn key may still count.
 const rememberMs = 30_000;
 const rememberedMax = 10_000;
 
 /**
- * Makes the check of one issuer's tokens for one audience.
- * The check throws ApiError 401 `Bad credentials` for any fault of the token, 503 when keys are needed and the gate is away.
+ * Makes the check for one issuer’s tokens for one audience. The check throws ApiError 401 `Bad credentials` for any fault of the
+ * token, and 503 when keys are needed and the gate is away.
  */
 export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuer: string; audience: string }): CheckToken {
   const remembered = new Map<string, { token: Token; untilMs: number }>();
@@ -89,7 +92,7 @@ function isAccessToken({ typ }: JWTHeaderParameters, claims: JWTPayload): boolea
   return typ?.toLowerCase().replace(/^application\//, '') === 'at+jwt';
 }
 
-/** Everything that jose finds wrong has a class of its own; the plain JOSEError and a timeout are the key endpoint's. */
+/** Each fault that jose finds has a class of its own; the plain JOSEError and a timeout come from fetching the keys. */
 function isTokensFault(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&
@@ -104,8 +107,8 @@ function readClaims(claims: JWTPayload): Token {
   if (!isIdentifier(claims.sub) || !isIdentifier(clientId)) throw badCredentials();
   const isMachine = claims.sub === clientId;
   const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(isScope) : [];
-  // The gate knows no roles of people: whoever asks for an API's scope and consents has it. Only an operator's client
-  // grant makes a machine the installation's administrator.
+  // The gate has no roles for people: anybody who requests an API’s scope and consents gets it. Only an operator’s client grant
+  // makes a machine the installation’s administrator.
   const firstParty = claims.first_party === true;
   const scopes = isMachine ? granted : granted.filter((scope) => !machineScopes.includes(scope));
   return {

@@ -1,6 +1,6 @@
 /**
- * `/orgs/{org}/memberships/{subject}`: who belongs to an organization, as what. An organization keeps at least one admin. Admins are made
- * and unmade through first-party clients only: an admin whom an application made could approve that application.
+ * `/orgs/{org}/memberships/{subject}`: the members of an organization and their roles. An organization keeps at least one admin.
+ * Admins are made and unmade through first-party clients only: an admin made by an application could approve that application.
  */
 
 import type { Database } from '@gatepost/webhook-db/client';

@@ -1,4 +1,4 @@
-/** Names of accounts, repositories and subjects that clients give. */
+/** Names of accounts, repositories and subjects, as clients send them. */
 import { z } from 'zod';
 import { notFound } from '../http/errors.ts';
 
@@ -9,7 +9,7 @@ export const loginSchema = z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}
 /** `.` and `..` could not stand in a path. */
 export const repositoryNameSchema = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/, allowed);
 
-// Whatever the gate may put into `sub` or `client_id`, but nothing that PostgreSQL or a log could not hold.
+// Anything that the gate may put into `sub` or `client_id`, except what PostgreSQL or a log could not hold.
 const identifier = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 
 /** Whether it may be a subject or client id. */

@@ -1,4 +1,4 @@
-/** Changing one hook by the rules, while no other change runs in its repository or organization. */
+/** Changes one hook according to the rules, while no other change runs in its repository or organization. */
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound } from '../http/errors.ts';

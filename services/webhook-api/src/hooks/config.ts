@@ -75,8 +75,8 @@ export type Config = {
 };
 
 /**
- * The whole config that `input` describes; what it leaves out gets its default, but for the URL, without which there is no hook. `current` is
- * what masked values stand for, and where our own settings come from when the body does not name them.
+ * The complete config that `input` describes. What it leaves out gets its default, except the URL, which every hook needs.
+ * `current` supplies the values behind masks, and our own settings if the body does not name them.
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
@@ -113,7 +113,7 @@ function readOwn(url: string, own: OwnInput, current: Config | undefined): Pick<
 const configMaxBytes = 64 * 1024;
 
 /**
- * Checks how much a config takes in memory, where many are held; one that was larger before may stay as large.
+ * Checks the size of a config, because many are held in memory; one that was larger before may stay as large.
  * @throws ApiError 422.
  */
 export function checkSize(config: Config, before: Config | undefined): void {
@@ -155,7 +155,7 @@ function readRetry(value: string): boolean {
 
 const headersMax = 20;
 const headerValueMaxLength = 4096;
-// Headers that we set ourselves, that would change whom we talk to or how, or that belong to one hop (RFC 9110 section 7.6.1).
+// Headers that we set ourselves, that would change where or how we connect, or that are hop-by-hop (RFC 9110 section 7.6.1).
 const forbiddenHeaders = new Set(
   `accept accept-encoding connection content-encoding content-length content-type date expect forwarded host keep-alive te
    trailer trailers transfer-encoding upgrade user-agent via http2-settings`.split(/\s+/),

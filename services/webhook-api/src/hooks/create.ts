@@ -51,7 +51,7 @@ export const createHook = placeOperation({
     if (ping) await publishOrUndo(ping);
     return { status: 201, body: hook, headers: { Location: String(hook.url) } };
 
-    /** The ping is part of a creation: a client that is told it failed must find no hook when it tries again. */
+    /** The ping is part of the creation: a client that is told that it failed must find no hook when it tries again. */
     async function publishOrUndo({ job, payload }: StoredPing): Promise<void> {
       try {
         await publishDelivery(parts, job, payload);

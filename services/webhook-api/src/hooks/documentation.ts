@@ -1,4 +1,4 @@
-/** Where GitHub describes an operation on hooks: its errors name that address. */
+/** The URL where GitHub documents an operation on hooks, which its errors name. */
 import type { Family } from '../http/operation.ts';
 
 export const githubDocs = (repositoryAnchor: string, organizationAnchor: string) => (family: Family) =>

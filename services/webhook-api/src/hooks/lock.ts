@@ -1,7 +1,7 @@
 /**
- * Changing a place and its hooks, one change at a time: so that two at once cannot exceed the limit or make a duplicate. The row lock is
- * for other processes. A change that waited for it would hold a connection: sixteen clients that created hooks in one repository once made everybody
- * else's requests fail.
+ * Changes a place and its hooks, one change at a time, so that two at once can neither exceed the limit nor make a duplicate. The
+ * row lock is for other processes. A change that waited on it would hold a connection: sixteen clients that created hooks in one
+ * repository once made everybody else’s requests fail.
  */
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -11,8 +11,8 @@ import type { Queryable } from './rows.ts';
 
 const waitMaxMs = 3_000;
 
-// Within this process changes wait here for their turn, without a connection. After `waitMaxMs` one is answered 503 and nothing is changed:
-// a later answer would reach nobody.
+// Within this process changes wait here for their turn, without a connection. After `waitMaxMs` one is answered 503 and changes
+// nothing, since a later answer would reach nobody.
 const turns = new Map<string, Promise<unknown>>();
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Secrets follow the origin: the values of custom request headers belong to one receiver, and whoever may change a hook need not
+ * Secrets follow the origin: the values of custom request headers belong to one receiver, and people who may change a hook need not
  * know them. So they are kept only while scheme, host and port of its URL stay the same (RFC 6454 section 5); at another origin
- * they must be given anew. A hook's `secret` is not among them: it signs and is never sent, and GitHub keeps it as well.
+ * they must be given anew. A hook’s `secret` is different: it signs and is never sent, and GitHub keeps it as well.
  */
 
 type Bound = { url: string; credentials: string | null; headers: Readonly<Record<string, string>> };

@@ -29,7 +29,7 @@ export type HookRow = {
   created_by_app: string | null;
   created_at: Date;
   updated_at: Date;
-  /** The application that created it is restricted by the organization: no deliveries are tried. */
+  /** The organization restricts the application that created it: nothing is delivered. */
   restricted: boolean;
   /** Its newest delivery; null: none within retention, or not asked for. */
   last_status: string | null;
@@ -78,7 +78,10 @@ const lastDelivery = `
     SELECT status AS last_status, status_code AS last_status_code FROM deliveries d
      WHERE d.hook_id = h.id AND h.repository_id IS NOT NULL ORDER BY d.id DESC LIMIT 1) d ON true`;
 
-/** A hook of a list: whether it has custom headers, but not those, of which a page of hooks may have many megabytes. */
+/**
+ * A hook in a list: says whether it has custom headers but does not contain them, since a page of hooks may have many megabytes of
+ * them.
+ */
 export type ListedHook = Omit<HookRow, 'headers'> & { has_headers: boolean };
 
 /**
@@ -149,7 +152,7 @@ export async function findRow(db: Queryable, place: Place, token: Token, id: num
   return rows[0];
 }
 
-// The rules look at every hook of a place, whoever may see it; two texts, for the index.
+// The rules apply to all hooks of a place, whoever may see them; two texts, for the index.
 const inPlace = ({ account, repository }: Place): { condition: string; values: unknown[] } => ({
   condition: `account_id = $1 AND ${repository ? 'repository_id = $2' : 'repository_id IS NULL AND $2::integer IS NULL'}`,
   values: [account.id, repository?.id ?? null],

@@ -1,4 +1,4 @@
-/** Between a hook's row, whose secrets are sealed, and what the rules and updates work with. */
+/** Converts between a hook’s row, whose secrets are sealed, and what the rules and updates work with. */
 import type { Seal } from '@gatepost/runtime/seal';
 import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 import type { Config } from './config.ts';

@@ -1,4 +1,7 @@
-/** Which addresses a hook may name (docs/reference/webhooks-api.md#hooks). Names are not resolved here: the dispatcher's guard looks at what they lead to. */
+/**
+ * Which URLs a hook may have (docs/reference/webhooks-api.md#hooks). Names are not resolved here: the dispatcher’s guard checks
+ * where they lead.
+ */
 import ipaddr from 'ipaddr.js';
 import { type ErrorItem, validationFailed } from '../http/errors.ts';
 import { type HookUrl, joinUrl } from './credentials.ts';
@@ -6,7 +9,7 @@ import { type HookUrl, joinUrl } from './credentials.ts';
 const maxLength = 2048;
 
 /**
- * Checks the address of a hook. Loopback addresses are refused in any spelling, save those other than 127.0.0.1 that
+ * Checks the URL of a hook. Loopback addresses are refused in any spelling, except those other than 127.0.0.1 that
  * `allowedNetworks` lists.
  * @throws ApiError 422 saying what is wrong with it.
  */

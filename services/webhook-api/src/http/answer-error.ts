@@ -1,4 +1,4 @@
-/** Where every error becomes an answer in GitHub's form. What is our fault says nothing of itself to the client. */
+/** Turns every error into an answer in GitHub’s form. Internal errors reveal nothing to the client. */
 
 import { NotPublished } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';

@@ -1,6 +1,6 @@
 /**
- * Writing an answer: JSON with an ETag, or nothing new (304) when the client has it already. No `Last-Modified`: a hook's JSON changes
- * with its last response, without the hook having been modified.
+ * Writes an answer: JSON with an ETag, or 304 if the client already has it. No `Last-Modified`: a hook’s JSON changes with its last
+ * response, without the hook having been modified.
  */
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
@@ -34,8 +34,8 @@ export function writeAnswer(
 }
 
 /**
- * RFC 9110 section 13.1.2, by weak comparison. Not Express's `request.fresh`: that heeds the `Cache-Control: no-cache` which every
- * `fetch` adds to a condition of one's own, and no client of that kind would ever see a 304.
+ * RFC 9110 section 13.1.2, by weak comparison. Not Express’s `request.fresh`, which obeys the `Cache-Control: no-cache` that every
+ * `fetch` adds to a conditional request, so that such clients would never see a 304.
  */
 function isKnown(request: Request, status: number, etag: string): boolean {
   const condition = request.headers['if-none-match'];

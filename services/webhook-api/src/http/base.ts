@@ -1,6 +1,7 @@
 /**
- * The address of the API's root that absolute URLs in answers begin with (docs/reference/webhooks-api.md#addresses-in-answers): our own, never what a request says of itself.
- * A `Host` or `X-Forwarded-Host` is anybody's word, and what we answer may be kept: by a cache, or by the receiver of a ping.
+ * The URL of the API’s root, with which absolute URLs in answers begin (docs/reference/webhooks-api.md#addresses-in-answers):
+ * always our own, never what a request claims. Anybody can send a `Host` or `X-Forwarded-Host`, and our answers may be kept, by a
+ * cache or by the receiver of a ping.
  */
 import type { Request } from 'express';
 
@@ -8,9 +9,8 @@ import type { Request } from 'express';
 export type BaseOf = (request: Request) => string;
 
 /**
- * Makes it. `own` is where clients reach us; undefined: this machine, at the port that the request came in.
- * A base on this machine has several names (`localhost`, `127.0.0.1`, `[::1]`): a client that uses one of them is answered with that one, since
- * some refuse to follow links to another host.
+ * A base on this machine has several names (`localhost`, `127.0.0.1`, `[::1]`): the client’s own choice is used in the answer,
+ * since some refuse to follow links to another host.
  */
 export function makeBaseOf(own: string | undefined): BaseOf {
   return (request) => {

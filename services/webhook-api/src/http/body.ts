@@ -1,6 +1,6 @@
 /**
- * Reading a request's body: JSON whatever its content type says, as GitHub does, at most 1 MB and 64 levels deep, of whole characters
- * (RFC 7493 sections 2.1 and 2.3). What comes after this may walk it by recursion and hand its text to PostgreSQL.
+ * Reads a request’s body: JSON whatever its content type says, as GitHub does, at most 1 MB, 64 levels deep and of whole characters
+ * (RFC 7493 sections 2.1 and 2.3). Later steps may then walk it recursively and pass its text to PostgreSQL.
  */
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type Response } from 'express';
@@ -29,7 +29,7 @@ function parseJson(bytes: Buffer): unknown {
   if (isDeeperThan(maxDepth, text))
     throw new ApiError(400, `Problems parsing JSON: it is nested too deeply (maximum is ${maxDepth} levels)`);
   const value = parse(text);
-  // Bytes that are UTF-8 hold half a character only by an escape.
+  // Valid UTF-8 can contain half a character only by an escape.
   if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
     throw new ApiError(400, 'Problems parsing JSON: it holds half of a character (a lone surrogate)');
   return value;

@@ -1,4 +1,4 @@
-/** No request waits longer than this for a store: then it is told that we are unavailable (issue: 503 within 5 s). */
+/** No request waits longer than this for a store; then it is answered 503, within the five seconds that docs/failures.md promises. */
 import { unavailable } from './errors.ts';
 
 const deadlineMs = 4_500;

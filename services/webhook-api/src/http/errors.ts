@@ -9,13 +9,13 @@ export type ErrorItem = {
   value?: string;
 };
 
-/** An answer that is the client's trouble, or a store's: never a fault of this program. */
+/** An error caused by the client or by a store, never by a fault of this program. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
   readonly errors: ErrorItem[] | undefined;
   readonly headers: Record<string, string>;
-  /** Stands in for the operation's own documentation address. */
+  /** Replaces the URL of the operation’s own documentation. */
   readonly documentationUrl: string | undefined;
 
   constructor(

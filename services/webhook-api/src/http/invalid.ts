@@ -1,4 +1,4 @@
-/** A body of the wrong shape, said in GitHub's words: 422 without an `errors` array. */
+/** Describes a malformed body in GitHub’s words: 422 without an `errors` array. */
 import type { z } from 'zod';
 import { ApiError } from './errors.ts';
 
@@ -36,10 +36,10 @@ function articled(type: string): string {
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
-/** What stands below these is a secret, also where it has the wrong type: answers end up in logs and bug reports. */
+/** Values below these names are secret, even if they have the wrong type: answers end up in logs and bug reports. */
 const isSecret = (name: PropertyKey): boolean => name === 'secret' || name === 'headers';
 
-/** As Ruby's `inspect` would, and short. What is in a list or an object is not shown, since it may be anything. */
+/** Like Ruby’s `inspect`, but short. The content of a list or object is not shown, since it may be anything. */
 function inspect(value: unknown): string {
   if (value === null || value === undefined) return 'nil';
   if (typeof value === 'object') return Array.isArray(value) ? '[…]' : '{…}';

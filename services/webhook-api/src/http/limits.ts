@@ -25,7 +25,7 @@ export type RateLimit = { limit: number; used: number; remaining: number; reset:
 export type Admitted = { settle(status: number, response: Response): void; leave(): void };
 
 const hourSeconds = 3600;
-// GitHub's number for requests that make content.
+// GitHub’s limit for requests that create content.
 const creationsPerHour = 500;
 const rateDocs = 'https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api';
 const unlimited: Admitted = { settle() {}, leave() {} };
@@ -92,15 +92,15 @@ function makeLimiter(redis: Redis, keyPrefix: string, points: number): RateLimit
     storeClient: redis,
     keyPrefix,
     insuranceLimiter: new RateLimiterMemory(window),
-    // Counting on beyond the limit in Redis gives a flood nothing but work.
+    // Counting on in Redis beyond the limit would only add work during a flood.
     inMemoryBlockOnConsumed: points + 1,
   });
 }
 
-/** What stands consumed after this request, also when that is too much; `giveBack` uncounts it. */
+/** The requests used, including this one, even beyond the limit; `giveBack` uncounts it. */
 type Counted = { consumed: number; msBeforeNext: number; giveBack(): void };
 
-/** Makes the counting. What one caller asks in one turn of the event loop is counted in one command. */
+/** Makes the counter. Requests of one caller in one turn of the event loop are counted with one command. */
 function makeConsume(limiter: RateLimiterRedis): (key: string) => Promise<Counted> {
   type Gathered = { count: number; result: Promise<RateLimiterRes> };
   const gathering = new Map<string, Gathered>();
@@ -135,7 +135,7 @@ async function consumePoints(limiter: RateLimiterRedis, key: string, points: num
     return await limiter.consume(key, points);
   } catch (refused) {
     if (!(refused instanceof RateLimiterRes)) throw refused;
-    // Who is known here to be over the limit is refused without a count.
+    // Callers known to be over the limit are refused without counting.
     if (refused.consumedPoints > 0) return refused;
     return new RateLimiterRes(0, refused.msBeforeNext, limiter.points + points);
   }

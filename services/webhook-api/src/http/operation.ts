@@ -1,4 +1,4 @@
-/** What a route does, and what it says of itself: one object validates, answers and documents. */
+/** What a route does and how it is documented: one object validates, answers and describes. */
 import type { z } from 'zod';
 import type { Place, Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
@@ -6,14 +6,14 @@ import type { Parts } from '../parts.ts';
 import type { AnyRoute } from '../routes.ts';
 import type { RateLimit } from './limits.ts';
 
-/** GitHub documents repository and organization routes apart; ours are one implementation with two documentations. */
+/** GitHub documents repository and organization routes separately; ours are one implementation with two documentations. */
 export type Family = 'repos' | 'orgs';
 
 export type Answer = {
   status: number;
   /** Written as JSON; nothing is written when it is undefined. */
   body?: unknown;
-  /** JSON text that stands ready, instead of `body`. */
+  /** Ready-made JSON text, instead of `body`. */
   json?: string | Buffer;
   headers?: Record<string, string>;
 };
@@ -26,21 +26,21 @@ type Asked<Body, Query> = {
   params: Record<string, string>;
   query: Query;
   body: Body;
-  /** Absolute address of the API's root, with the prefix that this request used and no trailing slash. */
+  /** Absolute URL of the API’s root, with the prefix that this request used and no trailing slash. */
   base: string;
-  /** Absolute address of this request, without its query. */
+  /** Absolute URL of this request, without its query. */
   address: string;
   /** What the caller has left of the hour's requests. */
   rateLimit(): Promise<RateLimit | undefined>;
 };
 
-/** A call that anyone may make. */
+/** A call that needs no token. */
 export type OpenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token | undefined };
 /** A call with a good token. */
 export type TokenCall<Body = unknown, Query = unknown> = Asked<Body, Query> & { token: Token };
-/** A call at an account or repository; nobody has looked yet whether the token may enter. */
+/** A call for an account or repository; access has not been checked yet. */
 export type WantedCall<Body = unknown, Query = unknown> = TokenCall<Body, Query> & { wanted: Wanted };
-/** A call at an account or repository that the token may enter. */
+/** A call for an account or repository that the token may access. */
 export type PlaceCall<Body = unknown, Query = unknown> = WantedCall<Body, Query> & { place: Place };
 
 /** One of an error has no schema of its own: it is GitHub's form of errors. */

@@ -5,7 +5,7 @@ export const perPageDefault = 30;
 export const perPageMax = 100;
 const pageMax = 1_000_000;
 
-/** Numbers out of range are brought into it, and what is no number is as if it were not there, as GitHub does. */
+/** Numbers out of range are clamped, and anything else is ignored, as GitHub does. */
 const clamped = (fallback: number, max: number) =>
   z
     .string()

@@ -1,11 +1,11 @@
-/** Redis, for counting only: a command that cannot be run at once fails at once, and each process counts by itself meanwhile. */
+/** Redis, for counting only: a command that cannot run at once fails at once, and each process counts for itself meanwhile. */
 import type { Log } from '@gatepost/runtime/log';
 import { makeReconnectOnError } from '@gatepost/runtime/redis';
 import { Redis } from 'ioredis';
 
 const firstWaitMs = 1_000;
 
-/** Resolves when it is connected or known to be away: else the first requests of a process would be counted apart from all others. */
+/** Resolves once it is connected or known to be away; otherwise the first requests of a process would be counted separately. */
 export async function openRedis(options: {
   url: string;
   name: string;

@@ -60,7 +60,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     if (access.kind === 'open') return undefined;
     const isSufficient = sufficient(token.scopes, access.scopes);
     const says = access.kind === 'place' ? access.refusal : undefined;
-    // Whoever lacks the scope does not hear whether the thing is there.
+    // Without the scope the client must not learn whether the thing exists.
     if (!isSufficient && !says) throw notFound();
     if (access.kind === 'token') return undefined;
     const { owner, org, repo } = request.params as Record<string, string>;
@@ -81,7 +81,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
   }
 }
 
-/** What is told to members only. @throws ApiError 403. */
+/** A refusal that only members get. @throws ApiError 403. */
 function checkMore(access: Extract<Access, { kind: 'place' }>, token: Token, place: Place): void {
   if (access.firstParty) checkFirstParty(token);
   const { refusal, role, scopes } = access;

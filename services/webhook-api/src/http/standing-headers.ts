@@ -1,4 +1,4 @@
-/** The headers that stand on every answer, and browsers' preflight questions. */
+/** The headers of every answer, and answers to browsers’ preflight requests. */
 import type { RequestHandler } from 'express';
 import { ApiError } from './errors.ts';
 

@@ -1,4 +1,7 @@
-/** Whoever does not say what asks is refused in GitHub's words (https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api#user-agent). */
+/**
+ * Requests without a User-Agent are refused in GitHub’s words
+ * (https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api#user-agent).
+ */
 import type { RequestHandler } from 'express';
 
 const refusal = `

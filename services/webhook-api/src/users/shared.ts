@@ -1,4 +1,4 @@
-/** Who knows whom: people and machines see those with whom they share an organization, themselves always. */
+/** Who may see whom: people and machines see those with whom they share an organization, and always themselves. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import type { Token } from '../access/token.ts';
