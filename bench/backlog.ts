@@ -1,4 +1,4 @@
-/** A great many deliveries wait for their slots: does it cost memory, or fresh events their latency? */
+/** A great many deliveries wait for their account's limit: does it cost memory, or fresh events their latency? */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openBenchSystem, readMetric } from './bench-system.ts';

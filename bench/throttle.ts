@@ -78,7 +78,7 @@ export async function throttle(options: Record<string, string | undefined>): Pro
         beside(excess.toFixed(2), 'none (an arrival jitters by some ms: under 1)', excess < 1),
       ],
       ['share of the rate used', beside(`${(used * 100).toFixed(1)} %`, 'at least 98 %', used >= 0.98)],
-      ['wait beyond the slot, mean', `${((excessSum / excessCount) * 1_000).toFixed(1)} ms of ${excessCount}`],
+      ['wait beyond its moment, mean', `${((excessSum / excessCount) * 1_000).toFixed(1)} ms of ${excessCount}`],
       ['limit lifted: the rest delivered', `${received - before} in ${liftedSeconds.toFixed(2)} s`],
       ['lost', beside(String(total - received), 'none', received === total)],
       ['parked', `${parked} in ${parkSeconds.toFixed(1)} s`],

@@ -37,21 +37,12 @@ export type DeliveryJob = {
   admitted?: boolean;
   /** Not to be sent before this time (ms since 1970); at most a second ahead. */
   notBeforeMs?: number;
-  /** Its account is so near its limit that a late delivery must not add to those in time: the limit is asked again when it is sent. */
-  pace?: Pace;
+  /** If it is sent later than this (ms since 1970), the account's limit is to be asked anew. */
+  notAfterMs?: number;
   /** This job may have been published before: look for its outcome first. */
   mayRepeat?: boolean;
   /** A row in `parked` stands for this job until its outcome is recorded. */
   parked?: boolean;
-};
-
-export type Pace = {
-  /** Where the account's clock (GCRA's theoretical arrival time) stood before this delivery, µs since 1970, under this limit. */
-  clock: number;
-  rate: number;
-  burst: number;
-  /** When it may be sent, by a second answer (ms since 1970). */
-  slotMs?: number;
 };
 
 /** Payloads longer than this do not travel with their jobs: the body is empty and the payload is read from the event's row. */

@@ -7,6 +7,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import { type Changes, listenForChanges } from '@gatepost/webhook-db/changes';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { SigningKeys } from './delivering/sign.ts';
+import { hasBacklogSql } from './parked/waiting.ts';
 import { isDeliverable, makeWholeHooks } from './whole-hooks.ts';
 
 /** What routing asks of a hook. */
@@ -51,9 +52,10 @@ export type Account = {
 export type Accounts = AsyncDisposable & {
   /**
    * The accounts of these logins (in lower case) as they are now, in one look at the database: an event that was published after a hook
-   * was created finds it, however late the notification is. Rejects while the database is away.
+   * was created finds it, however late the notification is. With each: whether deliveries of it wait for its limit. Rejects while
+   * the database is away.
    */
-  ofLogins(logins: Iterable<string>): Promise<Map<string, Account>>;
+  ofLogins(logins: Iterable<string>): Promise<Map<string, { account: Account; hasBacklog: boolean }>>;
   /** The account as it was at most a moment ago. */
   ofId(id: number): Promise<Account | undefined>;
   /** The same, asked of the database anew. */
@@ -69,13 +71,11 @@ const accountsMax = 20_000;
 const subscriptionsMax = 500_000;
 const partMax = 1_000;
 
-/** `onChange` hears of each changed account, after it has been forgotten here. */
 export async function openAccounts(options: {
   pool: Pool;
   databaseUrl: string;
   seal: Seal;
   log: Log;
-  onChange?: (accountId: number, accounts: Accounts) => void;
 }): Promise<Accounts> {
   // Promises are kept, not values, so that a hundred jobs of one account ask once.
   const kept = new Map<number, Promise<Account | undefined>>();
@@ -117,12 +117,18 @@ export async function openAccounts(options: {
     async ofLogins(logins) {
       const { rows } = await options.pool.query<VersionRow>({
         name: 'accounts by login',
-        text: `SELECT lower(a.login) AS login, a.id, v.version FROM accounts a JOIN account_versions v ON v.account_id = a.id
-                WHERE lower(a.login) = ANY ($1)`,
+        text: `SELECT lower(a.login) AS login, a.id, v.version, ${hasBacklogSql('a.id')} AS has_backlog
+                 FROM accounts a JOIN account_versions v ON v.account_id = a.id WHERE lower(a.login) = ANY ($1)`,
         values: [[...logins]],
       });
-      const found = await Promise.all(rows.map(async (row) => [row.login, await current(row)] as const));
-      return new Map(found.filter((entry): entry is [string, Account] => entry[1] !== undefined));
+      const found = new Map<string, { account: Account; hasBacklog: boolean }>();
+      await Promise.all(
+        rows.map(async (row) => {
+          const account = await current(row);
+          if (account) found.set(row.login, { account, hasBacklog: row.has_backlog });
+        }),
+      );
+      return found;
     },
     async [Symbol.asyncDispose]() {
       await changes?.[Symbol.asyncDispose]();
@@ -131,16 +137,13 @@ export async function openAccounts(options: {
   changes = await listenForChanges({
     databaseUrl: options.databaseUrl,
     name: 'gatepost dispatcher changes',
-    onChange(id) {
-      kept.delete(id);
-      options.onChange?.(id, accounts);
-    },
+    onChange: (id) => void kept.delete(id),
     onGap: () => kept.clear(),
   });
   return accounts;
 }
 
-type VersionRow = { login: string; id: number; version: string };
+type VersionRow = { login: string; id: number; version: string; has_backlog: boolean };
 
 type SubscriptionRow = { id: number; repository_id: number | null; deliverable: boolean; events: string[] };
 

@@ -22,11 +22,11 @@ import { makePayloads } from './delivering/payloads.ts';
 import { makePost } from './delivering/post.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
-import { makeReschedule } from './limit/reschedule.ts';
 import { openThrottle } from './limit/throttle.ts';
 import { makeMetrics } from './metrics.ts';
 import { watchParked } from './parked/park.ts';
 import { openPump } from './parked/pump.ts';
+import { makeReleaseDue, makeReleaseWaiting } from './parked/release.ts';
 import { openRescue } from './parked/rescue.ts';
 import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
@@ -64,14 +64,13 @@ await run(service, variables, async ({ env, log, stack }) => {
   const seal = makeSeal(env.SECRETS_KEY);
   await checkSecretsKey(pool, seal);
   const throttle = stack.use(
-    await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, pool, log, registry }),
+    await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, log, registry }),
   );
   const limitOf = ({ throttle: own }: Pick<Account, 'throttle'>) => ({
     rate: own.rate ?? env.THROTTLE_RATE,
     burst: own.burst ?? env.THROTTLE_BURST,
   });
-  const reschedule = stack.use(makeReschedule({ pool, throttle, limitOf, log }));
-  const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log, onChange: reschedule }));
+  const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log }));
 
   const broker = { url: env.AMQP_URL, log, registry, topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
@@ -142,7 +141,22 @@ await run(service, variables, async ({ env, log, stack }) => {
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
-  stack.use(openPump({ pool, enqueueOnce: enqueue, jobsWaiting, isBehind, hasRoom, publisher, metrics, moved, log }));
+  const releaseParts = { pool, throttle, limitOf, metrics };
+  stack.use(
+    openPump({
+      pool,
+      enqueue,
+      publisher,
+      releaseWaiting: makeReleaseWaiting(releaseParts),
+      releaseDue: makeReleaseDue(releaseParts),
+      jobsWaiting,
+      isBehind,
+      hasRoom,
+      metrics,
+      moved,
+      log,
+    }),
+  );
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log }));
 
   const progress = stack.use(

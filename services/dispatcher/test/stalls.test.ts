@@ -13,7 +13,7 @@ let world: World;
 let receiver: Receiver;
 /** Nothing waits for as long as this limit asks for. */
 const hardlyAny = 0.01;
-/** One a test: a limit that changes paces anew what waits, which another test would see. */
+/** One a test. */
 const slow = ['slow-events', 'slow-parked', 'slow-deliveries', 'slow-copies', 'slow-stall', 'slow-no-job'];
 let dispatcher: Dispatcher;
 let dead: { reason: unknown; detail: string; headers: Record<string, unknown> }[] = [];
@@ -84,22 +84,6 @@ const setLimit = (rate: number, burst: number, login = 'acme') =>
     burst,
     login,
   ]);
-/**
- * Lets all that waits go. What was reserved under the old limit later than three seconds after a change keeps its slot until the next
- * change: so the limit is changed again until `isDone`.
- */
-const letGo = async (what: string, isDone: () => boolean | Promise<boolean>, login = 'acme') => {
-  let rate = 500;
-  let changedAt = Number.NEGATIVE_INFINITY;
-  await until(what, async () => {
-    if (await isDone()) return true;
-    if (performance.now() - changedAt < 5_000) return false;
-    changedAt = performance.now();
-    rate += 1;
-    await setLimit(rate, 1000, login);
-    return false;
-  });
-};
 const nothingIsParked = async () => (await world.pool.query('SELECT FROM parked')).rowCount === 0;
 const refuse = (place: string, event: string, state: string) =>
   world.pool.query('INSERT INTO webhooks.refusals VALUES ($1, $2, $3)', [place, event, state]);
@@ -140,8 +124,9 @@ test('copies of parked jobs stall nothing: every delivery arrives', async () => 
   });
   await publishAgain(jobs.flatMap((job) => [job, job]));
   await world.deliveries(await world.publish({ subject: 'calm/r' })); // behind the copies in their queue
-  await letGo('all arrived', () => guids.every((guid) => arrived().has(guid)), 'slow-copies');
-  await letGo('nothing is parked', nothingIsParked, 'slow-copies');
+  await setLimit(500, 1000, 'slow-copies');
+  await until('all arrived', () => guids.every((guid) => arrived().has(guid)));
+  await until('nothing is parked', nothingIsParked);
 });
 
 test.each(['events', 'parked', 'deliveries'])(
@@ -152,18 +137,18 @@ test.each(['events', 'parked', 'deliveries'])(
     const guids = await publishMany(6, login);
     const [poisoned] = await publishMany(1, login, 'poison');
     guids.push(...(await publishMany(2, login)));
-    if (place === 'deliveries') await letGo('it is buried', () => dead.length === 1, login);
-    else await until('it is buried', () => dead.length === 1);
+    if (place === 'deliveries') await setLimit(500, 1000, login);
+    await until('it is buried', () => dead.length === 1);
     expect(dead[0]).toMatchObject({ reason: 'not_storable', detail: 'P0001: no poison' });
-    await letGo('the others arrived', () => guids.every((guid) => arrived().has(guid)), login);
-    await letGo('nothing is parked', nothingIsParked, login);
+    await setLimit(500, 1000, login);
+    await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
+    await until('nothing is parked', nothingIsParked);
     expect(arrived().has(poisoned!)).toBe(place === 'deliveries');
     await until('the others are in the log', () => logged(guids));
   },
 );
 
 test('a parked job that cannot be parked again gets a dead letter, and does not come back', async () => {
-  // Its limit never changes: a change paces what waits anew, and that again three seconds later.
   await world.deliveries(await world.publish({ subject: 'steady/r' }));
   await publishMany(1, 'steady', 'poison');
   const jobs = await until('it is parked', async () => {
@@ -211,7 +196,8 @@ test('where nothing moves though something waits is shown, and readiness waits a
     client.release();
   }
   await until('it moves again', async () => (await stalled()) === 0);
-  await letGo('nothing is parked', nothingIsParked, 'slow-stall');
+  await setLimit(500, 1000, 'slow-stall');
+  await until('nothing is parked', nothingIsParked);
 });
 
 // With a reason on top they did not fit: the dead letter was tried for ever, and nothing was routed any more.
@@ -251,8 +237,9 @@ test('a parked row that is no job is buried, and those behind it are brought bac
     SELECT nextval('delivery_ids'), account_id, 'retry', now() - interval '1 hour', event_key, event_on, 'no job' FROM parked LIMIT 1`);
   await until('the dead letter', () => dead.length === 1);
   expect(dead[0]).toMatchObject({ reason: 'not_handled' });
-  await letGo('the others arrived', () => guids.every((guid) => arrived().has(guid)), 'slow-no-job');
-  await letGo('nothing is parked', nothingIsParked, 'slow-no-job');
+  await setLimit(500, 1000, 'slow-no-job');
+  await until('the others arrived', () => guids.every((guid) => arrived().has(guid)));
+  await until('nothing is parked', nothingIsParked);
 });
 
 // One statement parked all that the rescue found: one row that was refused, and nothing was ever sent again.

@@ -3,14 +3,28 @@ import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
 import { redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { openWorld, type World } from './world.ts';
+import { type Dispatcher, openWorld, type World } from './world.ts';
 
 // Clocks are read, and timers run, to the millisecond.
 const roundingMs = 5;
 // Nothing waits for as long as such a limit asks for.
 const hardlyAny = 0.01;
+/** One a test. */
+const logins = [
+  'acme',
+  'waiting',
+  'stopped',
+  'frozen',
+  'flooding',
+  'calm',
+  'raised',
+  'lowered',
+  'ordered',
+  'behind',
+  'flushed',
+];
 
 describe('the limit of an account', () => {
   let world: World;
@@ -21,7 +35,7 @@ describe('the limit of an account', () => {
     world = await openWorld();
     receiver = await openReceiver();
     relay = await openCuttable(redisUrl());
-    for (const login of ['acme', 'waiting', 'stopped', 'flooding', 'calm', 'changing', 'undecided', 'flushed']) {
+    for (const login of logins) {
       await world.addAccount(login, ['r']);
       await world.addHook(login, { url: `${receiver.url}/${login}`, retry: false });
     }
@@ -31,12 +45,29 @@ describe('the limit of an account', () => {
     await receiver?.[Symbol.asyncDispose]();
     await relay?.[Symbol.asyncDispose]();
   });
+  // One that a failed test has left behind would send what the next one publishes.
+  const running = new Set<Dispatcher>();
+  const start = async (env?: Record<string, string>) => {
+    const dispatcher = await world.start(env);
+    running.add(dispatcher);
+    return dispatcher;
+  };
+  afterEach(async () => {
+    await Promise.all([...running].map((dispatcher) => dispatcher.stop('SIGKILL')));
+    running.clear();
+  });
   const setLimit = (login: string, rate: number | null, burst: number | null) =>
     world.pool.query('UPDATE accounts SET throttle_rate = $2, throttle_burst = $3 WHERE login = $1', [
       login,
       rate,
       burst,
     ]);
+  const limited = (login: string) =>
+    world.pool.query<{ id: string; guid: string; delivered_at: Date; throttled_at: Date | null }>(
+      `SELECT d.id, d.guid, d.delivered_at, d.throttled_at FROM deliveries d JOIN accounts a ON a.id = d.account_id
+        WHERE a.login = $1 ORDER BY d.id`,
+      [login],
+    );
   const publishMany = (login: string, count: number) =>
     Promise.all(Array.from({ length: count }, () => world.publish({ subject: `${login}/r` })));
   const times = (login: string) => receiver.received.filter((one) => one.path === `/${login}`).map((one) => one.at);
@@ -64,7 +95,7 @@ describe('the limit of an account', () => {
 
   test('over two dispatchers: never more than rate × t + burst, none lost, throttled_at shown', async () => {
     await setLimit('acme', 50, 10);
-    const dispatchers = [await world.start(), await world.start()];
+    const dispatchers = [await start(), await start()];
     const since = Date.now();
     const guids = await publishMany('acme', 160);
     await until('all delivered', () => times('acme').length >= 160);
@@ -87,7 +118,7 @@ describe('the limit of an account', () => {
 
   test('what is over the limit waits, each once, and says so in the log when it goes', async () => {
     await setLimit('waiting', hardlyAny, 10);
-    const dispatcher = await world.start();
+    const dispatcher = await start();
     const guids = await publishMany('waiting', 60);
     await areParked(50);
     expect(await dispatcher.metric(/^dispatcher_throttled_total/)).toBe(50);
@@ -99,16 +130,15 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('deliveries whose time came while no dispatcher ran keep to the limit all the same', async () => {
+  test('what waited while no dispatcher ran keeps to the limit all the same', async () => {
     await setLimit('stopped', 25, 10);
-    const first = await world.start();
+    const first = await start();
     const guids = await publishMany('stopped', 100);
     await until('some are parked', async () => (await first.metric(/^dispatcher_throttled_total/))! >= 30);
     await first.stop();
     const before = (await sent(guids)).length;
-    await world.pool.query("UPDATE parked SET due_at = due_at - interval '1 minute'");
     const since = Date.now();
-    const second = await world.start();
+    const second = await start();
     await until('all in the log', async () => (await sent(guids)).length === 100);
     expectWithin(since, (await sent(guids)).slice(before), { rate: 25, burst: 10 });
     expect(await second.stop()).toBe(0);
@@ -116,7 +146,7 @@ describe('the limit of an account', () => {
 
   test('an account over its limit does not slow another', async () => {
     await setLimit('flooding', hardlyAny, 10);
-    const dispatcher = await world.start();
+    const dispatcher = await start();
     await publishMany('flooding', 150);
     await publishMany('calm', 20);
     await until('the calm account is served', () => times('calm').length === 20);
@@ -126,62 +156,112 @@ describe('the limit of an account', () => {
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  test('a changed limit paces anew what waits', async () => {
-    await setLimit('changing', hardlyAny, 1);
-    const dispatcher = await world.start();
-    const guids = await publishMany('changing', 50);
+  test('a limit that is raised holds at once for what waits', async () => {
+    await setLimit('raised', hardlyAny, 1);
+    const dispatcher = await start();
+    const guids = await publishMany('raised', 50);
     await areParked(49);
-    expect(times('changing')).toHaveLength(1);
+    expect(times('raised')).toHaveLength(1);
     const changedAt = Date.now();
-    await setLimit('changing', 100, 10);
+    await setLimit('raised', 100, 10);
     await until('all in the log', async () => (await sent(guids)).length === 50); // 80 minutes by the limit of before
     expectWithin(changedAt, (await sent(guids)).slice(1), { rate: 100, burst: 10 });
     expect(await dispatcher.stop()).toBe(0);
   });
 
-  // What used to happen: the change back found the old value still in use and did nothing; then the change before it was carried out.
-  test('a limit that is changed and changed back before that is carried out holds', async () => {
-    const dispatcher = await world.start();
-    await world.deliveries(await world.publish({ subject: 'undecided/r' }));
+  test('a limit that is lowered holds at once for what waits, and lets out as many as it says', async () => {
+    await setLimit('lowered', 20, 40);
+    const dispatcher = await start();
+    const guids = await publishMany('lowered', 260);
+    await until('some that waited have gone', async () => (await sent(guids)).length >= 50);
+    await setLimit('lowered', 2, 40);
+    const changedAt = Date.now();
+    const fiveSeconds = await until('five seconds and more', async () => {
+      const after = (await sent(guids)).filter((at) => at > changedAt);
+      return after.some((at) => at > changedAt + 5_000) && after.filter((at) => at <= changedAt + 5_000);
+    });
+    // Ten by the new limit; what was let go a moment before the change counts.
+    expect(fiveSeconds.length).toBeLessThanOrEqual(12);
+    expect(fiveSeconds.length).toBeGreaterThanOrEqual(7);
+    await setLimit('lowered', 500, 1_000);
+    await until('all in the log', async () => (await sent(guids)).length === 260);
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('the deliveries of an account that floods go in the order of its events', async () => {
+    await setLimit('ordered', 25, 50);
+    const dispatcher = await start();
+    await world.deliveries(await world.publish({ subject: 'calm/r' })); // the first one published waits until changes are heard
+    const guids = await publishMany('ordered', 110);
+    await until('all in the log', async () => (await sent(guids)).length === 110);
+    const { rows } = await limited('ordered');
+    expect(rows.map(({ guid }) => guid)).toEqual(guids);
+    const firstThatWaited = rows.findIndex((row) => row.throttled_at !== null);
+    expect(firstThatWaited).toBeGreaterThanOrEqual(50);
+    const waited = rows.slice(firstThatWaited);
+    expect(waited.every((row) => row.throttled_at !== null)).toBe(true);
+    const at = waited.map((row) => row.delivered_at.getTime());
+    expect(at).toEqual(at.toSorted((a, b) => a - b));
+    expect(await dispatcher.stop()).toBe(0);
+  });
+
+  test('what comes while something waits does not overtake it, though the limit would let it go', async () => {
+    await setLimit('behind', hardlyAny, 1);
+    const dispatcher = await start();
+    const guids = await publishMany('behind', 5);
+    await areParked(4);
     const holding = await world.pool.connect();
     try {
-      await holding.query(
-        "SELECT pg_advisory_lock(hashtextextended('gatepost repace', id)) FROM accounts WHERE login = 'undecided'",
-      );
-      await setLimit('undecided', hardlyAny, 1);
-      const guids = await publishMany('undecided', 8);
-      await areParked(7);
-      await until('the change waits for its turn', async () => {
-        const { rows } = await world.pool.query(
-          "SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
-        );
-        return rows[0].n > 0;
-      });
-      await setLimit('undecided', null, null);
-      await world.deliveries(await world.publish({ subject: 'calm/r' })); // hence that change has been heard
-      await holding.query('SELECT pg_advisory_unlock_all()');
-      await until('all in the log', async () => (await sent(guids)).length === 8); // 12 minutes by the limit in between
+      // As another dispatcher does that is about to release what waits.
+      const lock =
+        "SELECT pg_advisory_lock(hashtextextended('gatepost limit', id)) FROM accounts WHERE login = 'behind'";
+      await holding.query(lock);
+      await setLimit('behind', 500, 1_000);
+      guids.push(...(await publishMany('behind', 5)));
+      await areParked(9);
     } finally {
       holding.release(true);
     }
+    await until('all in the log', async () => (await sent(guids)).length === 10);
+    const { rows } = await limited('behind');
+    expect(rows.filter((row) => row.throttled_at !== null)).toHaveLength(9);
     expect(await dispatcher.stop()).toBe(0);
+  });
+
+  // It sent all at once that it had in hand, beside what the others sent in time.
+  test('a dispatcher that stood still asks again for what it is late with', async () => {
+    const limit = { rate: 25, burst: 10 };
+    await setLimit('frozen', limit.rate, limit.burst);
+    const dispatchers = [await start(), await start()];
+    const guids = await publishMany('frozen', 150);
+    await until('some have gone', async () => (await sent(guids)).length >= 20);
+    process.kill(dispatchers[0]!.pid, 'SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    process.kill(dispatchers[0]!.pid, 'SIGCONT');
+    await until('all in the log', async () => (await sent(guids)).length === 150);
+    let emptiest = Number.POSITIVE_INFINITY;
+    const excess = (await sent(guids)).map((at, index) => {
+      const entitled = (at / 1_000) * limit.rate;
+      emptiest = Math.min(emptiest, index - entitled);
+      return index + 1 - entitled - emptiest - limit.burst;
+    });
+    expect(Math.max(...excess)).toBeLessThan(3);
+    for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 
   test('a flushed Redis costs at most a burst, and Redis away means each dispatcher limits by itself', async () => {
     await setLimit('flushed', 20, 5);
-    const dispatcher = await world.start({ REDIS_URL: relay.url });
+    const dispatcher = await start({ REDIS_URL: relay.url });
     const since = Date.now();
-    await publishMany('flushed', 45);
-    await until('the first', () => times('flushed').length >= 6);
+    const flood = await publishMany('flushed', 65);
+    await until('some that waited have gone', async () => (await sent(flood)).length >= 10);
     const redis = new Redis(redisUrl());
     await redis.del(...(await redis.keys(`${world.env.REDIS_KEY_PREFIX}*`)));
     redis.disconnect();
-    await publishMany('flushed', 20);
-    await until('all delivered', () => times('flushed').length === 65);
-    expect(Math.max(...times('flushed')) - since).toBeGreaterThanOrEqual(2_000); // 3 s without the flush; less a burst, and what was about to go
+    await until('all delivered', async () => (await sent(flood)).length === 65);
+    expectWithin(since, await sent(flood), { rate: 20, burst: 2 * 5 });
 
     await relay.cut();
-    receiver.received.length = 0;
     const awaySince = Date.now();
     const guids = await publishMany('flushed', 25);
     await until('all in the log', async () => (await sent(guids)).length === 25);
@@ -196,7 +276,7 @@ describe('the limit of an account', () => {
     await using first = await openRedisServer();
     await using second = await openRedisServer();
     await using failing = await openCuttable(first.url);
-    const dispatcher = await world.start({ REDIS_URL: failing.url });
+    const dispatcher = await start({ REDIS_URL: failing.url });
     const keysOf = (server: RedisServer) =>
       server.call('KEYS', `${world.env.REDIS_KEY_PREFIX}throttle:*`) as Promise<string[]>;
     const publishUntilKept = (server: RedisServer) =>

@@ -8,8 +8,9 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
 import { makeBatches } from '../batch.ts';
 import { makeRoom } from '../fairness/room.ts';
-import { type Admit, type Admitted, admitted } from '../limit/admit.ts';
+import { type Admit, isTooLate, slowed } from '../limit/admit.ts';
 import { type Parking, parkAgain, unpark } from '../parked/park.ts';
+import { hasBacklog } from '../parked/waiting.ts';
 import { GivenUp } from '../persist.ts';
 import type { Moved } from '../progress.ts';
 import { ack, deadLetter, type Settle, type Verdict, verdictOf } from '../settle.ts';
@@ -57,21 +58,20 @@ export function makeInbox(parts: InboxParts): Inbox {
         throw new GivenUp('stopped before the moment of a job');
       });
   };
-  /** What the account's limit says of a job that has not asked it, or comes later than it was told to. */
-  const admission = async (job: DeliveryJob): Promise<Admitted> => {
+  /** Asks the account's limit of a job whose publisher has not. */
+  const admitted = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
     const account = await persist('look up an account', () => parts.accounts.ofId(job.accountId));
-    if (!account) return { kind: 'now', job }; // to be cancelled
-    return job.admitted ? parts.admit.askAgain(account, job) : admitted(job, (await parts.admit.plan(account, 1))[0]!);
+    if (!account) return { job }; // to be cancelled
+    const isBehind = await persist('look for a backlog', () => hasBacklog(parts.pool, account.id));
+    const { now, later } = await parts.admit(account, isBehind, [job]);
+    return later[0] ? { parking: later[0] } : { job: now[0]! };
   };
-  /** Resolves when the job may be sent as far as its account's limit is concerned, or with the time until which it is parked. */
-  const turn = async (job: DeliveryJob): Promise<Admitted> => {
-    let decided: Admitted = job.admitted ? { kind: 'now', job } : await admission(job);
-    if (decided.kind === 'now') await moment(decided.job);
-    if (decided.kind === 'now' && !isInTime(decided.job)) {
-      decided = await admission(decided.job);
-      if (decided.kind === 'now') await moment(decided.job);
-    }
-    return decided;
+  /** Resolves with the job when it may be sent as far as its account's limit is concerned, or with how it is parked. */
+  const turn = async (asked: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
+    const decided = asked.admitted ? { job: asked } : await admitted(asked);
+    if ('parking' in decided) return decided;
+    await moment(decided.job);
+    return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
   };
   const forget = (job: DeliveryJob) => persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]));
   const deliver = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
@@ -80,14 +80,13 @@ export function makeInbox(parts: InboxParts): Inbox {
       early -= 1;
     });
     checkOurs(message);
-    if (decided.kind === 'later') return parking.add(decided.parking);
+    if ('parking' in decided) return parking.add(decided.parking);
     const work = async () => {
       checkOurs(message);
       return makeAttempt(parts, message, decided.job);
     };
     const entered = await room.run(job, work, ranOf);
-    if (entered.kind === 'busy')
-      return parking.add({ job: withoutSlot(decided.job), reason: 'busy', dueMs: entered.dueMs });
+    if (entered.kind === 'busy') return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs });
     const { result } = entered;
     if (result.kind === 'ended') return recording.record(result.ended);
     if (job.parked) await forget(job);
@@ -140,19 +139,6 @@ function checkOurs(message: Incoming): void {
 
 /** Pumped jobs come at most so much ahead of their time; a clock that is wrong must not hold one longer. */
 const holdMaxMs = 1_000;
-
-/** A second slot that was kept this well is not asked for once more. */
-const inTimeMs = 100;
-
-const isInTime = ({ pace }: DeliveryJob): boolean =>
-  !pace || (pace.slotMs !== undefined && Date.now() - pace.slotMs < inTimeMs);
-
-/** A job that did not use its slot asks for another when it comes back. */
-function withoutSlot(job: DeliveryJob): DeliveryJob {
-  if (job.pace?.slotMs === undefined) return job;
-  const { slotMs: _slotMs, ...pace } = job.pace;
-  return { ...job, pace };
-}
 
 const parkedAtOnce = 200;
 

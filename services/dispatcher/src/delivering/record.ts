@@ -47,7 +47,7 @@ function withoutDuplicates(ended: readonly Ended[]): Ended[] {
 
 /** The next attempt, under the id of this one until the database gives it its own. */
 function toRetryRow({ job, retryDueMs }: Ended): Record<string, unknown> {
-  const { admitted: _admitted, pace: _pace, mayRepeat: _mayRepeat, ...kept } = job;
+  const { mayRepeat: _mayRepeat, ...kept } = job;
   const next: DeliveryJob = { ...kept, attempt: job.attempt + 1, throttledAt: null };
   return toParkedRow({ job: next, reason: 'retry', dueMs: retryDueMs! });
 }

@@ -1,63 +1,40 @@
-/** Asks an account's limit, and says what follows for a job: it goes now, in a moment, or is parked until its slot. */
+/** Asks an account's limit, and says what follows for its deliveries: they go now, or wait in the parking until the limit lets them go. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Account } from '../accounts.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Parking } from '../parked/park.ts';
-import { aheadMs } from '../parked/pump.ts';
-import type { Limit } from './slots.ts';
-import type { Slot, Throttle } from './throttle.ts';
-
-export type Admit = {
-  /** Slots of `count` deliveries of the account, in order, for `admitted`. */
-  plan(account: Account, count: number): Promise<(Slot & Limit)[]>;
-  /**
-   * Asks again for a job that is about to be sent and whose account is near its limit. Deliveries that we were late with would
-   * otherwise go out beside those that are in time.
-   */
-  askAgain(account: Account, job: DeliveryJob): Promise<Admitted>;
-};
+import { type Parking, untilReleased } from '../parked/park.ts';
+import type { Limit } from './bucket.ts';
+import type { Grant, Throttle } from './throttle.ts';
 
 /**
- * How much a delivery's way to its receiver may differ from another's. What is beyond the burst comes so much later, once for
- * all; else a receiver that counts could see the limit broken by a delivery or two.
+ * Parts deliveries of one account, in their order: the first ones go, the others wait. All do that while the account has a backlog, which
+ * they must not overtake.
  */
-const arrivalMarginMs = 100;
+export type Admit = (account: Account, hasBacklog: boolean, jobs: DeliveryJob[]) => Promise<Admitted>;
+export type Admitted = { now: DeliveryJob[]; later: Parking[] };
 
-export type Admitted = { kind: 'now'; job: DeliveryJob } | { kind: 'later'; parking: Parking };
-
-export function makeAdmit(throttle: Throttle, limitOf: (account: Account) => Limit, metrics: Metrics): Admit {
-  return {
-    async plan(account, count) {
-      const limit = limitOf(account);
-      const slots = await throttle.reserve(account.id, limit, count);
-      const slowed = slots.filter(({ waitMs }) => waitMs > 0).length;
-      if (slowed > 0) metrics.throttled(slowed);
-      return slots.map((slot) => ({ ...slot, ...limit }));
-    },
-    async askAgain(account, job) {
-      const { pace } = job;
-      if (!pace) return { kind: 'now', job };
-      const limit = limitOf(account);
-      const clock = pace.rate === limit.rate && pace.burst === limit.burst ? pace.clock : 0;
-      const waitMs = await throttle.waitBeforeSending(account.id, limit, clock, arrivalMarginMs);
-      // What is within the burst goes at once, and whatever else comes makes room for it.
-      if (waitMs <= 0 || job.throttledAt === null) return { kind: 'now', job };
-      return slowed({ ...job, pace: { ...pace, slotMs: Date.now() + waitMs } }, waitMs);
-    },
+export function makeAdmit(
+  throttle: Pick<Throttle, 'admit'>,
+  limitOf: (account: Pick<Account, 'throttle'>) => Limit,
+  metrics: Metrics,
+): Admit {
+  return async (account, hasBacklog, jobs) => {
+    const grants = hasBacklog ? [] : await throttle.admit(account.id, limitOf(account), jobs.length);
+    const now = grants.map((grant, index) => granted(jobs[index]!, grant));
+    const later = jobs.slice(grants.length).map((job) => slowed(job, metrics));
+    return { now, later };
   };
 }
 
-/** A job with its slot: it is stamped once, and its place is not asked for again. */
-export function admitted(job: DeliveryJob, { waitMs, clock, rate, burst }: Slot & Limit): Admitted {
-  const placed: DeliveryJob = { ...job, admitted: true };
-  if (clock !== undefined) placed.pace = { clock, rate, burst };
-  return waitMs <= 0 ? { kind: 'now', job: placed } : slowed(placed, waitMs);
+/** A job that may go, and when. */
+export const granted = (job: DeliveryJob, grant: Grant): DeliveryJob => ({ ...job, ...grant, admitted: true });
+
+/** A job that has to wait for its account's limit. It is stamped once, and counted. */
+export function slowed(job: DeliveryJob, metrics: Metrics): Parking {
+  if (job.throttledAt === null) metrics.throttled(1);
+  const stamped = { ...job, throttledAt: job.throttledAt ?? new Date().toISOString() };
+  return { job: stamped, reason: job.attempt > 1 ? 'retry' : 'throttle', dueMs: untilReleased };
 }
 
-function slowed(job: DeliveryJob, waitMs: number): Admitted {
-  const nowMs = Date.now();
-  const dueMs = nowMs + waitMs;
-  const stamped = { ...job, throttledAt: job.throttledAt ?? new Date(nowMs).toISOString() };
-  if (waitMs <= aheadMs) return { kind: 'now', job: { ...stamped, notBeforeMs: dueMs } };
-  return { kind: 'later', parking: { job: stamped, reason: 'throttle', dueMs } };
-}
+/** Whether a job comes so late that it would go beyond its account's limit, beside those in time: then the limit is to be asked anew. */
+export const isTooLate = ({ notAfterMs }: DeliveryJob): boolean => notAfterMs !== undefined && Date.now() > notAfterMs;

@@ -1,24 +1,36 @@
 /** The one parking place, PostgreSQL's table `parked`: jobs that wait for their account's limit, for a retry or for their receiver. */
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 
 export type ParkReason = 'throttle' | 'retry' | 'busy';
+/** `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (waiting.ts). */
 export type Parking = { job: DeliveryJob; reason: ParkReason; dueMs: number };
+export const untilReleased = Number.POSITIVE_INFINITY;
+
+/** SQL, in the words of the two indexes: a row waits for its account's limit, or for its time. */
+export const waits = "published_at IS NULL AND due_at = 'infinity'";
+export const isTimed = "published_at IS NULL AND due_at < 'infinity'";
+
+/** A row that is taken out again. */
+export type Row = { delivery_id: string; account_id: number; reason: string; job: string; payload: Buffer | null };
+/** Of a row `p`, if it is to travel with the job. */
+export const payloadOfRow = `(SELECT e.payload FROM events e
+  WHERE e.key = p.event_key AND e.received_on = p.event_on AND octet_length(e.payload) <= ${jobBodyMaxBytes}) AS payload`;
 
 /** The columns of a parked row as `json_to_recordset` reads them. */
 export const parkedRecord = `(delivery_id bigint, account_id integer, reason text, due_at timestamptz, event_key uuid,
   event_on date, job text)`;
 
-/** A parked row as JSON. The delivery's id stands in its column only: a retry's is given by the database. */
+/** A parked row as JSON. The delivery's id stands in its column only: a retry's is given by the database. What is parked asks its limit anew. */
 export function toParkedRow({ job, reason, dueMs }: Parking): Record<string, unknown> {
-  const { notBeforeMs: _due, parked: _parked, ...kept } = job;
+  const { admitted: _admitted, notBeforeMs: _before, notAfterMs: _after, parked: _parked, ...kept } = job;
   return {
     delivery_id: job.deliveryId,
     account_id: job.accountId,
     reason,
-    due_at: new Date(dueMs),
+    due_at: dueMs === untilReleased ? 'infinity' : new Date(dueMs),
     event_key: job.eventKey,
     event_on: job.eventOn,
     job: JSON.stringify(kept),
@@ -86,7 +98,9 @@ export function watchParked(pool: Pool, registry: Registry): void {
       if (performance.now() - countedAt < countEveryMs) return;
       countedAt = performance.now();
       try {
-        const { rows } = await pool.query('SELECT count(*)::int AS n FROM parked WHERE published_at IS NULL');
+        const { rows } = await pool.query(
+          `SELECT (SELECT count(*) FROM parked WHERE ${waits})::int + (SELECT count(*) FROM parked WHERE ${isTimed})::int AS n`,
+        );
         this.set(rows[0].n);
       } catch {
         // The database is away: the gauge keeps its last value, and /readyz tells.

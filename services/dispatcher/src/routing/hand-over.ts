@@ -4,12 +4,13 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { claimUnrouted, type StoredEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Account } from '../accounts.ts';
-import { type Admit, admitted } from '../limit/admit.ts';
+import type { Admit } from '../limit/admit.ts';
 import { type Parking, park } from '../parked/park.ts';
 import type { Persist } from '../persist.ts';
 import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
 
-export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account };
+/** `hasBacklog`: deliveries of its account wait for the limit. */
+export type Delivery = { job: DeliveryJob; payload: Buffer; account: Account; hasBacklog: boolean };
 
 /** A dispatcher that freezes keeps its locks for no longer than this. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
@@ -60,18 +61,12 @@ export async function handOver(
 
 /** Asks each account's limit once for all its deliveries, in their order. */
 async function admitAll(admit: Admit, deliveries: Delivery[]): Promise<{ now: Outgoing[]; later: Parking[] }> {
-  const byAccount = Map.groupBy(deliveries, ({ account }) => account);
-  const slots = new Map(
-    await Promise.all(
-      [...byAccount].map(async ([account, own]) => [account, await admit.plan(account, own.length)] as const),
-    ),
+  const admitted = await Promise.all(
+    [...Map.groupBy(deliveries, ({ account }) => account)].map(async ([account, own]) => {
+      const jobs = own.map(({ job }) => job);
+      const { now, later } = await admit(account, own[0]!.hasBacklog, jobs);
+      return { now: now.map((job, index) => ({ job, payload: own[index]!.payload })), later };
+    }),
   );
-  const now: Outgoing[] = [];
-  const later: Parking[] = [];
-  for (const { job, payload, account } of deliveries) {
-    const decided = admitted(job, slots.get(account)!.shift()!);
-    if (decided.kind === 'now') now.push({ job: decided.job, payload });
-    else later.push(decided.parking);
-  }
-  return { now, later };
+  return { now: admitted.flatMap(({ now }) => now), later: admitted.flatMap(({ later }) => later) };
 }

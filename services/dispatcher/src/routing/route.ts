@@ -42,7 +42,7 @@ export type RouteParts = {
 const batchMaxMessages = 200;
 const batchMaxBytes = 8 * 1024 * 1024;
 
-type Routed = { message: Incoming; event: Event; account: Account | undefined; match: Match };
+type Routed = { message: Incoming; event: Event; account: Account | undefined; hasBacklog: boolean; match: Match };
 
 /** Takes messages that hold events. */
 export type Route = Pick<Take, 'take'> & {
@@ -120,8 +120,8 @@ async function routeEvents(
   const logins = new Set(incoming.map(({ event }) => event.account));
   const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(logins));
   const routed = incoming.map(({ message, event }): Routed => {
-    const account = accounts.get(event.account);
-    return { message, event, account, match: match(event, account) };
+    const { account, hasBacklog = false } = accounts.get(event.account) ?? {};
+    return { message, event, account, hasBacklog, match: match(event, account) };
   });
   const stored = await parts.persist('store events', () => store(parts, routed));
   const unrouted = new Map<string, { row: StoredEvent; deliveries: Delivery[] }>();
@@ -150,7 +150,7 @@ async function store(parts: RouteParts, routed: Routed[]): Promise<StoredEvent[]
   }
 }
 
-function deliveriesOf({ event, account, match: found }: Routed, row: StoredEvent): Delivery[] {
+function deliveriesOf({ event, account, hasBacklog, match: found }: Routed, row: StoredEvent): Delivery[] {
   if (!account) return []; // deleted since the event was first stored
   return row.hookIds.map((hookId, position) => {
     const job: DeliveryJob = {
@@ -171,7 +171,7 @@ function deliveriesOf({ event, account, match: found }: Routed, row: StoredEvent
       // Whoever stored it may have published some of its jobs.
       ...(row.isNew ? {} : { mayRepeat: true }),
     };
-    return { job, payload: event.payload, account };
+    return { job, payload: event.payload, account, hasBacklog };
   });
 }
 

@@ -52,7 +52,7 @@ test('an account’s hooks are loaded in parts, without their headers and secret
     seal: makeSeal(Buffer.from(world.env.SECRETS_KEY!, 'base64')),
     log: openLog('test', 'silent'),
   });
-  const account = (await accounts.ofLogins(['acme'])).get('acme')!;
+  const account = (await accounts.ofLogins(['acme'])).get('acme')!.account;
   expect(account.hooks.size).toBe(repositories * hooksEach);
   expect(account.repositories.size).toBe(repositories);
   expect(Math.max(...rows)).toBeLessThanOrEqual(1_000);
@@ -79,10 +79,10 @@ test('an account’s hooks are loaded in parts, without their headers and secret
 
   // A change is seen, by its account's version.
   await world.pool.query("UPDATE hooks SET url = 'http://127.0.0.2:9/changed' WHERE id = $1", [ids[0]]);
-  const changed = (await accounts.ofLogins(['acme'])).get('acme')!;
+  const changed = (await accounts.ofLogins(['acme'])).get('acme')!.account;
   expect((await accounts.hookOf(changed, ids[0]!))?.url).toBe('http://127.0.0.2:9/changed');
   await world.pool.query('DELETE FROM hooks WHERE id = $1', [ids[0]]);
-  expect(await accounts.hookOf((await accounts.ofLogins(['acme'])).get('acme')!, ids[0]!)).toBeUndefined();
+  expect(await accounts.hookOf((await accounts.ofLogins(['acme'])).get('acme')!.account, ids[0]!)).toBeUndefined();
 });
 
 test('one hook that cannot be read does not stop its neighbours', async () => {

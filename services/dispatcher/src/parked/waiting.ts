@@ -1,0 +1,90 @@
+/**
+ * What waits for its account's limit: parked rows without a time of their own (`due_at` is infinity). Of an account the first deliveries of
+ * events go before retries, each in the order of their ids, which is that of the events. When one's turn will come follows
+ * from how many are before it and from the limit, and is written nowhere.
+ */
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { PoolClient } from 'pg';
+import { payloadOfRow, type Row, waits } from './park.ts';
+
+/** SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. */
+export const hasBacklogSql = (id: string): string =>
+  `EXISTS (SELECT FROM parked WHERE account_id = ${id} AND reason = 'throttle' AND ${waits})`;
+
+export async function hasBacklog(pool: Pool, accountId: number): Promise<boolean> {
+  const { rows } = await pool.query<{ has: boolean }>(`SELECT ${hasBacklogSql('$1')} AS has`, [accountId]);
+  return rows[0]!.has;
+}
+
+export type WaitingAccount = {
+  id: number;
+  throttle: { rate: number | null; burst: number | null };
+  /** First deliveries wait, not only retries and what found its receiver busy. */
+  hasBacklog: boolean;
+  /** No other dispatcher is about to release what waits. */
+  isMine: boolean;
+};
+
+type AccountRow = { id: number; rate: number | null; burst: number | null; has_backlog: boolean; is_mine: boolean };
+
+// One look at the index for each account, however many rows wait. Several dispatchers that claimed one account's rows and asked its limit at
+// once would do so out of their order: who has the lock does, and the others leave the account alone.
+const lockText = `
+  WITH RECURSIVE waiting AS (
+    (SELECT account_id FROM parked WHERE ${waits} AND account_id > $1 ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT account_id FROM parked WHERE ${waits} AND account_id > w.account_id ORDER BY account_id LIMIT 1)
+      FROM waiting w WHERE w.account_id IS NOT NULL
+  ), some_waiting AS MATERIALIZED (
+    SELECT account_id AS id FROM waiting WHERE account_id IS NOT NULL LIMIT $2
+  )
+  SELECT s.id, a.throttle_rate AS rate, a.throttle_burst AS burst, ${hasBacklogSql('s.id')} AS has_backlog,
+         pg_try_advisory_xact_lock(hashtextextended('gatepost limit', s.id)) AS is_mine
+    FROM some_waiting s LEFT JOIN accounts a ON a.id = s.id`;
+
+/** Up to `most` accounts after `afterId` of which something waits, in order, with their limits as they are now. Locks last as long as the transaction. */
+export async function lockWaiting(client: PoolClient, afterId: number, most: number): Promise<WaitingAccount[]> {
+  const { rows } = await client.query<AccountRow>({ name: 'lock waiting', text: lockText, values: [afterId, most] });
+  return rows
+    .map(({ id, rate, burst, has_backlog, is_mine }) => ({
+      id,
+      throttle: { rate, burst },
+      hasBacklog: has_backlog,
+      isMine: is_mine,
+    }))
+    .sort((a, b) => a.id - b.id);
+}
+
+// 'throttle', 'retry', 'busy': by chance the alphabet has them in the right order.
+const claimText = `
+  WITH first_ones AS MATERIALIZED (
+    SELECT f.delivery_id FROM unnest($1::integer[], $2::integer[]) AS r (account_id, most)
+     CROSS JOIN LATERAL (SELECT delivery_id FROM parked WHERE account_id = r.account_id AND ${waits}
+                          ORDER BY reason DESC, delivery_id LIMIT r.most FOR UPDATE SKIP LOCKED) f
+  )
+  UPDATE parked p SET published_at = now() FROM first_ones f WHERE p.delivery_id = f.delivery_id AND p.published_at IS NULL
+  RETURNING p.delivery_id::bigint, p.account_id, p.reason, p.job, ${payloadOfRow}`;
+
+/** The first rows of each account that nobody has claimed, in order. */
+export async function claimWaiting(
+  client: PoolClient,
+  counts: ReadonlyMap<number, number>,
+): Promise<Map<number, Row[]>> {
+  const values = [[...counts.keys()], [...counts.values()]];
+  const { rows } = await client.query<Row>({ name: 'claim waiting', text: claimText, values });
+  rows.sort((a, b) =>
+    a.reason === b.reason ? Number(a.delivery_id) - Number(b.delivery_id) : a.reason < b.reason ? 1 : -1,
+  );
+  return Map.groupBy(rows, (row) => row.account_id);
+}
+
+/** Rows that were claimed wait for their account's limit, or go on waiting, with these jobs. */
+export async function letWait(client: PoolClient, rows: Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  await client.query({
+    name: 'let wait',
+    text: `UPDATE parked p SET published_at = NULL, due_at = 'infinity', job = r.job
+             FROM unnest($1::bigint[], $2::text[]) AS r (delivery_id, job) WHERE p.delivery_id = r.delivery_id`,
+    values: [rows.map((row) => row.delivery_id), rows.map((row) => row.job)],
+  });
+}
