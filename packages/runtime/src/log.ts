@@ -1,6 +1,6 @@
 /** Structured logs: one JSON line per unit of work on standard output. */
 import { types } from 'node:util';
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { maskUrlsIn } from './mask.ts';
 
 export type Log = Logger;
@@ -9,15 +9,16 @@ export type Log = Logger;
  * Opens the log of one process. Field names are dotted nouns (`client.id`, `delivery.id`, `duration_ms`); an error goes
  * under `error`. Never log a secret, a token, a cookie, a password, a signature, a payload or personal data.
  */
-export function openLog(service: string, level: string): Log {
-  return pino({
+export function openLog(service: string, level: string, destination?: DestinationStream): Log {
+  const options: LoggerOptions = {
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: describeError },
     messageKey: 'message',
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
 }
 
 const described = new WeakSet<object>();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
+import type { LogLines } from '@gatepost/testkit/log-lines';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { variables } from '../src/config.ts';
@@ -30,6 +31,7 @@ export type Answer = { status: number; headers: Headers; text: string; json: Rec
 export async function openGate(
   seed: unknown | ((issuer: string) => unknown),
   env: Record<string, string> = {},
+  log?: LogLines,
 ): Promise<TestGate> {
   await using opening = new AsyncDisposableStack();
   const databaseUrl = env.DATABASE_URL ?? opening.use(await freshDatabase()).url;
@@ -54,7 +56,11 @@ export async function openGate(
   };
   // The types of one of the SDKs demand a NODE_ENV of their own of every environment.
   const parsed = readEnv(variables, given as NodeJS.ProcessEnv);
-  const { opsPort } = await startGate({ env: parsed, log: openLog('auth', parsed.LOG_LEVEL), stack: opening });
+  const { opsPort } = await startGate({
+    env: parsed,
+    log: openLog('auth', log ? 'debug' : parsed.LOG_LEVEL, log),
+    stack: opening,
+  });
   const issuer = given.ISSUER;
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {
     const response = await fetch(new URL(path, issuer), { redirect: 'manual', ...init });

@@ -1,14 +1,16 @@
+import { openLogLines } from '@gatepost/testkit/log-lines';
 import { openIssuer } from '@gatepost/testkit/tokens';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, audience, call, openApi } from './support/api.ts';
 
 let api: Api;
+const log = openLogLines();
 let hook: string;
 const hooks = '/repos/acme/widgets/hooks';
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await openApi({}, undefined, log);
   const alice = await api.tokens.user('auth0|alice', 'repo');
   const { body } = await call(api, alice, 'POST', hooks, { config: { url: 'https://example.com/' } });
   hook = `${hooks}/${body.id}`;
@@ -107,12 +109,63 @@ describe('a token', () => {
     const results = Object.fromEntries(
       await Promise.all(
         Object.entries(bad).map(async ([what, token]) => {
-          const { status, body } = await call(api, token, 'GET', hooks);
-          return [what, `${status} ${body.message}`] as const;
+          const { status, body, headers } = await call(api, token, 'GET', hooks);
+          return [what, `${status} ${body.message}: ${headers.get('www-authenticate')}`] as const;
         }),
       ),
     );
-    expect(results).toEqual(Object.fromEntries(Object.keys(bad).map((what) => [what, '401 Bad credentials'])));
+    const why: Record<keyof typeof bad, string> = {
+      expired: 'The token has expired',
+      'not yet valid': 'The token is not valid yet',
+      'wrong audience': `The token is not for the audience ${audience}`,
+      'no audience': `The token is not for the audience ${audience}`,
+      'wrong issuer': `The token is not of the issuer ${api.issuer.issuer}`,
+      'alg none': 'The token cannot be used here',
+      'another key': 'The token is signed with a key that the issuer does not publish',
+      'an ID token': 'The token is not an access token of this issuer',
+      'a JWT without jti': 'The token is not an access token of this issuer',
+      'a logout token': 'The token is not an access token of this issuer',
+      'no client': 'The token is not an access token of this issuer',
+      tampered: 'The signature of the token does not match',
+      'no JWT': `The token is not a JWT. Ask for one with audience=${audience}`,
+    };
+    expect(results).toEqual(
+      Object.fromEntries(
+        Object.entries(why).map(([what, description]) => [
+          what,
+          `401 Bad credentials: Bearer error="invalid_token", error_description="${description}"`,
+        ]),
+      ),
+    );
+    // Nothing that would open a door, or a part of it, comes into the log.
+    const said = JSON.stringify(log.lines);
+    for (const part of Object.values(bad)
+      .flatMap((token) => token.split('.'))
+      .filter((text) => text !== ''))
+      expect(said).not.toContain(part);
+  });
+
+  test('that is refused stands in the log with the reason, its key, audience and client', async () => {
+    const before = log.lines.length;
+    await call(api, await api.issuer.sign({ ...claims, aud: 'http://elsewhere/' }), 'GET', hooks);
+    await call(api, await api.issuer.sign({ ...claims, aud: ['http://elsewhere/', 'http://third/'] }), 'GET', hooks);
+    await call(api, 'gho_16C7e42F292c6912E7710c838347Ae178B4a', 'GET', hooks);
+    await until('the lines', () => log.lines.length >= before + 3);
+    expect(log.lines.slice(before)).toEqual([
+      expect.objectContaining({
+        message: 'request',
+        'http.status': 401,
+        'token.refused': 'wrong_audience',
+        'token.aud': 'http://elsewhere/',
+        'client.id': 'first-party',
+      }),
+      expect.objectContaining({
+        'token.refused': 'wrong_audience',
+        'token.kid': expect.stringMatching(/^[\w-]{36}$/),
+        'token.aud': 'http://elsewhere/ http://third/',
+      }),
+      expect.objectContaining({ 'token.refused': 'no_jwt' }),
+    ]);
   });
 
   test('of the key that a gate rotated to is taken at once, and the gate may be away afterwards', async () => {

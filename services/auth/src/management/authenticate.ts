@@ -3,6 +3,7 @@
  * that lives for a day; what it opens is decided by what its client may do now.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
+import { explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
 import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors } from 'jose';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
@@ -64,20 +65,27 @@ export function makeAuthenticate(parts: {
   return async (authorization) => {
     if (authorization === undefined) throw refused('Missing authentication');
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1];
-    if (token === undefined) throw refused('Bad HTTP authentication header format');
+    if (token === undefined)
+      throw refused('Bad HTTP authentication header format', explainRefusal('', undefined, { issuer, audience }));
     const { payload } = await verifyAccessToken(token, await keys.get('all'), { issuer, audience }).catch(
       (cause: unknown) => {
-        throw cause instanceof joseErrors.JOSEError ? refused(reasonOf(cause), cause) : cause;
+        throw cause instanceof joseErrors.JOSEError
+          ? refused(reasonOf(cause), explainRefusal(token, cause, { issuer, audience }), cause)
+          : cause;
       },
     );
     const clientId = String(payload.client_id);
-    // A token bound to a key (RFC 9449) is no bearer token.
-    if (payload.cnf !== undefined || (await revokedTokens.has(payload.jti!))) throw refused('Invalid token');
+    const unusable = (description: string) =>
+      refused('Invalid token', { ...explainRefusal(token, undefined, { issuer, audience }), description });
+    if (payload.cnf !== undefined) throw unusable('The token is bound to a key (RFC 9449), and no bearer token');
+    if (await revokedTokens.has(payload.jti!)) throw unusable('The token was revoked');
     const holder = await holders.get(clientId);
     const [grant] = holder?.grants ?? [];
     // It must be one that could get this token now (library/grants/client-credentials.ts).
     if (!holder?.grantTypes.includes('client_credentials') || holder.tokenEndpointAuthMethod === 'none' || !grant)
-      throw refused('Invalid token');
+      throw unusable(
+        'The client may not have this token any more: its grant for the management API or its client_credentials is gone',
+      );
     const granted = new Set(grant.scope);
     return {
       clientId,
@@ -98,6 +106,6 @@ function reasonOf(error: joseErrors.JOSEError): string {
   return 'Invalid token';
 }
 
-function refused(message: string, cause?: unknown): ManagementProblem {
-  return new ManagementProblem(401, 'invalid_token', message, { cause });
+function refused(message: string, why?: RefusedToken, cause?: unknown): ManagementProblem {
+  return new ManagementProblem(401, 'invalid_token', message, { cause, ...(why && { refused: why }) });
 }

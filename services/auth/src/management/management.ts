@@ -4,6 +4,7 @@
  */
 
 import { describeError, type Log } from '@gatepost/runtime/log';
+import { challengeOf, loggedRefusal } from '@gatepost/runtime/refused-token';
 import { isAway } from '@gatepost/runtime/store-errors';
 import express, { type ErrorRequestHandler, type Request, type Router } from 'express';
 import { ApiError } from '../http/api-error.ts';
@@ -47,7 +48,10 @@ export function makeProblemHandler(log: Log): ErrorRequestHandler {
     if (response.headersSent) return next(error);
     const problem = toProblem(error);
     if (problem.statusCode === 500) log.error({ error: describeError(error) }, 'the management API failed to answer');
-    if (problem.statusCode === 401) response.set('www-authenticate', 'Bearer error="invalid_token"');
+    const { refused } = problem;
+    if (problem.statusCode === 401)
+      response.set('www-authenticate', refused ? challengeOf(refused.description) : 'Bearer');
+    if (refused) log.info(loggedRefusal(refused), 'a token was refused');
     response.status(problem.statusCode).json(problem);
   };
 }

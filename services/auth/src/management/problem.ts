@@ -1,15 +1,24 @@
 /** Errors of the management API, in Auth0's form: `{ statusCode, error, message, errorCode }`. */
 import { STATUS_CODES } from 'node:http';
+import type { RefusedToken } from '@gatepost/runtime/refused-token';
 
 export class ManagementProblem extends Error {
   override name = 'ManagementProblem';
   readonly statusCode: number;
   readonly errorCode: string | undefined;
+  /** Why a token was refused; for the log and a header, beside what Auth0 answers. */
+  readonly refused: RefusedToken | undefined;
 
-  constructor(statusCode: number, errorCode: string | undefined, message: string, options?: ErrorOptions) {
+  constructor(
+    statusCode: number,
+    errorCode: string | undefined,
+    message: string,
+    options?: ErrorOptions & { refused?: RefusedToken },
+  ) {
     super(message, options);
     this.statusCode = statusCode;
     this.errorCode = errorCode;
+    this.refused = options?.refused;
   }
 
   toJSON(): object {

@@ -1,4 +1,5 @@
 /** Who may do what at the management API, and what it says in its log: through the `auth0` package, unmodified, and by bare HTTP. */
+import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { api } from '../seeds.ts';
@@ -6,7 +7,8 @@ import { all, openManagement, refusal } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const { gate, audience, auth0, clientOf, tokenOf, ask } = stack.use(await openManagement());
+const log = openLogLines();
+const { gate, audience, auth0, clientOf, tokenOf, ask } = stack.use(await openManagement(log));
 
 describe('access', () => {
   test.each([
@@ -27,10 +29,19 @@ describe('access', () => {
       client_secret: 'machine-secret',
       audience: api,
     });
-    expect(await ask('GET', 'clients', undefined, `Bearer ${json.access_token}`)).toMatchObject({
-      status: 401,
-      body: { message: 'Bad audience' },
+    const token = json.access_token as string;
+    const refused = await ask('GET', 'clients', undefined, `Bearer ${token}`);
+    expect(refused).toMatchObject({ status: 401, body: { message: 'Bad audience' } });
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `Bearer error="invalid_token", error_description="The token is not for the audience ${audience}"`,
+    );
+    expect(log.lines.findLast(({ message }) => message === 'a token was refused')).toMatchObject({
+      'token.refused': 'wrong_audience',
+      'token.kid': expect.any(String),
+      'token.aud': api,
+      'client.id': 'machine',
     });
+    expect(JSON.stringify(log.lines)).not.toContain(token.split('.')[2]);
   });
 
   test('sec-105-scopes: each operation wants a scope of its own, and a client without it is told which', async () => {

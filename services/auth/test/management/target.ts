@@ -1,5 +1,6 @@
 /** The management API as a test finds it: a gate with clients that may do all, only read, or nothing, and the `auth0` package. */
 import type { Browser } from '@gatepost/testkit/browser';
+import type { LogLines } from '@gatepost/testkit/log-lines';
 import { pkce } from '@gatepost/testkit/pkce';
 import { expect } from '@jest/globals';
 import { ManagementClient } from 'auth0';
@@ -21,22 +22,26 @@ export const carol = {
   phone_number: '+15555550103',
   name: 'Carol',
 };
-export async function openManagement() {
-  const gate = await openGate((issuer: string) => ({
-    ...seed,
-    users: [...seed.users, carol],
-    connections,
-    clients: [
-      ...seed.clients,
-      { ...trusted, grant_types: [...trusted.grant_types, 'http://auth0.com/oauth/grant-type/passwordless/otp'] },
-      ...Object.entries(scopesOf).map(([client_id, scope]) => ({
-        client_id,
-        client_secret: `${client_id}-secret`,
-        grant_types: ['client_credentials'],
-        client_grants: [{ audience: `${issuer}api/v2/`, scope }],
-      })),
-    ],
-  }));
+export async function openManagement(log?: LogLines) {
+  const gate = await openGate(
+    (issuer: string) => ({
+      ...seed,
+      users: [...seed.users, carol],
+      connections,
+      clients: [
+        ...seed.clients,
+        { ...trusted, grant_types: [...trusted.grant_types, 'http://auth0.com/oauth/grant-type/passwordless/otp'] },
+        ...Object.entries(scopesOf).map(([client_id, scope]) => ({
+          client_id,
+          client_secret: `${client_id}-secret`,
+          grant_types: ['client_credentials'],
+          client_grants: [{ audience: `${issuer}api/v2/`, scope }],
+        })),
+      ],
+    }),
+    {},
+    log,
+  );
   const { issuer } = gate;
   const audience = `${issuer}api/v2/`;
 
@@ -73,7 +78,7 @@ export async function openManagement() {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
   /** Logs somebody in to the web application and comes back with tokens. */

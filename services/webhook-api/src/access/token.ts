@@ -1,5 +1,6 @@
 /** Checks access tokens of the gate (RFC 9068, or Auth0’s profile of it). */
 import { createHash } from 'node:crypto';
+import { challengeOf, explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
 import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { isIdentifier } from '../accounts/name.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
@@ -56,6 +57,7 @@ export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuer: string;
 
     const claims = await verify(text, options);
     const token = readClaims(claims);
+    if (!token) throw badCredentials(explainRefusal(text, new errors.JWTInvalid('no client'), options));
     if (remembered.size >= rememberedMax) remembered.delete(remembered.keys().next().value!);
     const expiresMs = (claims.exp ?? 0) * 1000 + clockToleranceSeconds * 1000;
     remembered.set(digest, { token, untilMs: Math.min(expiresMs, Date.now() + rememberMs) });
@@ -78,7 +80,7 @@ async function verify(
     if (!isAccessToken(protectedHeader, payload)) throw new errors.JWTInvalid('no access token');
     return payload;
   } catch (error) {
-    if (isTokensFault(error)) throw badCredentials(error);
+    if (isTokensFault(error)) throw badCredentials(explainRefusal(text, error, { issuer, audience }), error);
     throw unavailable(error);
   }
 }
@@ -102,9 +104,9 @@ function isTokensFault(error: unknown): boolean {
   );
 }
 
-function readClaims(claims: JWTPayload): Token {
+function readClaims(claims: JWTPayload): Token | undefined {
   const clientId = claims.client_id ?? claims.azp;
-  if (!isIdentifier(claims.sub) || !isIdentifier(clientId)) throw badCredentials();
+  if (!isIdentifier(claims.sub) || !isIdentifier(clientId)) return undefined;
   const isMachine = claims.sub === clientId;
   const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(isScope) : [];
   // The gate has no roles for people: anybody who requests an API’s scope and consents gets it. Only an operator’s client grant
@@ -124,4 +126,17 @@ function readClaims(claims: JWTPayload): Token {
 // Scopes are repeated in a header of every answer; what RFC 6749 section 3.3 does not allow is left out.
 const isScope = (text: string) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
 
-export const badCredentials = (cause?: unknown) => new ApiError(401, 'Bad credentials', { cause });
+const unread: RefusedToken = { reason: 'no_jwt', description: 'There is no access token in the Authorization header' };
+
+/** The answer is GitHub's; why, says a header of it, and the request's line in the log. */
+export class BadCredentials extends ApiError {
+  override name = 'BadCredentials';
+  readonly refused: RefusedToken;
+
+  constructor(refused: RefusedToken, cause?: unknown) {
+    super(401, 'Bad credentials', { headers: { 'WWW-Authenticate': challengeOf(refused.description) }, cause });
+    this.refused = refused;
+  }
+}
+
+export const badCredentials = (refused = unread, cause?: unknown) => new BadCredentials(refused, cause);

@@ -4,6 +4,7 @@ import { NotPublished } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import type { ErrorRequestHandler } from 'express';
+import { BadCredentials } from '../access/token.ts';
 import type { AnyRoute } from '../routes.ts';
 import { ApiError, unavailable } from './errors.ts';
 
@@ -15,6 +16,7 @@ export function answerError(log: Log): ErrorRequestHandler {
         { 'request.id': response.locals.id, error: answer.cause ?? error },
         answer.status === 503 ? 'a store or the gate is away' : 'could not answer a request',
       );
+    if (error instanceof BadCredentials) response.locals.refused = error.refused;
     if (response.headersSent) return void response.destroy();
     const route = response.locals.route as AnyRoute | undefined;
     const docs = route?.operation.docs(route.family) ?? 'https://docs.github.com/rest';

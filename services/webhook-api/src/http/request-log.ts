@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
 import { httpDuration, type Registry } from '@gatepost/runtime/metrics';
+import { loggedRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
 import type { RequestHandler } from 'express';
 import type { Token } from '../access/token.ts';
 import type { AnyRoute } from '../routes.ts';
@@ -16,6 +17,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
     response.once('close', () => {
       const route = response.locals.route as AnyRoute | undefined;
       const token = response.locals.token as Token | undefined;
+      const refused = response.locals.refused as RefusedToken | undefined;
       const milliseconds = performance.now() - startedAt;
       const labels = { method: request.method, route: route?.path ?? 'none', status: response.statusCode };
       duration.observe(knownMethods.has(request.method) ? labels : { ...labels, method: 'other' }, milliseconds / 1000);
@@ -27,6 +29,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
           'http.status': response.statusCode,
           'client.id': token?.clientId,
           duration_ms: Math.round(milliseconds * 10) / 10,
+          ...(refused && loggedRefusal(refused)),
           ...(response.writableFinished ? {} : { aborted: true }),
         },
         'request',

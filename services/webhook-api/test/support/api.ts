@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
+import type { LogLines } from '@gatepost/testkit/log-lines';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
 import { type Issuer, openIssuer } from '@gatepost/testkit/tokens';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
@@ -34,6 +35,7 @@ export type Tokens = {
 export async function openApi(
   extra: Record<string, string> = {},
   wrap: (env: Record<string, string>) => Promise<Record<string, string>> = async () => ({}),
+  log?: LogLines,
 ): Promise<Api> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await freshDatabase());
@@ -65,7 +67,11 @@ export async function openApi(
     INSERT INTO memberships SELECT id, 'auth0|olga', 'admin' FROM accounts WHERE login = 'other';
     INSERT INTO repositories (account_id, name) SELECT id, unnest(ARRAY['widgets', 'gadgets']) FROM accounts WHERE login = 'acme'`);
   const parsed = readEnv(variables, { ...env, ...(await wrap(env)) });
-  const { port, opsPort } = await start({ env: parsed, log: openLog('webhook-api', parsed.LOG_LEVEL), stack: opening });
+  const { port, opsPort } = await start({
+    env: parsed,
+    log: openLog('webhook-api', log ? 'debug' : parsed.LOG_LEVEL, log),
+    stack: opening,
+  });
   const stack = opening.move();
   return {
     base: `http://127.0.0.1:${port}`,
