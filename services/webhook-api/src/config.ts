@@ -26,7 +26,7 @@ export const variables = z.object({
     })
     .optional()
     .meta({
-      description: 'where clients reach the REST API: what every address in answers and pings begins with',
+      description: 'where clients reach the REST API: what every URL in answers and pings begins with',
       shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`',
     }),
   WEBHOOK_API_OPS_PORT: port.default(4501).meta({ description: 'port of `/metrics`, `/livez` and `/readyz`' }),

@@ -113,8 +113,6 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
   );
   log.info({ url: `http://${env.HOST}:${server.port}` }, 'listening');
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
-    log.warn(
-      'WEBHOOK_API_URL is not set: addresses in answers, and links to the next page, name this machine as localhost',
-    );
+    log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
   return { port: server.port, opsPort: ops.port };
 }

@@ -12,7 +12,7 @@ export const listMembers = placeOperation({
   docs: 'https://docs.github.com/rest/orgs/members#list-organization-members',
   query,
   answers: { 200: { description: 'People and machines, by `login`', schema: z.array(userSchema) } },
-  async run({ parts: { database }, place, query, base, address }) {
+  async run({ parts: { database }, place, query, base, url }) {
     const isAnyRole = query.role === undefined || query.role === 'all';
     const where = { accountId: place.account.id, ...(isAnyRole ? {} : { role: query.role! }) };
     const [members, total] = await Promise.all([
@@ -27,7 +27,7 @@ export const listMembers = placeOperation({
     return {
       status: 200,
       body: members.map(({ subject }) => presentUser(userOfSubject(subject), base)),
-      headers: pageLinks(address, query, total),
+      headers: pageLinks(url, query, total),
     };
   },
 });

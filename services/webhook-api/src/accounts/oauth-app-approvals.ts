@@ -15,7 +15,7 @@ export const listApprovals = placeOperation({
   summary: 'List approved OAuth applications',
   query: pageQuery,
   answers: { 200: { description: 'Approvals, by client id', schema: z.array(approvalSchema) } },
-  async run({ parts: { database }, place, query, address }) {
+  async run({ parts: { database }, place, query, url }) {
     const where = { accountId: place.account.id };
     const [approvals, total] = await Promise.all([
       database.oauthAppApproval.findMany({
@@ -29,7 +29,7 @@ export const listApprovals = placeOperation({
     return {
       status: 200,
       body: approvals.map(({ clientId, approvedAt }) => ({ client_id: clientId, approved_at: seconds(approvedAt) })),
-      headers: pageLinks(address, query, total),
+      headers: pageLinks(url, query, total),
     };
   },
 });

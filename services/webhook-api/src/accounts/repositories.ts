@@ -15,13 +15,13 @@ export const listRepositories = placeOperation({
   docs: 'https://docs.github.com/rest/repos/repos#list-organization-repositories',
   query: pageQuery,
   answers: { 200: { description: 'Repositories, oldest first', schema: z.array(repositorySchema) } },
-  async run({ parts: { pool }, place: { account, role }, query, base, address }) {
+  async run({ parts: { pool }, place: { account, role }, query, base, url }) {
     const page = { limit: query.per_page, offset: offsetOf(query) };
     const { repositories, total } = await listRows(pool, account.id, page);
     return {
       status: 200,
       body: repositories.map((repository) => presentRepository(account, repository, base, role)),
-      headers: pageLinks(address, query, total),
+      headers: pageLinks(url, query, total),
     };
   },
 });

@@ -20,13 +20,13 @@ export const listDeliveries = enteringOperation({
   docs: githubDocs('list-deliveries-for-a-repository-webhook', 'list-deliveries-for-an-organization-webhook'),
   query,
   answers: { 200: { description: 'Deliveries, newest first', schema: z.array(deliverySchema) } },
-  async run({ parts: { reads }, wanted, token, params, query, address }) {
+  async run({ parts: { reads }, wanted, token, params, query, url }) {
     const id = hookId(params);
     const fromId = readCursor(query.cursor);
     const { json, next } = await loadPage(reads, { token, wanted, hookId: id }, query.status, fromId, query.per_page);
     const previous = query.cursor ? await findPreviousId(reads, id, query.status, fromId, query.per_page) : undefined;
     const pageAt = (cursor: string) =>
-      `${address}?per_page=${query.per_page}${query.status ? `&status=${query.status}` : ''}&cursor=${writeCursor(cursor)}`;
+      `${url}?per_page=${query.per_page}${query.status ? `&status=${query.status}` : ''}&cursor=${writeCursor(cursor)}`;
     const links: [string, string][] = [];
     if (next !== null) links.push(['next', pageAt(next)]);
     if (previous !== undefined) links.push(['prev', pageAt(previous)]);

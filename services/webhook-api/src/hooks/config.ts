@@ -80,14 +80,14 @@ export type Config = {
  * @throws ApiError 422.
  */
 export function makeConfig(input: ConfigInput, own: OwnInput, current: Config | undefined): Config {
-  const address = input.url === undefined && current ? current : readUrl(input.url ?? '', current);
+  const read = input.url === undefined && current ? current : readUrl(input.url ?? '', current);
   return {
-    url: address.url,
-    credentials: address.credentials,
+    url: read.url,
+    credentials: read.credentials,
     contentType: readContentType(input.content_type ?? ''),
     insecureSsl: readInsecureSsl(input.insecure_ssl ?? ''),
     secret: readSecret(input.secret ?? '', current),
-    ...readOwn(address.url, { retry: input.retry, request_headers: input.headers, ...own }, current),
+    ...readOwn(read.url, { retry: input.retry, request_headers: input.headers, ...own }, current),
   };
 }
 

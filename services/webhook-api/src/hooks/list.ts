@@ -12,7 +12,7 @@ export const listHooks = enteringOperation({
   docs: githubDocs('list-repository-webhooks', 'list-organization-webhooks'),
   query: pageQuery,
   answers: { 200: { description: 'Hooks, oldest first', schema: (family) => z.array(hookSchema(family)) } },
-  async run({ parts, wanted, token, query, base, address }) {
+  async run({ parts, wanted, token, query, base, url }) {
     const { place, rows, total } = await listRows(parts.reads, token, wanted, {
       limit: query.per_page,
       offset: offsetOf(query),
@@ -23,7 +23,7 @@ export const listHooks = enteringOperation({
     return {
       status: 200,
       body,
-      headers: pageLinks(address, query, total),
+      headers: pageLinks(url, query, total),
     };
   },
 });

@@ -1,5 +1,5 @@
 /**
- * The URL of the API’s root, with which absolute URLs in answers begin (docs/reference/webhooks-api.md#addresses-in-answers):
+ * The URL of the API’s root, with which absolute URLs in answers begin (docs/reference/webhooks-api.md#urls-in-answers):
  * always our own, never what a request claims. Anybody can send a `Host` or `X-Forwarded-Host`, and our answers may be kept, by a
  * cache or by the receiver of a ping.
  */

@@ -29,7 +29,7 @@ type Asked<Body, Query> = {
   /** Absolute URL of the API’s root, with the prefix that this request used and no trailing slash. */
   base: string;
   /** Absolute URL of this request, without its query. */
-  address: string;
+  url: string;
   /** What the caller has left of the hour's requests. */
   rateLimit(): Promise<RateLimit | undefined>;
 };

@@ -32,13 +32,13 @@ export type PageQuery = z.infer<typeof pageQuery>;
 export const offsetOf = ({ page, per_page }: PageQuery): number => (page - 1) * per_page;
 
 /** The `Link` header of one page of `total` items; nothing when one page holds them all. */
-export function pageLinks(address: string, query: PageQuery, total: number): Record<string, string> {
+export function pageLinks(url: string, query: PageQuery, total: number): Record<string, string> {
   const last = Math.max(Math.ceil(total / query.per_page), 1);
   const links: [rel: string, page: number][] = [];
   if (query.page > 1) links.push(['prev', Math.min(query.page - 1, last)]);
   if (query.page < last) links.push(['next', query.page + 1], ['last', last]);
   if (query.page > 1) links.push(['first', 1]);
-  return linkHeader(links.map(([rel, page]) => [rel, `${address}?per_page=${query.per_page}&page=${page}`]));
+  return linkHeader(links.map(([rel, page]) => [rel, `${url}?per_page=${query.per_page}&page=${page}`]));
 }
 
 /** PyGithub splits on exactly `, ` and `; `. */

@@ -45,7 +45,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
           query: operation.query ? parseShape(operation.query, singleValues(request.query)) : undefined,
           body: await bodyOf(request, response),
           base,
-          address: base + request.path,
+          url: base + request.path,
           rateLimit: () => limits.left(token),
         };
         return operation.run(call);

@@ -37,7 +37,7 @@ export function renderPage(api: OpenApi, base: string): string {
 <title>${escapeHtml(api.info.title)}</title><style>${style}</style></head><body>
 <h1>${escapeHtml(api.info.title)}</h1>
 <p>${code(api.info.description)}</p>
-<p>Base address: <code>${escapeHtml(base)}</code>. The same as a file: <a href="${escapeHtml(base)}/openapi.json">openapi.json</a> (OpenAPI 3.0).
+<p>Base URL: <code>${escapeHtml(base)}</code>. The same as a file: <a href="${escapeHtml(base)}/openapi.json">openapi.json</a> (OpenAPI 3.0).
 Send an access token as <code>Authorization: Bearer …</code>.</p>
 <nav>${[...tags, 'schemas'].map((tag) => `<a href="#${tag}">${escapeHtml(titles[tag] ?? 'Schemas')}</a>`).join('')}</nav>
 ${sections.join('\n')}

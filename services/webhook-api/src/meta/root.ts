@@ -45,7 +45,7 @@ export const getRoot = openOperation({
   id: 'root',
   summary: 'Where things are',
   docs: 'https://docs.github.com/rest/meta/meta#github-api-root',
-  answers: { 200: { description: 'Addresses, and templates (RFC 6570) of addresses', schema: rootSchema } },
+  answers: { 200: { description: 'URLs, and URL templates (RFC 6570)', schema: rootSchema } },
   run: ({ base }) => ({
     status: 200,
     body: {

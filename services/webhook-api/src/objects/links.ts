@@ -1,4 +1,4 @@
-/** The `…_url` properties of GitHub's objects: addresses, or templates (RFC 6570) of addresses, below the object's own. */
+/** The `…_url` properties of GitHub’s objects: URLs, or URL templates (RFC 6570), below the object’s own. */
 import { z } from 'zod';
 
 type Names<L> = keyof L & string;
@@ -13,8 +13,8 @@ export function linksSchema<const L extends Record<string, string>>(paths: L): R
 }
 
 /**
- * The address that pages for people stand below, from the API's base, as a GitHub Enterprise Server has both: the API is at `/api/v3`. Here
- * are no such pages; objects name them all the same, because clients demand it.
+ * The base URL of the pages for people, derived from the API’s, as on a GitHub Enterprise Server: there the API is at `/api/v3`.
+ * Such pages do not exist here; objects name them all the same, because clients require it.
  */
 export const webBase = (base: string): string => base.replace(/\/api\/v3$/, '');
 

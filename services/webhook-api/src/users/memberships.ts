@@ -17,7 +17,7 @@ export const listOwnMemberships = tokenOperation({
   docs: 'https://docs.github.com/rest/orgs/members#list-organization-memberships-for-the-authenticated-user',
   query,
   answers: { 200: { description: 'Memberships, oldest organization first', schema: z.array(membershipSchema) } },
-  async run({ parts: { reads }, token, query, base, address }) {
+  async run({ parts: { reads }, token, query, base, url }) {
     if (query.state === 'pending') return { status: 200, body: [] };
     const { rows } = await reads.query<Row>({
       name: 'own memberships',
@@ -34,7 +34,7 @@ export const listOwnMemberships = tokenOperation({
       body: found.map(({ id, login, created_at: createdAt, role }) =>
         presentMembership({ id, login, createdAt }, token.subject, role, base),
       ),
-      headers: pageLinks(address, query, rows[0]!.total),
+      headers: pageLinks(url, query, rows[0]!.total),
     };
   },
 });
