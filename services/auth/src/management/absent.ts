@@ -1,7 +1,6 @@
 /**
- * What Auth0 has and Gatepost has not. Tools look there before they do anything else, and find lists that are empty and
- * features that are switched off. A write is taken when it asks for what is there already, and says otherwise that this is
- * all there is.
+ * What Auth0 has and Gatepost does not. Tools look there first, and find empty lists and features that are switched off. A write is
+ * accepted if it asks for what is already there; otherwise the answer says that nothing else is available.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';

@@ -1,6 +1,6 @@
 /**
- * Who calls the management API: an application with an access token of ours for `api/v2/`. The token is a JWT
- * that lives for a day; what it opens is decided by what its client may do now.
+ * Authenticates callers of the management API: an application with an access token of ours for `api/v2/`. The token is a JWT that
+ * is valid for a day, but it opens only what its client may do now.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
@@ -15,14 +15,14 @@ import { ManagementProblem } from './problem.ts';
 export type Caller = {
   clientId: string;
   scopes: Set<string>;
-  /** Whose pages may read the answer. */
+  /** The client whose pages may read the answer. */
   web_origins: string[];
   allowed_origins: string[];
 };
 /** @throws ManagementProblem 401 */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
-/** How old what we know of a client, its grant and our keys may be when a change of it was not heard of. */
+/** How old our knowledge of a client, its grant and our keys may be if a change was not noticed. */
 const maxAgeMs = 5_000;
 
 export function makeAuthenticate(parts: {

@@ -88,7 +88,10 @@ async function checkScopes({ resources }: Parts, audience: string, wanted: strin
   return api;
 }
 
-/** Whoever grants scopes of this API could grant them to itself: of what opens it, only what it holds (docs/reference/management-api.md). */
+/**
+ * Whoever grants scopes of this API could grant them to itself, so a token may grant only those that it holds
+ * (docs/reference/management-api.md).
+ */
 function checkOwn(api: Api, added: string[], held: ReadonlySet<string>): void {
   const beyond = api.isSystem ? added.filter((value) => !held.has(value)) : [];
   if (beyond.length > 0) throw insufficientScope(beyond);

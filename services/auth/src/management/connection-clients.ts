@@ -24,7 +24,7 @@ export const updateClientsOfConnection = operation({
       parts.db,
       body.map(({ client_id }) => client_id),
     );
-    // The last word on a client counts. Of a connection for all, only taking one away makes a list.
+    // The last entry for a client counts. A connection that is open to all gets a list only when a client is removed.
     const wanted = new Map(body.map(({ client_id, status }) => [client_id, status]));
     if (everyClient && ![...wanted.values()].includes(false)) return gone;
     const on = [...wanted.keys()].filter((clientId) => wanted.get(clientId));

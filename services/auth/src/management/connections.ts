@@ -107,7 +107,7 @@ export async function load({ connections }: Parts, id = ''): Promise<ConnectionM
   return connection;
 }
 
-/** What of a connection the body sets; `options` as a whole, as Auth0 has it. */
+/** The columns that the body sets; `options` as a whole, as at Auth0. */
 function columns({ seal }: Parts, body: z.infer<typeof change>, before?: ConnectionModel) {
   const inert = changeInert(inertOfConnection, body, { seal, before: before?.inert });
   return {
@@ -123,7 +123,7 @@ const defaultOptions: Record<string, object> = {
   email: { email: { body: '' } },
 };
 
-/** Secrets among the options are shown to whoever may replace them. */
+/** Secrets among the options are shown to those who may replace them. */
 export async function presenter(
   { seal, db }: Parts,
   scopes: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** `grants`: what people allowed which application. Taking a consent back ends, at once, what the application has by it. */
+/** `grants`: which scopes people allowed which application. Deleting a consent ends at once what the application has through it. */
 import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ConsentModel } from '../generated/models.ts';
@@ -74,7 +74,7 @@ function present(consent: ConsentModel): object {
   };
 }
 
-/** A consent has no id of its own: it is known by whose, for whom and for what it is. */
+/** A consent has no id of its own: it is identified by person, client and API. */
 function makeId({ userId, clientId, resource }: Key): string {
   return Buffer.from(JSON.stringify([userId, clientId, resource])).toString('base64url');
 }

@@ -1,6 +1,6 @@
 /**
- * `users/{id}/identities`: further ways to log in to an account. Linking makes an account one of another's, by an administrator's word
- * alone, never because two have the same address; unlinking makes it one of its own again.
+ * `users/{id}/identities`: further ways to log in to an account. Linking makes one account an identity of another, only at an
+ * administrator’s request and never because both have the same email address; unlinking makes it an account of its own again.
  */
 import { z } from '@gatepost/runtime/env';
 import { inTransaction } from '@gatepost/runtime/transaction';
@@ -35,7 +35,7 @@ export const linkIdentity = operation({
   },
 });
 
-/** Nobody can tell which sessions of the account were begun by the identity that leaves: all of them end. */
+/** It is unknown which sessions of the account were begun with the leaving identity, so all of them end. */
 export const unlinkIdentity = operation({
   async run({ parts, params }): Promise<Answer> {
     const { provider = '', user_id = '' } = params;
@@ -65,7 +65,7 @@ export const unlinkIdentity = operation({
   },
 });
 
-/** In one step, in which neither of the two is linked otherwise. Whoever is signed in as the one that is linked is so no more. */
+/** In one step, so that neither account can be linked otherwise meanwhile. Sessions of the account that is linked end. */
 async function link({ pool }: Parts, primary: string, secondary: string): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ user_id: string; linked_to: string | null; blocked: boolean }>(

@@ -1,6 +1,6 @@
 /**
- * Fields that Auth0 documents and nothing here acts on (inert-fields.ts). They are kept as they were given, so that a tool
- * finds again what it wrote. What is secret among them is sealed, and shown only to who may change it.
+ * Fields that Auth0 documents and nothing here acts on (inert-fields.ts). They are kept as given, so that a tool finds what it
+ * wrote. Secret ones are sealed, and shown only to those who may change them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';

@@ -1,4 +1,4 @@
-/** What comes in, against its schema, with the first problem in words near Auth0's. */
+/** Validates input against its schema and reports the first problem in words close to Auth0’s. */
 import type { z } from '@gatepost/runtime/env';
 import type { ManagementProblem } from './problem.ts';
 

@@ -1,4 +1,4 @@
-/** `logs`: what happened, the newest first; or from a checkpoint on, the oldest first, for whoever collects them. */
+/** `logs`: the audit log, newest first; or, from a checkpoint on, oldest first, for log collectors. */
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { LogEntryModel } from '../generated/models.ts';

@@ -26,7 +26,7 @@ export function makeManagement(given: ManagementParts): Router {
   router.use(async (request, response, next) => {
     setRoute(response, 'api/v2');
     response.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-    // Before the body is read: whoever may not write costs no parsing.
+    // Before the body is read, so that a caller who may not write costs no parsing.
     const caller = await authenticate(request.get('authorization'));
     callers.set(request, caller);
     allowOrigin(request, response, caller);
@@ -38,11 +38,11 @@ export function makeManagement(given: ManagementParts): Router {
   router.use((request) => {
     throw new ManagementProblem(404, undefined, `Not Found: ${request.method}`);
   });
-  // Outside the router, which leaves a path that cannot be decoded to whoever uses it.
+  // Outside the router, which passes on a path that cannot be decoded.
   return express.Router().use('/api/v2', router, makeProblemHandler(parts.log));
 }
 
-/** Answers what fails below `api/v2`, also before the request got here. */
+/** Answers errors below `api/v2`, including those raised before the request got here. */
 export function makeProblemHandler(log: Log): ErrorRequestHandler {
   return (error, _request, response, next) => {
     if (response.headersSent) return next(error);

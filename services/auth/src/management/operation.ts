@@ -1,4 +1,4 @@
-/** What a route does: one object names what it takes and answers. The table (routes.ts) says where it stands and who may. */
+/** What a route does: one object declares its input and its answer. The table (routes.ts) says where it is and who may use it. */
 import type { z } from '@gatepost/runtime/env';
 import type { Parts } from './parts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Auth0's two ways through a list: `page`, `per_page` and `include_totals`, or from checkpoint to checkpoint by `from` and
- * `take`; and `fields` with `include_fields`, which choose what of each item is shown.
+ * Auth0’s two kinds of paging: `page`, `per_page` and `include_totals`, or checkpoints by `from` and `take`; and `fields` with
+ * `include_fields`, which choose the properties shown of each item.
  */
 import { z } from '@gatepost/runtime/env';
 import { type Answer, ok } from './operation.ts';

@@ -1,6 +1,6 @@
 /**
- * `refresh-tokens`: what keeps applications going for a person. Taking one away ends the grant it lives by, so that its successor, which
- * may be in the making, and the access tokens that came of it go too.
+ * `refresh-tokens`: what keeps a person’s applications signed in. Deleting one ends its grant, so that a successor that is just
+ * being issued, and the access tokens issued with it, end as well.
  */
 import { z } from '@gatepost/runtime/env';
 import { refreshLifetime, rotates } from '../clients/lifetimes.ts';

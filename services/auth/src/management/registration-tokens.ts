@@ -1,4 +1,4 @@
-/** `registration-tokens`: what lets somebody register a client at `oidc/register` (RFC 7591 section 3, initial access token). */
+/** `registration-tokens`: initial access tokens, with which a client can be registered at `oidc/register` (RFC 7591 section 3). */
 import { z } from '@gatepost/runtime/env';
 import { created, operation } from './operation.ts';
 

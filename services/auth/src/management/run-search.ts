@@ -1,4 +1,4 @@
-/** Runs what a search became: a condition that anybody with the scope may write, however much there is to look through. */
+/** Runs a search: a condition that anybody with the scope may write, however much data it has to scan. */
 import type { Pool, Prisma } from '../database.ts';
 import { ManagementProblem } from './problem.ts';
 

@@ -28,7 +28,7 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
     else response.json(body);
   };
 
-  /** Each write that succeeds is in the log. */
+  /** Each successful write is logged. */
   function note({ clientId }: Caller, request: Request, status: number, body: unknown): void {
     const operation = `${method.toUpperCase()} api/v2${path}`;
     const details = { operation, status, ...targetOf(request, body) };

@@ -1,4 +1,4 @@
-/** `sessions`: where people are signed in. Ended here, a session is over at once; what applications got by it goes on. */
+/** `sessions`: where people are signed in. A session deleted here ends at once; what applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
 import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { isOver } from '../accounts/store.ts';

@@ -1,13 +1,13 @@
-/** Values that several resources take, with what makes them acceptable. */
+/** Values that several resources use, with their rules. */
 import { z } from '@gatepost/runtime/env';
 
 export const shortText = z.string().trim().min(1).max(256);
 export const seconds = z.number().int().min(1).max(157_788_000);
 
-/** Schemes that run or show what the address itself holds; no application can be reached by one. */
+/** Schemes that execute or display the content of the URL itself; no application can be reached through them. */
 const dangerous = /^(?:javascript|data|vbscript|file|blob|about):/i;
 
-/** Where somebody may be sent: absolute, without a fragment (RFC 6749 3.1.2), also with an application's own scheme. */
+/** A redirect target: absolute, without a fragment (RFC 6749 3.1.2); also with an application’s own scheme. */
 export const allowedUri = z
   .string()
   .max(1_024)

@@ -1,4 +1,4 @@
-/** `keys/signing`: the keys that sign tokens, of each algorithm one that signs, and at times its successor and predecessors. */
+/** `keys/signing`: the signing keys, for each algorithm the current one and at times its successor and predecessors. */
 import { createPublicKey, type JsonWebKey, X509Certificate } from 'node:crypto';
 import type { SigningKeyModel } from '../generated/models.ts';
 import { revokeSigningKey, rotateSigningKeys } from '../keys/rotate.ts';

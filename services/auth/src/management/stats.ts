@@ -1,4 +1,4 @@
-/** `stats`: how many people log in and sign up. */
+/** `stats`: how many people log in and sign up per day. */
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import { ok, operation } from './operation.ts';

@@ -1,4 +1,4 @@
-/** `tenants/settings`: what holds for the whole gate. */
+/** `tenants/settings`: settings of the whole gate. */
 import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import type { SettingsModel } from '../generated/models.ts';

@@ -1,4 +1,7 @@
-/** `user-blocks`: whom wrong passwords and codes have closed, and from which networks (accounts/lockout.ts). Who is `blocked` stays so. */
+/**
+ * `user-blocks`: people locked out by wrong passwords and codes, and the networks concerned (accounts/lockout.ts). Accounts that
+ * are `blocked` stay blocked.
+ */
 import { z } from '@gatepost/runtime/env';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { subjectOf } from '../accounts/subject.ts';

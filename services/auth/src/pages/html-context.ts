@@ -1,6 +1,6 @@
 /**
- * Where in an HTML page one stands while reading its source piece by piece (HTML standard, section 13.2.5, as far as templates
- * need it): what a value put in there would mean. Escaping `& < > " '` covers text and quoted attributes, nothing else.
+ * Tracks the position in an HTML page while its source is read piece by piece (HTML standard, section 13.2.5, as far as templates
+ * need it), to know what a value inserted there would mean. Escaping `& < > " '` protects text and quoted attributes, nothing else.
  */
 
 export type Attribute = {
@@ -63,7 +63,7 @@ export class HtmlContext {
     }
   }
 
-  /** A value stands here that is not known yet. */
+  /** A value, not known yet, is inserted here. */
   hole(): void {
     if (this.#state === 'text' && this.spot.kind === 'tag') this.#state = 'name';
     if (this.#state === 'before') {

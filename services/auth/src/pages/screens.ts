@@ -1,6 +1,6 @@
 /**
- * One entry a page: which texts it shows, what Auth0 calls it (`prompt.name`, `prompt.screen.name`), which values its texts
- * take, and whether a tenant's template may dress it. The widgets of the same names hold the markup.
+ * One entry per page: its texts, Auth0’s names for it (`prompt.name`, `prompt.screen.name`), the values in its texts, and whether a
+ * tenant’s template may be used for it. The widgets of the same names hold the markup.
  */
 import type { Values } from './fill.ts';
 import type { PageName, Pages } from './pages.ts';

@@ -1,7 +1,7 @@
 /**
- * What a tenant's template may hold, read from its source. Values in it are strangers' (`ext-*`, names of applications, what
- * people call themselves), and escaping makes them safe in text and quoted attributes alone; so nowhere else may one stand.
- * And its author decides how a page looks, not what happens to a password: no script, no form or frame of his own.
+ * What a tenant’s template may contain, judged by its source. The values in it come from strangers (`ext-*`, names of applications,
+ * people’s own names), and escaping makes them safe only in text and quoted attributes, so they are allowed nowhere else. The
+ * author decides how a page looks, not what happens to a password: no script, no form and no frame of the author’s own.
  */
 import { type TagToken, Tokenizer, TokenKind, type TopLevelToken } from 'liquidjs';
 import { type Attribute, HtmlContext } from './html-context.ts';
@@ -9,7 +9,7 @@ import { type Attribute, HtmlContext } from './html-context.ts';
 export type Reading = {
   /** Why the template cannot be set. */
   problems: string[];
-  /** Why a template that was set before these rules is not shown at all; what the page's policy stops anyway is not among them. */
+  /** Why a template from before these rules is not shown at all; problems that the page’s policy prevents anyway are not among them. */
   unsafe: string[];
   /** The source with nonces for its styles, with addresses checked, and without values where none may stand. */
   source: string;
@@ -104,7 +104,7 @@ export function readTemplate(source: string): Reading {
   }
 }
 
-/** Whether what comes next cannot change where the address leads any more. */
+/** Whether nothing that follows can change where the URL leads. */
 function leadsSomewhere(begun: string): boolean {
   return /^(https?:\/\/|mailto:|tel:|[^:]*[/?#])/i.test(begun.replaceAll('\0', '').trim());
 }
@@ -117,7 +117,7 @@ export function safeAddress(value: unknown): string {
   return /^data:image\/(?!svg)/i.test(text) ? text : '';
 }
 
-/** Whether an address as the author wrote it runs something, its entities and spaces aside. */
+/** Whether a URL as the author wrote it executes something, ignoring entities and spaces. */
 function isScript(value: string): boolean {
   const plain = value
     .replace(/&#x([0-9a-f]+);?/gi, (_, hex: string) => String.fromCodePoint(Math.min(Number.parseInt(hex, 16), 0xffff)))
@@ -126,7 +126,7 @@ function isScript(value: string): boolean {
   return /^(javascript|vbscript|data:text|data:application|data:image\/svg)/i.test(withoutBlanks(plain));
 }
 
-/** Browsers read addresses without the blanks and control characters in them. */
+/** Browsers ignore blanks and control characters in URLs. */
 function withoutBlanks(text: string): string {
   return [...text].filter((char) => char > ' ').join('');
 }

@@ -10,7 +10,8 @@ import type { Api, ResourceStore } from './store.ts';
 
 export const openidScopes = ['openid', 'profile', 'email', 'phone', 'offline_access'];
 
-// RFC 8707 wants an absolute URI without a fragment, Auth0 takes any string: others travel under this name inside.
+// RFC 8707 requires an absolute URI without a fragment, while Auth0 accepts any string: other strings are represented by this URI
+// internally.
 const wrapped = 'urn:gatepost:api:';
 
 export function resourceOf(audience: string): string {
@@ -18,7 +19,7 @@ export function resourceOf(audience: string): string {
   return `${wrapped}${encodeURIComponent(audience.toWellFormed())}`;
 }
 
-/** Each API has one such name: what is spelled otherwise, or cannot be read, means itself, which is no API's. */
+/** Each API has exactly one such name. Another spelling, or one that cannot be decoded, stands for itself, which is no API. */
 export function audienceOf(resource: string): string {
   if (!resource.startsWith(wrapped)) return resource;
   try {
