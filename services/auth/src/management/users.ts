@@ -6,8 +6,8 @@ import { hashPassword, passwordMaxBytes, TooBusy } from '../accounts/password.ts
 import { passwordProblem } from '../accounts/signup.ts';
 import { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
-import { merge } from './clients.ts';
 import { lengthMax } from './lucene.ts';
+import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';

@@ -305,6 +305,8 @@ describe('credentials of an application', () => {
     expect((await askToken(second.privateKey, id, b.kid)).status).toBe(401);
     expect((await askToken(first.privateKey, id, a.kid)).status).toBe(200);
 
+    const only = { token_endpoint_auth_method: 'client_secret_post' };
+    expect((await asManager('PATCH', `clients/${id}`, only)).status).toBe(400);
     const secret = { client_authentication_methods: null, token_endpoint_auth_method: 'client_secret_post' };
     expect((await asManager('PATCH', `clients/${id}`, secret)).status).toBe(200);
     expect((await askToken(first.privateKey, id, a.kid)).status).toBe(401);
