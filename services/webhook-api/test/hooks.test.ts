@@ -17,6 +17,11 @@ beforeEach(async () => {
 });
 
 const create = (body: unknown, path = hooks): Promise<Called> => call(api, alice, 'POST', path, body);
+/** Asked again while its turn does not come in time, which a busy machine decides: it has changed nothing then. */
+const createInTurn = async (body: unknown): Promise<Called> => {
+  const answer = await create(body);
+  return answer.status === 503 ? createInTurn(body) : answer;
+};
 const change = (id: number, body: unknown, config = ''): Promise<Called> =>
   call(api, alice, 'PATCH', `${hooks}/${id}${config}`, body);
 const storedSecrets = async (id: number) => {
@@ -33,7 +38,7 @@ test('sixty creations in one repository at once keep to the limit, and reads els
   let done = false;
   const creating = Promise.all(
     Array.from({ length: 60 }, (_, index) =>
-      create({ config: { url: `https://example.com/${index}` }, events: [index % 3 === 0 ? 'issues' : 'push'] }),
+      createInTurn({ config: { url: `https://example.com/${index}` }, events: [index % 3 === 0 ? 'issues' : 'push'] }),
     ),
   ).finally(() => {
     done = true;
@@ -282,11 +287,11 @@ describe('the rules', () => {
 
   test('hold under 30 creations at once', async () => {
     const same = await Promise.all(
-      Array.from({ length: 30 }, () => create({ config: { url: 'https://example.com/same' } })),
+      Array.from({ length: 30 }, () => createInTurn({ config: { url: 'https://example.com/same' } })),
     );
     expect(same.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1);
     const many = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => create({ config: { url: `https://example.com/${index}` } })),
+      Array.from({ length: 30 }, (_, index) => createInTurn({ config: { url: `https://example.com/${index}` } })),
     );
     expect(many.filter(({ status }) => status === 201)).toHaveLength(19);
     expect(many.filter(({ status }) => status === 422)).toHaveLength(11);
