@@ -7,9 +7,12 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { payloadOfRow, type Row, waits } from './park.ts';
 
-/** SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. */
+/**
+ * SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. Not as EXISTS, which PostgreSQL may answer for
+ * many accounts at once by reading all that waits.
+ */
 export const hasBacklogSql = (id: string): string =>
-  `EXISTS (SELECT FROM parked WHERE account_id = ${id} AND reason = 'throttle' AND ${waits})`;
+  `coalesce((SELECT true FROM parked WHERE account_id = ${id} AND reason = 'throttle' AND ${waits} LIMIT 1), false)`;
 
 export async function hasBacklog(pool: Pool, accountId: number): Promise<boolean> {
   const { rows } = await pool.query<{ has: boolean }>(`SELECT ${hasBacklogSql('$1')} AS has`, [accountId]);
