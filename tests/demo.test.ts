@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 /** The demo application in Chromium, against the whole system: what a newcomer tries third. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,11 +30,13 @@ const app = spawn(process.execPath, ['--conditions=source', 'demo/app/main.ts'],
   } as NodeJS.ProcessEnv,
   stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 });
+const ended = once(app, 'exit');
 stack.defer(async () => {
   app.kill();
-  await new Promise((resolve) => app.once('exit', resolve));
+  await ended;
 });
-await new Promise((resolve) => app.once('message', resolve));
+const [said] = await Promise.race([once(app, 'message'), ended]);
+if (said !== 'ready') throw new Error(`the demo application ended with ${said}`);
 const browser = stack.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
 
 test('alice logs in, sees her claims, calls the webhook API, watches a webhook arrive with its signature, and logs out', async () => {
@@ -46,7 +49,7 @@ test('alice logs in, sees her claims, calls the webhook API, watches a webhook a
   await page.click('.gp-main');
   await page.fill('[name=password]', 'correct horse battery staple');
   await page.click('.gp-main');
-  await page.click('.gp-main'); // her consent
+  await page.click('form:has(.gp-second[value=deny]) .gp-main'); // her consent
   await page.waitForSelector('text=Signed in as Alice Example');
   expect(await page.textContent('body')).toContain('"sub": "auth0|alice"');
   expect(await page.textContent('body')).toContain('"aud": [');
