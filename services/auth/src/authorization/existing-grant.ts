@@ -25,11 +25,12 @@ export function makeLoadExistingGrant(stores: { resources: ResourceStore; consen
     if (grant && (grant.accountId !== oidc.session!.accountId || isShortLived(grant, client))) grant = undefined;
     if (consented) return grant;
 
-    const allowed = await withoutAsking(ctx, client, stores);
+    const { consent: allowed, claims } = await withoutAsking(ctx, client, stores);
     if (!grant && Object.keys(allowed).length === 0) return undefined;
     grant ??= makeGrant(oidc.provider, { accountId: oidc.session!.accountId!, client }) as StoredGrant;
     const before = JSON.stringify([grant.openid, grant.resources]);
     addToGrant(grant, allowed);
+    if (claims.length > 0) grant.addOIDCClaims(claims);
     if (!grant.jti || before !== JSON.stringify([grant.openid, grant.resources])) await grant.save();
     return grant;
   };
@@ -48,16 +49,17 @@ async function withoutAsking(
   ctx: KoaContextWithOIDC,
   client: Client & OwnMetadata,
   stores: { resources: ResourceStore; consents: ConsentStore },
-): Promise<Consent> {
-  if (needsConfirmation(ctx)) return {};
+): Promise<{ consent: Consent; claims: string[] }> {
+  if (needsConfirmation(ctx)) return { consent: {}, claims: [] };
   const requested = requestedScopes(ctx);
-  if (client.is_first_party && (await apisSkipConsent(ctx, stores.resources))) return requested;
+  // A claim asked for by its name is no other question than one asked for by a scope (OpenID Connect Core 1.0, section 5.5).
+  const claims = [...(ctx.oidc as unknown as { requestParamClaims: Set<string> }).requestParamClaims];
+  if (client.is_first_party && (await apisSkipConsent(ctx, stores.resources))) return { consent: requested, claims };
   const remembered = await stores.consents.find(ctx.oidc.session!.accountId!, client.clientId);
-  return Object.fromEntries(
-    Object.entries(requested)
-      .map(([resource, scopes]) => [resource, scopes.filter((scope) => remembered[resource]?.includes(scope))] as const)
-      .filter(([, scopes]) => scopes.length > 0),
-  );
+  const known = Object.entries(requested)
+    .map(([resource, scopes]) => [resource, scopes.filter((scope) => remembered[resource]?.includes(scope))] as const)
+    .filter(([, scopes]) => scopes.length > 0);
+  return { consent: Object.fromEntries(known), claims: [] };
 }
 
 /** The requested scopes, by resource. */

@@ -3,6 +3,7 @@ import type { Response } from 'express';
 import { errors } from 'oidc-provider';
 import type { Consent } from '../authorization/consents.ts';
 import { addToGrant } from '../authorization/existing-grant.ts';
+import { claims } from '../claims.ts';
 import { loginOf, makeGrant } from '../library/seam.ts';
 import type { ConsentApi } from '../pages/pages.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
@@ -25,8 +26,8 @@ export async function allowConsent(interaction: Interaction, _response: Response
   const known = details.grantId ? await provider.Grant.find(details.grantId) : undefined;
   const grant = known ?? makeGrant(provider, { accountId, client });
   addToGrant(grant, consent);
-  const claims = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
-  if (claims) grant.addOIDCClaims(claims);
+  const asked = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
+  if (asked) grant.addOIDCClaims(asked);
   const [grantId] = await Promise.all([grant.save(), parts.consents.add(accountId, client.clientId, consent)]);
   parts.report.consentGranted(accountId, client.clientId, Object.values(consent).flat());
   await interaction.finish({ consent: { grantId } });
@@ -68,13 +69,22 @@ async function requestedConsent({ params, parts }: Interaction): Promise<Consent
   return consent;
 }
 
+/** Claims asked for by name are shown in the words of the scopes that hold them. */
+function scopesOfClaims({ details }: Interaction): string[] {
+  const { missingOIDCClaims: asked = [] } = details.prompt.details as { missingOIDCClaims?: string[] };
+  return Object.entries(claims as Record<string, string[]>)
+    .filter(([, names]) => names.some((name) => asked.includes(name)))
+    .map(([scope]) => scope);
+}
+
 /** The same for display: each API with the descriptions of its scopes; OpenID’s scopes as an entry of their own. */
 async function consentApis(interaction: Interaction): Promise<ConsentApi[]> {
   const consent = await requestedConsent(interaction);
   const apis: ConsentApi[] = [];
   for (const [resource, scopes] of Object.entries(consent)) {
     if (resource === '') {
-      if (scopes.length > 0) apis.push({ scopes: scopes.map((value) => ({ value })) });
+      const shown = [...new Set([...scopes, ...scopesOfClaims(interaction)])];
+      if (shown.length > 0) apis.push({ scopes: shown.map((value) => ({ value })) });
       continue;
     }
     const api = await interaction.parts.resources.find(audienceOf(resource));
