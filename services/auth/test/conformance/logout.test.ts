@@ -68,6 +68,6 @@ describe('what does not prove itself leads nowhere', () => {
     const { browser, hint } = await signedIn();
     const page = await logOut(browser, params(hint));
     expect(page.location).toBeUndefined();
-      expect(await isSignedIn(browser)).toBe(true); // nothing was confirmed
+    expect(await isSignedIn(browser)).toBe(true); // nothing was confirmed
   });
 });
