@@ -42,8 +42,3 @@ export async function parkPublished(db: Queryable, job: AskedDelivery): Promise<
   });
   return Number(rows[0]!.delivery_id);
 }
-
-/** Forgets parked deliveries that will not be made. */
-export async function unpark(db: Queryable, deliveryIds: number[]): Promise<void> {
-  await db.query('DELETE FROM parked WHERE delivery_id = ANY ($1)', [deliveryIds]);
-}

@@ -1,9 +1,86 @@
 /** What is written to `parked`, where promised deliveries stand until their outcome is recorded. */
 import type { PoolClient } from 'pg';
+import type { Pool } from './pool.ts';
+
+type Queryable = Pick<Pool, 'query'>;
+
+/** SQL, in the words of the two indexes: a row waits for its account's limit, or for its time. */
+export const waits = "published_at IS NULL AND due_at = 'infinity'";
+export const isTimed = "published_at IS NULL AND due_at < 'infinity'";
+
+/** A row as it is parked. */
+export type ParkedRow = {
+  delivery_id: number;
+  account_id: number;
+  reason: 'throttle' | 'retry' | 'busy';
+  due_at: Date | 'infinity';
+  event_key: string;
+  event_on: string;
+  /** JSON. */
+  job: string;
+};
+
+/** A row that is taken out again, with the payload of its event if that is no larger than was asked for. */
+export type Row = { delivery_id: string; account_id: number; reason: string; job: string; payload: Buffer | null };
+/** SQL, of a row `p`. */
+export const payloadOfRow = (maxBytes: string): string => `(SELECT e.payload FROM events e
+  WHERE e.key = p.event_key AND e.received_on = p.event_on AND octet_length(e.payload) <= ${maxBytes}) AS payload`;
 
 /** The columns of a parked row as `json_to_recordset` reads them. */
 export const parkedRecord = `(delivery_id bigint, account_id integer, reason text, due_at timestamptz, event_key uuid,
   event_on date, job text)`;
+
+const columns = 'delivery_id, account_id, reason, due_at, event_key, event_on, job';
+
+// In the order of their ids, so that two dispatchers that park the same deliveries do not wait for each other.
+const whereItWaits = `
+  ORDER BY delivery_id
+  ON CONFLICT (delivery_id) DO UPDATE
+     SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = NULL
+   WHERE parked.published_at IS NOT NULL`;
+
+const parkText = `
+  INSERT INTO parked (${columns}) SELECT ${columns} FROM json_to_recordset($1) AS r ${parkedRecord} ${whereItWaits}`;
+
+/** Parks deliveries, each once; one that was published from here before waits again, until its new time. */
+export async function park(db: Queryable, rows: readonly ParkedRow[]): Promise<void> {
+  if (rows.length > 0) await db.query({ name: 'park', text: parkText, values: [JSON.stringify(rows)] });
+}
+
+const parkAgainText = `
+  WITH asked AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS r ${parkedRecord}),
+       over AS MATERIALIZED (SELECT delivery_id FROM asked WHERE EXISTS (SELECT FROM deliveries d WHERE d.id = asked.delivery_id)),
+       forgotten AS (DELETE FROM parked WHERE delivery_id IN (SELECT delivery_id FROM over))
+  INSERT INTO parked (${columns}) SELECT ${columns} FROM asked WHERE delivery_id NOT IN (SELECT delivery_id FROM over)
+  ${whereItWaits}`;
+
+/** The same, but a delivery that has its outcome is forgotten instead. */
+export async function parkAgain(db: Queryable, rows: readonly ParkedRow[]): Promise<void> {
+  await db.query({ name: 'park again', text: parkAgainText, values: [JSON.stringify(rows)] });
+}
+
+/** Forgets parked deliveries that will not be made. */
+export async function unpark(db: Queryable, deliveryIds: readonly (number | string)[]): Promise<void> {
+  await db.query('DELETE FROM parked WHERE delivery_id = ANY ($1)', [deliveryIds]);
+}
+
+const claimDueText = `
+  WITH due AS MATERIALIZED (
+    SELECT delivery_id FROM parked WHERE ${isTimed} AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  )
+  UPDATE parked p SET published_at = now() FROM due WHERE p.delivery_id = due.delivery_id
+  RETURNING p.delivery_id, p.account_id, p.reason, p.job, ${payloadOfRow('$2')},
+            (SELECT throttle_rate FROM accounts a WHERE a.id = p.account_id) AS rate,
+            (SELECT throttle_burst FROM accounts a WHERE a.id = p.account_id) AS burst`;
+
+export type DueRow = Row & { rate: number | null; burst: number | null };
+
+/** Takes out rows that are due, with their accounts' limits; in order. */
+export async function claimDue(client: PoolClient, most: number, payloadMaxBytes: number): Promise<DueRow[]> {
+  const values = [most, payloadMaxBytes];
+  const { rows } = await client.query<DueRow>({ name: 'claim due', text: claimDueText, values });
+  return rows.sort((a, b) => Number(a.delivery_id) - Number(b.delivery_id));
+}
 
 /** Takes rows that were published so long ago, and have no outcome, for lost: they wait again, due at once. Answers how many, `most` at most. */
 export async function parkUnsettled(client: PoolClient, afterMs: number, most: number): Promise<number> {

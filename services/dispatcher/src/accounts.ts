@@ -6,8 +6,8 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import { type Changes, listenForChanges } from '@gatepost/webhook-db/changes';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { hasBacklogSql } from '@gatepost/webhook-db/waiting';
 import type { SigningKeys } from './delivering/sign.ts';
-import { hasBacklogSql } from './parked/waiting.ts';
 import { isDeliverable, makeWholeHooks } from './whole-hooks.ts';
 
 /** What routing asks of a hook. */

@@ -52,8 +52,8 @@ async function openSlow(): Promise<Relay & { letGo(): void; heldJobs(): number }
   });
 }
 
-/** Takes the messages that are in the queue, and gives each back when it is told to. */
-async function takeAll(count: number): Promise<{ messages: Incoming[] } & AsyncDisposable> {
+/** Takes the messages of an event from the queue, and gives each back when it is told to. */
+async function takeAll(guid: string, count: number): Promise<{ messages: Incoming[] } & AsyncDisposable> {
   const messages: Incoming[] = [];
   const consumer = await openConsumer({
     url: world.amqpUrl,
@@ -62,7 +62,10 @@ async function takeAll(count: number): Promise<{ messages: Incoming[] } & AsyncD
     topology,
     queue: eventsQueue,
     prefetch: 100,
-    onMessage: (message) => messages.push(message),
+    onMessage(message) {
+      if (message.messageId === guid) messages.push(message);
+      else message.ack(); // left by the test before
+    },
   });
   await until('all messages are taken', () => messages.length === count);
   await consumer.pause();
@@ -73,7 +76,7 @@ async function takeAll(count: number): Promise<{ messages: Incoming[] } & AsyncD
 async function betweenTwo(slow: Awaited<ReturnType<typeof openSlow>>): Promise<{ guid: string; both: Dispatcher[] }> {
   const guid = randomUUID();
   for (let count = 0; count < copies; count += 1) await world.publish({ id: guid });
-  await using taken = await takeAll(copies);
+  await using taken = await takeAll(guid, copies);
   const [one, ...others] = taken.messages;
   one!.giveBack();
   const first = await world.start({ AMQP_URL: slow.url });

@@ -4,7 +4,8 @@
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
-import { parkPublished, unpark } from '@gatepost/webhook-db/asked';
+import { parkPublished } from '@gatepost/webhook-db/asked';
+import { unpark } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Parts } from './parts.ts';
 

@@ -5,6 +5,7 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
+import { isTimed, unpark, waits } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { publishDeadLetter } from '../dead-letter.ts';
@@ -13,7 +14,6 @@ import type { Metrics } from '../metrics.ts';
 import type { Moved } from '../progress.ts';
 import type { Enqueue } from '../routing/enqueue.ts';
 import { deadReasonOf } from '../trouble.ts';
-import { isTimed, waits } from './park.ts';
 import type { Release, Released } from './release.ts';
 
 const idleMs = 100;
@@ -127,7 +127,7 @@ async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }
     contentType: 'application/json',
   };
   await publishDeadLetter(publisher, letter, reason, detail);
-  await client.query('DELETE FROM parked WHERE delivery_id = $1', [row.delivery_id]);
+  await unpark(client, [row.delivery_id]);
   metrics.eventDead(reason, detail, row.delivery_id);
 }
 

@@ -1,15 +1,15 @@
 /** Which parked rows may go on: what waits for its account's limit, as far as that lets it, and what is due. */
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import { inTransaction } from '@gatepost/runtime/transaction';
+import { claimDue, type Row } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import { claimWaiting, letWait, lockWaiting } from '@gatepost/webhook-db/waiting';
 import type { PoolClient } from 'pg';
 import type { Account } from '../accounts.ts';
 import { slowed } from '../limit/admit.ts';
 import type { Limit } from '../limit/bucket.ts';
 import type { Grant, Throttle } from '../limit/throttle.ts';
 import type { Metrics } from '../metrics.ts';
-import { isTimed, payloadOfRow, type Row } from './park.ts';
-import { claimWaiting, letWait, lockWaiting } from './waiting.ts';
 
 export type Released = { rows: { row: Row; grant: Grant }[]; isMoreLeft: boolean };
 /** Claims up to `most` rows in the client's transaction, marked as published. */
@@ -44,7 +44,7 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
     // Who has his share has more the next time round, which is at once.
     const share = Math.floor(most / Math.max(1, ready.length));
     const counts = new Map(ready.map(({ id, room }) => [id, Math.min(room, share)]));
-    const claimed = ready.length > 0 ? await claimWaiting(client, counts) : new Map<number, Row[]>();
+    const claimed = ready.length > 0 ? await claimWaiting(client, counts, jobBodyMaxBytes) : new Map<number, Row[]>();
     const released = await Promise.all(
       ready.map(async ({ id, limit }) => release(throttle, limit, id, claimed.get(id) ?? [])),
     );
@@ -64,12 +64,7 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
 /** Retries, and what found its receiver busy: what goes beyond its account's limit waits for that. */
 export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
   return async (client, most) => {
-    const { rows } = await client.query<Row & { rate: number | null; burst: number | null }>({
-      name: 'claim due',
-      text: claimDueText,
-      values: [most],
-    });
-    rows.sort((a, b) => Number(a.delivery_id) - Number(b.delivery_id));
+    const rows = await claimDue(client, most, jobBodyMaxBytes);
     const released = await Promise.all(
       [...Map.groupBy(rows, (row) => row.account_id)].map(([id, own]) =>
         release(throttle, forRetries(limitOf({ throttle: own[0]! })), id, own),
@@ -88,15 +83,6 @@ export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
     return { rows: [...released.flatMap((one) => one.rows), ...unreadable], isMoreLeft: rows.length === most };
   };
 }
-
-const claimDueText = `
-  WITH due AS MATERIALIZED (
-    SELECT delivery_id FROM parked WHERE ${isTimed} AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
-  )
-  UPDATE parked p SET published_at = now() FROM due WHERE p.delivery_id = due.delivery_id
-  RETURNING p.delivery_id, p.account_id, p.reason, p.job, ${payloadOfRow},
-            (SELECT throttle_rate FROM accounts a WHERE a.id = p.account_id) AS rate,
-            (SELECT throttle_burst FROM accounts a WHERE a.id = p.account_id) AS burst`;
 
 /** Half the burst is left to first deliveries, so that they need not wait for what is tried again. */
 const forRetries = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 2 });

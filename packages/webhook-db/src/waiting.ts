@@ -3,9 +3,9 @@
  * events go before retries, each in the order of their ids, which is that of the events. When one's turn will come follows
  * from how many are before it and from the limit, and is written nowhere.
  */
-import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
-import { payloadOfRow, type Row, waits } from './park.ts';
+import { payloadOfRow, type Row, waits } from './parked.ts';
+import type { Pool } from './pool.ts';
 
 /**
  * SQL: whether first deliveries of the account `id` wait, which new ones must not overtake. Not as EXISTS, which PostgreSQL may answer for
@@ -66,14 +66,15 @@ const claimText = `
                           ORDER BY reason DESC, delivery_id LIMIT r.most FOR UPDATE SKIP LOCKED) f
   )
   UPDATE parked p SET published_at = now() FROM first_ones f WHERE p.delivery_id = f.delivery_id AND p.published_at IS NULL
-  RETURNING p.delivery_id::bigint, p.account_id, p.reason, p.job, ${payloadOfRow}`;
+  RETURNING p.delivery_id::bigint, p.account_id, p.reason, p.job, ${payloadOfRow('$3')}`;
 
 /** The first rows of each account that nobody has claimed, in order. */
 export async function claimWaiting(
   client: PoolClient,
   counts: ReadonlyMap<number, number>,
+  payloadMaxBytes: number,
 ): Promise<Map<number, Row[]>> {
-  const values = [[...counts.keys()], [...counts.values()]];
+  const values = [[...counts.keys()], [...counts.values()], payloadMaxBytes];
   const { rows } = await client.query<Row>({ name: 'claim waiting', text: claimText, values });
   rows.sort((a, b) =>
     a.reason === b.reason ? Number(a.delivery_id) - Number(b.delivery_id) : a.reason < b.reason ? 1 : -1,
