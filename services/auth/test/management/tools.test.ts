@@ -125,7 +125,8 @@ describe('fields without effect', () => {
     };
     const { body: made } = await asManager('POST', 'resource-servers', api);
     expect(made).toMatchObject(api);
-    expect(await asManager('PATCH', `resource-servers/${made.id}`, made)).toEqual({ status: 200, body: made });
+    const { status, body: same } = await asManager('PATCH', `resource-servers/${made.id}`, made);
+    expect([status, same]).toEqual([200, made]);
     const connection = {
       name: 'Kept',
       strategy: 'auth0',
