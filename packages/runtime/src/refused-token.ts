@@ -21,7 +21,7 @@ export type RefusedToken = {
   client?: string | undefined;
 };
 
-/** @param error what jose threw at it */
+/** @param error what jose threw at it; undefined for one that is good in itself and all the same not usable */
 export function explainRefusal(
   text: string,
   error: unknown,
@@ -33,7 +33,7 @@ export function explainRefusal(
       reason: 'no_jwt',
       description: `The token is not a JWT. Ask for one with audience=${expected.audience}`,
     };
-  const { code, claim } = error as { code?: string; claim?: string };
+  const { code, claim } = (error ?? {}) as { code?: string; claim?: string };
   return {
     ...reasonOf(code, claim, claims, expected),
     kid: nameOf(header.kid),
