@@ -100,7 +100,7 @@ describe('when things break', () => {
     const first = await world.start({ ...throughRelays(), DELIVERY_CONCURRENCY: '4' });
     const guids = await publishMany(16);
     await until('two are in flight', () => receiver.received.length === 2);
-    await until('the others are in hand, or put aside', async () => (await first.metric(/why="parked"/)) === 12);
+    await until('the others are in hand, or put aside', async () => (await first.metric(/why="parked"/))! >= 12);
     await broker.cut();
     const second = await world.start({ DELIVERY_CONCURRENCY: '4' });
     await until('another has sent them all', () => receiver.received.length === 18);
