@@ -321,6 +321,7 @@ describe('what is refused', () => {
       body: {
         message: 'Validation Failed',
         errors: [{ resource: 'Hook', code: 'custom', field: 'url', message: 'URL host localhost is not supported' }],
+        documentation_url: `${api.base}/docs#local-receivers`,
       },
     });
   });
@@ -385,7 +386,17 @@ describe('what is refused', () => {
   test('an unknown event, and a name that is not web', async () => {
     expect(await create({ config: { url: 'https://example.com/' }, events: ['push', 'nope'] })).toMatchObject({
       status: 422,
-      body: { errors: [{ resource: 'Hook', code: 'custom', field: 'events', value: 'nope' }] },
+      body: {
+        errors: [
+          {
+            resource: 'Hook',
+            code: 'custom',
+            field: 'events',
+            value: 'nope',
+            message: expect.stringContaining('EVENT_CATALOG_FILE'),
+          },
+        ],
+      },
     });
     const { body } = await create({ name: 'cli', config: { url: 'https://example.com/' } });
     expect(body.errors).toEqual([{ resource: 'Hook', field: 'name', code: 'invalid' }]);

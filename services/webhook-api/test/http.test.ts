@@ -160,6 +160,7 @@ describe('what needs no token', () => {
     const docs = await call(api, undefined, 'GET', '/docs');
     expect(docs.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(docs.body).toContain('<code>/orgs/{org}/hooks/{hook_id}/pings</code>');
+    expect(docs.body).toContain('id="local-receivers"');
     expect(docs.body).not.toContain('<script');
     expect(docs.headers.get('content-security-policy')).toContain("default-src 'none'");
   });

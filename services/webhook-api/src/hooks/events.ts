@@ -16,7 +16,7 @@ export function readEvents(names: string[], catalog: EventCatalog, held: string[
           resource: 'Hook',
           code: 'custom' as const,
           field: 'events',
-          message: `${JSON.stringify(value)} is not a supported event`,
+          message: `${JSON.stringify(value)} is not a supported event. EVENT_CATALOG_FILE adds your own`,
           value,
         };
       }),

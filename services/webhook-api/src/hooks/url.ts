@@ -3,7 +3,7 @@
  * where they lead.
  */
 import ipaddr from 'ipaddr.js';
-import { type ErrorItem, validationFailed } from '../http/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { type HookUrl, joinUrl } from './credentials.ts';
 
 const maxLength = 2048;
@@ -25,7 +25,8 @@ export function checkUrl(given: HookUrl, allowedNetworks: readonly string[]): vo
   const parsed = new URL(url);
   if (!isReadable(parsed.username) || !isReadable(parsed.password) || !isWithoutCredentials(given.url))
     throw refuse(notValid);
-  if (isLocal(parsed.hostname, allowedNetworks)) throw refuse('URL host localhost is not supported');
+  if (isLocal(parsed.hostname, allowedNetworks))
+    throw refuse('URL host localhost is not supported', '/docs#local-receivers');
 }
 
 /** Percent-encoded UTF-8 without control characters, which RFC 7617 does not allow. */
@@ -46,8 +47,11 @@ function isWithoutCredentials(url: string): boolean {
 
 const notValid = "The URL you've entered is not valid. Please make sure that you encode all special characters first";
 
-const refuse = (message: string) =>
-  validationFailed({ resource: 'Hook', code: 'custom', field: 'url', message } satisfies ErrorItem);
+const refuse = (message: string, documentationUrl?: string) =>
+  new ApiError(422, 'Validation Failed', {
+    errors: [{ resource: 'Hook', code: 'custom', field: 'url', message }],
+    ...(documentationUrl && { documentationUrl }),
+  });
 
 /** `hostname` as the URL parser gives it: lower case, IPv4 in dotted form whatever its spelling was, IPv6 in brackets. */
 function isLocal(hostname: string, allowedNetworks: readonly string[]): boolean {

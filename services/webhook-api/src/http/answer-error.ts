@@ -22,7 +22,7 @@ export function answerError(log: Log): ErrorRequestHandler {
     const docs = route?.operation.docs(route.family) ?? 'https://docs.github.com/rest';
     response.status(answer.status).set(answer.headers);
     response.removeHeader('ETag');
-    response.type('application/json; charset=utf-8').end(JSON.stringify(answer.body(docs)));
+    response.type('application/json; charset=utf-8').end(JSON.stringify(answer.body(docs, response.locals.base ?? '')));
   };
 }
 

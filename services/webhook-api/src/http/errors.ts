@@ -15,7 +15,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly errors: ErrorItem[] | undefined;
   readonly headers: Record<string, string>;
-  /** Replaces the URL of the operation’s own documentation. */
+  /** Replaces the URL of the operation’s own documentation. A path is below our own base. */
   readonly documentationUrl: string | undefined;
 
   constructor(
@@ -30,11 +30,11 @@ export class ApiError extends Error {
     this.documentationUrl = more.documentationUrl;
   }
 
-  body(documentationUrl: string): Record<string, unknown> {
+  body(documentationUrl: string, base: string): Record<string, unknown> {
     return {
       message: this.message,
       ...(this.errors ? { errors: this.errors } : {}),
-      documentation_url: this.documentationUrl ?? documentationUrl,
+      documentation_url: this.documentationUrl?.replace(/^\//, `${base}/`) ?? documentationUrl,
       status: String(this.status),
     };
   }

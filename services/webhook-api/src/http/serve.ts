@@ -26,6 +26,8 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     // `authenticate` put it there.
     const token = response.locals.token as Token | undefined;
     response.locals.route = route;
+    const base = baseOf(request);
+    response.locals.base = base;
     if (accepted !== undefined) response.set('X-Accepted-OAuth-Scopes', accepted);
     if (access.kind !== 'open' && !token) throw requiresAuthentication();
 
@@ -33,7 +35,6 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     try {
       const answer = await withDeadline(async (): Promise<Answer> => {
         const wanted = token && want(request, token);
-        const base = baseOf(request);
         if (token && operation.creates) await limits.admitCreation(token);
         const call = {
           parts,

@@ -41,9 +41,18 @@ export function renderPage(api: OpenApi, base: string): string {
 Send an access token as <code>Authorization: Bearer …</code>.</p>
 <nav>${[...tags, 'schemas'].map((tag) => `<a href="#${tag}">${escapeHtml(titles[tag] ?? 'Schemas')}</a>`).join('')}</nav>
 ${sections.join('\n')}
+${localReceivers}
 <h2 id="schemas">Schemas</h2>${Object.entries(api.components.schemas).map(renderSchema).join('')}
 </body></html>`;
 }
+
+/** Where the refusal of a hook on this machine leads to. */
+const localReceivers = `<h2 id="local-receivers">Receivers on this machine</h2>
+<p>A webhook never goes to <code>localhost</code> or <code>127.0.0.1</code>, as at GitHub. To receive on the machine that the service runs on:</p>
+<ul><li>Listen on another loopback address and name that: <code>http://127.0.0.2:8080/hook</code>. <code>npm start</code> allows <code>127.0.0.2</code>;
+elsewhere the operator lists the address in <code>DELIVERY_ALLOWED_NETWORKS</code>, for example <code>127.0.0.2/32</code>. On macOS the address has to be added first:
+<code>sudo ifconfig lo0 alias 127.0.0.2</code>.</li>
+<li>Or let a tunnel with a public https address lead to your port, and name that address.</li></ul>`;
 
 function renderOperation(method: string, path: string, described: Described): string {
   const scopes = described.security.flatMap(({ token }) => token ?? []);
