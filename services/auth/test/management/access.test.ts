@@ -30,8 +30,8 @@ describe('access', () => {
       audience: api,
     });
     const token = json.access_token as string;
-    const refused = await ask('GET', 'clients', undefined, `Bearer ${token}`);
-    expect(refused).toMatchObject({ status: 401, body: { message: 'Bad audience' } });
+    const refused = await gate.get('api/v2/clients', { authorization: `Bearer ${token}` });
+    expect(refused).toMatchObject({ status: 401, json: { message: 'Bad audience' } });
     expect(refused.headers.get('www-authenticate')).toBe(
       `Bearer error="invalid_token", error_description="The token is not for the audience ${audience}"`,
     );

@@ -78,7 +78,7 @@ export async function openManagement(log?: LogLines) {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
   }
 
   /** Logs somebody in to the web application and comes back with tokens. */
