@@ -99,7 +99,7 @@ describe('both ways answer alike, and it is the common one that does', () => {
     ['audience and resource that differ', refused, form({ ...ordinary, resource: api })],
     ['audience and resource that are the same', [200], form({ ...ordinary, resource: 'urn:es' })],
     ['two resources', refused, `${form({ ...nowhere, resource: 'urn:es' })}&resource=${encodeURIComponent(api)}`],
-    ['no audience', [200], form(nowhere)],
+    ['no audience', [403], form(nowhere)],
     ['the audience that means an opaque token', [200], form({ ...nowhere, audience: 'USERINFO' })],
     ['a scope that was not granted', refused, form({ ...ordinary, scope: 'read:x admin:x' })],
     ['a scope with two spaces', refused, form({ ...ordinary, scope: 'read:x  write:x' })],

@@ -113,14 +113,17 @@ test('`resource` is `audience`', async () => {
   expect((await jwtVerify(answer.json.access_token as string, jwks)).payload.aud).toBe(api);
 });
 
-test('without an audience the token is opaque', async () => {
+test('without an audience and a default one there is no token, and the refusal says what is missing', async () => {
   const { status, json } = await gate.post('oauth/token', {
     grant_type: 'client_credentials',
     client_id: 'machine',
     client_secret: 'machine-secret',
   });
-  expect(status).toBe(200);
-  expect(json.access_token).toMatch(/^[\w-]{43,}$/);
+  expect(status).toBe(403);
+  expect(json).toMatchObject({
+    error: 'access_denied',
+    error_description: 'No audience parameter was provided, and no default audience has been configured',
+  });
 });
 
 test('the token endpoint takes JSON, as Auth0 does', async () => {

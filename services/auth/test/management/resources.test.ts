@@ -256,6 +256,13 @@ test('tenants/settings: read, changed and at work at once', async () => {
   await expect(settings.update({ default_audience: 'urn:none' })).rejects.toEqual(refusal(400, 'invalid_body'));
   await settings.update({ default_audience: api });
   expect((await settings.get()).default_audience).toBe(api);
+  // A machine that names no API gets a token for this one.
+  const machine = { grant_type: 'client_credentials', client_id: 'machine', client_secret: 'machine-secret' };
+  const token = await until(
+    'the default to count',
+    async () => (await gate.post('oauth/token', machine)).json.access_token,
+  );
+  expect(decodeJwt(token as string).aud).toBe(api);
   await ask('PATCH', 'tenants/settings', { identifier_first: true, default_audience: '', friendly_name: '' });
   expect((await settings.get()).default_audience).toBe('');
 });

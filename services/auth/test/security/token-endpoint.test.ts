@@ -199,6 +199,7 @@ test('sec-054-two-secrets: while one is being replaced both work; a removed clie
       grant_type: 'client_credentials',
       client_id: made.client_id,
       client_secret: made.client_secret,
+      audience: `${issuer}userinfo`,
     });
   expect((await token()).status).toBe(200);
   expect((await api2('DELETE', `clients/${made.client_id}`)).status).toBe(204);

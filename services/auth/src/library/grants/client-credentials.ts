@@ -1,5 +1,6 @@
 /** Machine to machine: oidc-provider’s own handler, preceded by Auth0’s scope rules. */
 import { errors, type Provider } from 'oidc-provider';
+import { requestedAudience } from '../../resources/audience.ts';
 import { aroundGrant, grantKit } from '../seam.ts';
 
 /**
@@ -12,6 +13,8 @@ export function registerClientCredentials(provider: Provider): void {
       throw new errors.UnauthorizedClient('a public client has no credentials of its own');
     const [server] = await grantKit.resolveRequestedResources(provider, ctx);
     const params = ctx.oidc.params as { scope?: string };
+    // `userinfo` as the audience asks for an opaque token (Auth0).
+    if (!server && requestedAudience(ctx) === undefined) throw new NoAudience();
     if (!server) return handle();
     const { granted, refused } = grantedScopes(server, params.scope);
     if (refused.length > 0)
@@ -19,6 +22,14 @@ export function registerClientCredentials(provider: Provider): void {
     if (granted.length > 0) params.scope = granted.join(' ');
     return handle();
   });
+}
+
+/** Auth0's refusal, with its status. The library would give an opaque token, which opens nothing for a machine. */
+class NoAudience extends errors.AccessDenied {
+  constructor() {
+    super('No audience parameter was provided, and no default audience has been configured');
+    this.statusCode = this.status = 403;
+  }
 }
 
 /** The requested scopes, or all that the client may have if it requests none; each once. */
