@@ -12,6 +12,7 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { LastLogins } from './accounts/last-login.ts';
 import type { Subject } from './accounts/subject.ts';
 import type { Audit } from './audit.ts';
+import { describeRefused } from './authorization/refused-request.ts';
 import type { EventSink } from './event-sink.ts';
 import type { AccountModel } from './generated/models.ts';
 import { addressOf } from './http/head.ts';
@@ -56,15 +57,17 @@ export function makeReport(parts: {
       parts.lastLogins.note(account.userId, ip);
     },
     loginFailed({ client, address }, reason, { userId, typed }) {
+      const login_hash = userId === undefined ? hashOf(typed) : undefined;
+      const whom = login_hash ? { login_hash } : { 'user.id': userId };
       audit.add({
         type: failedType(reason, userId !== undefined),
         clientId: client.clientId,
         userId,
         ip: address,
-        details: { reason, ...(userId === undefined && { login_hash: hashOf(typed) }) },
+        details: { reason, ...(login_hash && { login_hash }) },
       });
       sink.publish('login_failed', { client_id: client.clientId, reason });
-      log.info({ 'client.id': client.clientId, reason }, 'a login failed');
+      log.info({ 'client.id': client.clientId, reason, ...whom }, 'a login failed');
     },
     claimedAddressIgnored(clientId, reason) {
       log.info({ 'client.id': clientId, reason }, 'auth0-forwarded-for was ignored');
@@ -216,6 +219,15 @@ export function observeProvider(
     if (type && clientId && !notRefused.has(error.message))
       audit.add({ type, clientId, ip: addressOf(ctx.req), details: { error: error.message } });
   });
+  const requestRefused = (ctx: KoaContextWithOIDC, error: Error) => {
+    const refused = describeRefused(ctx, error);
+    if (!refused) return;
+    const { clientId, details } = refused;
+    log.info({ 'client.id': clientId, ...details }, 'an authorization request was refused');
+    audit.add({ type: 'f', clientId, ip: addressOf(ctx.req), details });
+  };
+  provider.on('authorization.error', requestRefused);
+  provider.on('pushed_authorization_request.error', requestRefused);
   provider.on('grant.revoked', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
     if (clientId) parts.report.tokenRevoked(clientId, ctx.oidc.account?.accountId);

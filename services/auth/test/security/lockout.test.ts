@@ -1,5 +1,6 @@
 /** Guesses at people: what is counted together, what is not, and what the log says of it. Addresses are named by a trusted proxy. */
 import { Browser } from '@gatepost/testkit/browser';
+import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -8,7 +9,8 @@ import { callback, openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
+const log = openLogLines();
+const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }, { log }));
 const { gate } = target;
 const database = new pg.Client(gate.databaseUrl);
 await database.connect();
@@ -208,5 +210,9 @@ test('the log names whose login failed: a known account by its id, anything else
   ]);
   expect(rows[1].details.login_hash).toMatch(/^[\w-]{43}$/);
   expect(rows[2].details.login_hash).toBe(rows[1].details.login_hash);
-  expect(JSON.stringify(rows)).not.toContain('hunter2');
+  const failed = log.lines.filter(({ message }) => message === 'a login failed').slice(-4);
+  expect(failed.map((line) => line['user.id'] ?? line.login_hash)).toEqual(
+    rows.map(({ user_id, details }) => user_id ?? details.login_hash),
+  );
+  expect(JSON.stringify([rows, log.lines])).not.toContain('hunter2');
 });

@@ -1,18 +1,52 @@
 /** sec-001 to sec-022 and sec-082: redirect URIs, and the pages and answers of the front channel. */
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
+import { openLogLines } from '@gatepost/testkit/log-lines';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { api } from '../seeds.ts';
 import { answerOf, callback, openTarget, request } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const target = stack.use(await openTarget());
+const log = openLogLines();
+const target = stack.use(await openTarget({}, { log }));
 const { gate, issuer } = target;
+const database = new pg.Client(gate.databaseUrl);
+await database.connect();
+stack.defer(() => database.end());
 // Logged in once, for all tests that leave the session as it is.
 const alice = await target.loggedIn();
 type Params = Record<string, string>;
 const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...request, ...params });
+
+test('a refused request is in both logs with its client, its address and those registered, without what may be secret', async () => {
+  const page = await ask({ client_id: 'spa', redirect_uri: 'https://app.example/cb/?code=canary#canary' });
+  const details = {
+    error: 'invalid_redirect_uri',
+    redirect_uri: 'https://app.example/cb/?…',
+    registered: [callback, 'https://app.example'],
+  };
+  const refusals = () => log.lines.filter(({ message }) => message === 'an authorization request was refused');
+  expect(refusals().at(-1)).toMatchObject({
+    'client.id': 'spa',
+    ...details,
+  });
+  // This issuer is on loopback: whoever sees the page can only be its developer.
+  expect(page.html).toContain('https://app.example/cb/?…');
+  const entry = await until('the entry', async () => {
+    const { rows } = await database.query("SELECT type, client_id, details FROM auth.logs WHERE type = 'f'");
+    return rows.find(({ details: found }) => found.redirect_uri === details.redirect_uri);
+  });
+  expect(entry).toMatchObject({ type: 'f', client_id: 'spa', details });
+  expect(JSON.stringify([entry, log.lines])).not.toContain('canary');
+  await ask({ client_id: 'nobody' });
+  expect(refusals().at(-1)).toMatchObject({ error: 'invalid_client', client_asked: 'nobody' });
+  const before = refusals().length;
+  await ask({ prompt: 'none' });
+  expect(refusals()).toHaveLength(before);
+});
 
 describe('redirect URIs are compared as strings', () => {
   const foreign: [string, string, string?][] = [

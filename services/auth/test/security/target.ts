@@ -1,6 +1,7 @@
 /** The gate that the security checks attack, with every kind of client, and the flows they start from. */
 
 import { Browser, type Page } from '@gatepost/testkit/browser';
+import type { LogLines } from '@gatepost/testkit/log-lines';
 import { pkce } from '@gatepost/testkit/pkce';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, openGate, type TestGate } from '../gate.ts';
@@ -95,7 +96,7 @@ export type Target = {
 /** @param env further environment of the gate; @param more further entries of the seed */
 export async function openTarget(
   env: Form = {},
-  more: { clients?: (issuer: string) => object[]; users?: object[] } = {},
+  more: { clients?: (issuer: string) => object[]; users?: object[]; log?: LogLines } = {},
 ): Promise<Target & AsyncDisposable> {
   const gate = await openGate(
     (issuer: string) => ({
@@ -119,6 +120,7 @@ export async function openTarget(
       ],
     }),
     env,
+    more.log,
   );
   const redeem: Target['redeem'] = (client_id, given, headers = {}) =>
     gate.post('oauth/token', { grant_type: 'authorization_code', client_id, ...given }, headers);

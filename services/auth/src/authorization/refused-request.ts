@@ -1,0 +1,61 @@
+/** What may be told of an authorization request that was refused, for whoever has to mend the application or its registration. */
+import { unreadable } from '@gatepost/runtime/mask';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { isLoopback } from '../http/loopback.ts';
+
+/** What `prompt=none` hears, and what a person decided: the request was good. */
+const notRefused = new Set([
+  'login_required',
+  'consent_required',
+  'interaction_required',
+  'account_selection_required',
+  'access_denied',
+  'temporarily_unavailable',
+]);
+const urisMax = 20;
+
+export type RefusedRequest = {
+  clientId: string | undefined;
+  details: { error: string; description?: string; client_asked?: string; redirect_uri?: string; registered?: string[] };
+};
+
+/** Undefined when the request was not refused for what it is. */
+export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedRequest | undefined {
+  if (notRefused.has(error.message)) return undefined;
+  const { client } = ctx.oidc;
+  const { client_id, redirect_uri } = parametersOf(ctx);
+  const description = (error as { error_description?: string }).error_description;
+  return {
+    clientId: client?.clientId,
+    details: {
+      error: error.message,
+      ...(description && { description: description.slice(0, 300) }),
+      ...(!client && typeof client_id === 'string' && { client_asked: shortened(client_id) }),
+      ...(typeof redirect_uri === 'string' && { redirect_uri: shownUri(redirect_uri) }),
+      ...(client && { registered: client.redirectUris?.slice(0, urisMax).map(shownUri) ?? [] }),
+    },
+  };
+}
+
+/** For the page: the address that was asked for, where whoever sees it can only be the developer (a loopback issuer). */
+export function addressForDeveloper(ctx: KoaContextWithOIDC, error: Error): string | undefined {
+  if (!(error instanceof errors.InvalidRedirectUri)) return undefined;
+  if (!isLoopback(new URL(`http://${new URL(ctx.oidc.issuer).hostname}/`))) return undefined;
+  const { redirect_uri } = parametersOf(ctx);
+  return typeof redirect_uri === 'string' ? shownUri(redirect_uri) : undefined;
+}
+
+/** An address as text, since it is compared as text, without its query and fragment: they may hold anything. */
+function shownUri(uri: string): string {
+  const [address = ''] = uri.split(/[?#]/, 1);
+  if (address.includes('@')) return unreadable;
+  return shortened(address.length < uri.length ? `${address}?…` : address);
+}
+
+function shortened(text: string): string {
+  return text.slice(0, 300).replaceAll('\0', '').toWellFormed();
+}
+
+function parametersOf(ctx: KoaContextWithOIDC): Record<string, unknown> {
+  return (ctx.oidc.params ?? (ctx.method === 'POST' ? ctx.oidc.body : ctx.query) ?? {}) as Record<string, unknown>;
+}
