@@ -1,7 +1,8 @@
 /** One account floods: do the others notice? First under the default limit, then with what has piled up set free at once. */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
-import { openBenchSystem } from './bench-system.ts';
+import type { Service } from '@gatepost/testkit/system';
+import { openBenchSystem, readMetric } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
 import { beside, ms } from './quantile.ts';
@@ -9,6 +10,8 @@ import { openQuiet, quietAccounts } from './quiet.ts';
 import { secret, startReceiver } from './receiver-process.ts';
 
 const tailSeconds = 10;
+const burst = 1_000;
+const parkTimeoutMs = 5 * 60_000;
 
 export async function fairness(options: Record<string, string | undefined>): Promise<Result> {
   const events = Number(options.events ?? 50_000);
@@ -31,8 +34,10 @@ export async function fairness(options: Record<string, string | undefined>): Pro
     setTimeout(() => flooded.abort(), tailSeconds * 1_000);
     return { published, floodSeconds };
   });
+  const parking = parkedWithin(system.dispatcher, events - 2 * burst, from);
   const beside50 = await quiet.measure(600, flooded.signal);
   const { published, floodSeconds } = await flooding;
+  const parkRate = (events - 2 * burst) / (await parking);
 
   const { received: before } = await receiver.ask<{ received: number }>('count');
   await api.call('PUT', '/accounts/flood/throttle', { rate: 1e6, burst: 1e6 });
@@ -48,9 +53,20 @@ export async function fairness(options: Record<string, string | undefined>): Pro
       ['  the 50 beside it: p99', beside(ms(beside50.p99), 'under 2 s', beside50.p99 < 2_000)],
       ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'under 10 ×', ratio < 10)],
       ['  of the 50 lost', beside(String(beside50.lost), 'none', beside50.lost === 0)],
+      ['  its events parked beside them, /s', beside(parkRate.toFixed(0), 'at least 3000', parkRate >= 3_000)],
       ['its limit lifted: delivered of what had piled up', `${after - before} in ${seconds} s`],
       ['  the 50 meanwhile: p50 / p99', `${ms(freed.p50)} / ${ms(freed.p99)}`],
     ],
-    figures: { events, alone, beside: beside50, ratio, freed, floodSeconds },
+    figures: { events, alone, beside: beside50, ratio, freed, floodSeconds, parkRate },
   };
+}
+
+/** Seconds until so many deliveries wait for their account's limit. */
+async function parkedWithin(dispatcher: Service, wanted: number, from: number): Promise<number> {
+  while (
+    (await readMetric([dispatcher], 'dispatcher_throttled_total')) < wanted &&
+    performance.now() - from < parkTimeoutMs
+  )
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  return (performance.now() - from) / 1_000;
 }
