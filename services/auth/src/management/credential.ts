@@ -7,7 +7,10 @@ import type { ClientCredentialModel } from '../generated/models.ts';
 import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
 
-export const expiresAt = z.iso.datetime({ offset: true }).nullable();
+export const expiresAt = z.iso
+  .datetime({ offset: true })
+  .refine((text) => /^(?!0000)\d{4}-/.test(new Date(text).toISOString()), 'Not in the years 1 to 9999, in UTC')
+  .nullable();
 export const credentialBody = z.strictObject({
   credential_type: z.literal('public_key'),
   name: z.string().max(128).optional(),
@@ -48,9 +51,9 @@ export async function findCredentials(
 /** What is written of a new one. @throws ManagementProblem 400 for what is no public key */
 export async function makeCredential(body: CredentialBody) {
   const { key, certificate } = readPem(body.pem);
-  const bare = key.export({ format: 'jwk' }) as JWK;
   const alg = body.alg ?? defaultAlgs[key.asymmetricKeyType ?? ''];
   if (alg === undefined || !fits(alg, key)) throw badBody('pem: not a key for this alg, or too short a one');
+  const bare = key.export({ format: 'jwk' }) as JWK; // fails for kinds of keys that no alg of ours fits
   const kid = body.kid ?? (await calculateJwkThumbprint(bare));
   const parsed = body.parse_expiry_from_cert ? certificate?.validToDate : undefined;
   return {

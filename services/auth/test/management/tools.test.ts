@@ -1,5 +1,5 @@
 /** What configures a tenant from outside: it finds what it looks for, and what it writes it reads again. */
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -327,6 +327,16 @@ describe('credentials of an application', () => {
     for (const pem of ['rubbish', await exportPKCS8(privateKey)])
       expect((await asManager('POST', path, { credential_type: 'public_key', pem })).status).toBe(400);
     expect((await asManager('POST', path, { credential_type: 'x509_cert', pem: credential.pem })).status).toBe(400);
+    const kinds = [
+      generateKeyPairSync('rsa-pss', { modulusLength: 2_048 }),
+      generateKeyPairSync('ec', { namedCurve: 'brainpoolP256r1' }),
+    ];
+    for (const { publicKey: other } of kinds) {
+      const pem = other.export({ type: 'spki', format: 'pem' });
+      expect((await asManager('POST', path, { credential_type: 'public_key', pem })).status).toBe(400);
+    }
+    for (const expires_at of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-01:00'])
+      expect((await asManager('POST', path, { ...credential, expires_at })).status).toBe(400);
     expect((await asManager('POST', path, credential)).status).toBe(409);
   });
 });
