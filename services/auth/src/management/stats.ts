@@ -18,8 +18,13 @@ const day = z
   .string()
   .regex(/^\d{8}$/, 'Not a day such as 20261231')
   .transform((text) => `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`)
-  .refine((date) => new Date(`${date}T00:00:00Z`).toJSON()?.startsWith(date), 'Not a day such as 20261231')
+  .refine((date) => isDay(date), 'Not a day such as 20261231')
   .optional();
+
+/** PostgreSQL has no year 0. */
+function isDay(date: string): boolean {
+  return date >= '0001' && (new Date(`${date}T00:00:00Z`).toJSON()?.startsWith(date) ?? false);
+}
 
 type Row = { date: string; logins: string; signups: string; created_at: Date; updated_at: Date };
 

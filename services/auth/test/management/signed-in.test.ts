@@ -190,7 +190,7 @@ test('stats count who logs in, today and lately', async () => {
   expect(days.at(-1)).toMatchObject({ logins: expect.any(Number), signups: 0, leaked_passwords: 0 });
   expect([today, new Date().toISOString().slice(0, 10)]).toContain(days.at(-1)?.date?.slice(0, 10));
   expect(await auth0.stats.getDaily({ from: '20200101', to: '20200131' })).toEqual([]);
-  for (const query of ['from=2020', 'from=20201301', 'from=20200201&to=20200101'])
+  for (const query of ['from=2020', 'from=20201301', 'from=00000101', 'from=20200201&to=20200101'])
     expect((await ask('GET', `stats/daily?${query}`)).body).toMatchObject({ errorCode: 'invalid_query_string' });
 });
 
