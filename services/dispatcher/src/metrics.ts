@@ -4,12 +4,15 @@ import type { DeadReason } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
 import type { Outcome } from './delivering/classify.ts';
+import { type UnmatchedReason, unmatchedReasons } from './routing/match.ts';
 
 export type EventResult = 'matched' | 'unmatched' | 'duplicate' | 'too_many_tags' | 'dead';
 export type CancelReason = 'hook_gone' | 'hook_disabled' | 'event_gone';
 
 export type Metrics = {
   eventRouted(result: EventResult, count?: number): void;
+  /** Beside `eventRouted`. */
+  eventUnmatched(reason: UnmatchedReason): void;
   eventDead(reason: DeadReason, detail: string, messageId: string | undefined): void;
   attemptStarted(job: DeliveryJob): void;
   attemptEnded(job: DeliveryJob, outcome: Outcome, durationMs: number): void;
@@ -26,9 +29,11 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
   const shown = openShown(registry);
   const delivered = shown.deliveries.labels('delivered', 'ok');
   for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) shown.events.inc({ result }, 0);
+  for (const reason of unmatchedReasons) shown.unmatched.inc({ reason }, 0);
 
   return {
     eventRouted: (result, count = 1) => shown.events.inc({ result }, count),
+    eventUnmatched: (reason) => shown.unmatched.inc({ reason }),
     eventDead(reason, detail, messageId) {
       shown.events.inc({ result: 'dead' });
       log.warn({ reason, detail, 'message.id': messageId }, 'moved a message to the dead letters');
@@ -84,6 +89,12 @@ function openShown(registry: Registry) {
     labelNames: ['result'],
     registers,
   });
+  const unmatched = new Counter({
+    name: 'dispatcher_events_unmatched_total',
+    help: 'Unmatched events, by why no hook gets them',
+    labelNames: ['reason'],
+    registers,
+  });
   const deliveries = new Counter({
     name: 'dispatcher_deliveries_total',
     help: 'Attempts ended, and deliveries cancelled; reason is the kind of failure or why it was cancelled',
@@ -124,7 +135,7 @@ function openShown(registry: Registry) {
     labelNames: ['how', 'why'],
     registers,
   });
-  return { events, deliveries, duration, age, inFlight, throttled, excessWait, settled };
+  return { events, unmatched, deliveries, duration, age, inFlight, throttled, excessWait, settled };
 }
 
 function fields(job: DeliveryJob): Record<string, unknown> {

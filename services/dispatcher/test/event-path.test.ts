@@ -203,6 +203,13 @@ describe('the path of an event', () => {
     expect(receivedOf(many)).toEqual([]);
   });
 
+  test('an event that no account or repository has is counted by that reason', async () => {
+    await world.publish({ type: 'push', subject: 'nobody/widgets' });
+    await world.publish({ type: 'push', subject: 'Acme/nothing' });
+    for (const reason of ['unknown_account', 'unknown_repository'])
+      await until(reason, async () => (await dispatcher.metric(new RegExp(`reason="${reason}"`))) === 1);
+  });
+
   test('a hook that is disabled, or whose app the organization restricts, gets nothing; an approval brings it back', async () => {
     await world.pool.query('DELETE FROM hooks');
     await world.addHook('acme', { url: `${receiver.url}/off`, active: false });

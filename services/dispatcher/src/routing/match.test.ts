@@ -69,6 +69,15 @@ test.each<[string, Event, string]>([
   expect(match(given, account).kind).toBe(kind);
 });
 
+test('what matches nothing says why', () => {
+  expect(match(event('push', 'nothing'), account)).toMatchObject({ reason: 'unknown_repository' });
+  expect(match(event('issues', null), account)).toMatchObject({ reason: 'no_hook' });
+});
+
 test('an unknown account has no hooks', () => {
-  expect(match(event('push', 'widgets'), undefined)).toEqual({ kind: 'unmatched', repositoryId: null });
+  expect(match(event('push', 'widgets'), undefined)).toEqual({
+    kind: 'unmatched',
+    repositoryId: null,
+    reason: 'unknown_account',
+  });
 });

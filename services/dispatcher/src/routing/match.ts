@@ -6,9 +6,12 @@ import type { Account, Subscription } from '../accounts.ts';
 const tagsMax = 3;
 const tagEvents = new Set(['push', 'create', 'delete']);
 
+export const unmatchedReasons = ['unknown_account', 'unknown_repository', 'no_hook'] as const;
+export type UnmatchedReason = (typeof unmatchedReasons)[number];
+
 export type Match =
   | { kind: 'matched'; repositoryId: number | null; hooks: Subscription[] }
-  | { kind: 'unmatched'; repositoryId: number | null }
+  | { kind: 'unmatched'; repositoryId: number | null; reason: UnmatchedReason }
   | { kind: 'too_many_tags'; repositoryId: number | null };
 
 /**
@@ -18,12 +21,16 @@ export type Match =
 export function match(event: Event, account: Account | undefined): Match {
   const repositoryId = event.repository === null ? null : (account?.repositories.get(event.repository) ?? null);
   if (tagEvents.has(event.type) && (event.tagsPushed ?? 0) > tagsMax) return { kind: 'too_many_tags', repositoryId };
-  if (!account || (event.repository !== null && repositoryId === null)) return { kind: 'unmatched', repositoryId };
+  if (!account) return { kind: 'unmatched', repositoryId, reason: 'unknown_account' };
+  if (event.repository !== null && repositoryId === null)
+    return { kind: 'unmatched', repositoryId, reason: 'unknown_repository' };
   const hooks = [...account.hooks.values()].filter(
     (hook) =>
       hook.deliverable &&
       (hook.repositoryId === null || hook.repositoryId === repositoryId) &&
       (hook.events.has('*') || hook.events.has(event.type)),
   );
-  return hooks.length > 0 ? { kind: 'matched', repositoryId, hooks } : { kind: 'unmatched', repositoryId };
+  return hooks.length > 0
+    ? { kind: 'matched', repositoryId, hooks }
+    : { kind: 'unmatched', repositoryId, reason: 'no_hook' };
 }

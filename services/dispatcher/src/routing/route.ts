@@ -137,7 +137,12 @@ async function routeEvents(
           found.flatMap(({ deliveries }) => deliveries),
         )
       : new Set<string>();
-  return whatEachBrings(stored, mine).map((brings, index) => (brings === 'event' ? routed[index]!.match.kind : brings));
+  return whatEachBrings(stored, mine).map((brings, index) => {
+    if (brings !== 'event') return brings;
+    const found = routed[index]!.match;
+    if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
+    return found.kind;
+  });
 }
 
 async function store(parts: RouteParts, routed: Routed[]): Promise<StoredEvent[]> {
