@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, writePrivate } from '../processes/home.ts';
 import { portOf, servicePorts } from '../processes/services.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
@@ -12,6 +13,10 @@ import type { StoreName } from '../stores/stores.ts';
 const sharedVariables = [
   'HOST',
   'ISSUER',
+  'TLS_ISSUER',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'ISSUER_ALIASES',
   'WEBHOOK_API_AUDIENCE',
   'WEBHOOK_API_URL',
   'AUTH_DATABASE_URL',
@@ -44,6 +49,7 @@ export function writeServicesEnv(
   home: string,
   given: NodeJS.ProcessEnv,
   urls: Record<StoreName, string>,
+  certificate: Pick<CertificateFiles, 'cert' | 'key'>,
 ): Record<string, string> {
   const values: Record<string, string> = {
     DATABASE_URL: urls.PostgreSQL,
@@ -56,6 +62,11 @@ export function writeServicesEnv(
     // The applications that a developer's gate tells of a logout are on his machine.
     OUTBOUND_ALLOWED_NETWORKS: given.OUTBOUND_ALLOWED_NETWORKS ?? '127.0.0.0/8,::1/128',
     GATEPOST_HOME: home,
+    AUTH_TLS_PORT: String(portOf(given, 'AUTH_TLS_PORT')),
+    WEBHOOK_API_TLS_PORT: String(portOf(given, 'WEBHOOK_API_TLS_PORT')),
+    TLS_CERT_FILE: certificate.cert,
+    TLS_KEY_FILE: certificate.key,
+    ISSUER_ALIASES: tlsIssuer(given),
   };
   // Whoever moves the gate's port wants to find it there.
   if (given.AUTH_PORT && !given.ISSUER) values.ISSUER = `http://localhost:${given.AUTH_PORT}/`;
@@ -63,6 +74,11 @@ export function writeServicesEnv(
   const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
   writePrivate(servicesEnvFile(home), `# Written by npm start at every start.\n${lines.join('\n')}\n`);
   return values;
+}
+
+/** The gate's issuer at its TLS port. */
+export function tlsIssuer(env: NodeJS.ProcessEnv): string {
+  return env.TLS_ISSUER || `https://localhost:${portOf(env, 'AUTH_TLS_PORT')}/`;
 }
 
 /** The variables of the running system; undefined before the first `npm start`. */

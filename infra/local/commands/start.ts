@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { keepCertificates } from '../processes/certificates.ts';
 import { type Child, openGroup } from '../processes/child.ts';
 import { logEnd, takeHome } from '../processes/home.ts';
 import { isFree } from '../processes/ports.ts';
@@ -60,7 +61,8 @@ async function start(context: Context): Promise<number> {
     }),
   );
   const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
-  const values = writeServicesEnv(home, env, urlsOf(stores));
+  const certificates = await keepCertificates(home);
+  const values = writeServicesEnv(home, env, urlsOf(stores), certificates);
   const serviceEnv = { ...env, ...values };
   const producerEnv = writeProducerEnv(home, producerUrl(context, broker));
 
@@ -96,7 +98,7 @@ async function start(context: Context): Promise<number> {
   const ended = keepRunning(context, [...(await Promise.all(servers)).flat(), ...services]);
   say.line();
   if (hasDemo && !(await runSmoke(demoEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
-  for (const line of welcome(serviceEnv, home, hasDemo)) say.line(line);
+  for (const line of welcome(serviceEnv, home, hasDemo, certificates)) say.line(line);
   throw await ended;
 }
 

@@ -1,9 +1,15 @@
 /** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
 import { join } from 'node:path';
+import type { CertificateFiles } from '../processes/certificates.ts';
 import { demoPort, portOf } from '../processes/services.ts';
-import { producerEnvFile, webhookApiUrl } from './environment.ts';
+import { producerEnvFile, tlsIssuer, webhookApiUrl } from './environment.ts';
 
-export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean): string[] {
+export function welcome(
+  env: NodeJS.ProcessEnv,
+  home: string,
+  hasDemo: boolean,
+  { root, bundle }: Pick<CertificateFiles, 'root' | 'bundle'>,
+): string[] {
   const issuer = (env.ISSUER || 'http://localhost:4400/').replace(/\/?$/, '/');
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
@@ -12,6 +18,9 @@ export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean):
     '',
     `  gate             ${issuer}.well-known/openid-configuration`,
     `  webhook API      ${api}docs`,
+    `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
+    `    to trust it    ${root}, for Node, Python, Go and curl by`,
+    `                   export ${trustOf(root, bundle)}`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
@@ -28,4 +37,11 @@ export function welcome(env: NodeJS.ProcessEnv, home: string, hasDemo: boolean):
     '     webhooks as they arrive',
   ];
   return [...places, ...(hasDemo ? demo : []), '', '  Ctrl-C stops everything that was started here.'];
+}
+
+/** Node adds a file to what it trusts; the others trust what theirs holds and nothing else. Python reads one of two, by its library. */
+function trustOf(root: string, bundle: string): string {
+  const quoted = (path: string) => (/^[\w/.@%+:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+  const others = ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'].map((name) => `${name}=${quoted(bundle)}`);
+  return [`NODE_EXTRA_CA_CERTS=${quoted(root)}`, ...others].join(' ');
 }

@@ -16,6 +16,7 @@ const urls = {
   Redis: 'redis://:p@127.0.0.1:2',
   RabbitMQ: 'amqp://u:p@127.0.0.1:3/gatepost',
 };
+const files = { cert: '/tls/cert.pem', key: '/tls/cert.key' };
 
 test('one command at a time uses the folder', async () => {
   const home = newHome();
@@ -44,7 +45,7 @@ test('a relative GATEPOST_HOME is taken from where the command was typed', () =>
 
 test('writes what the services need, for the owner only, with the same key each time', () => {
   const home = newHome();
-  const first = writeServicesEnv(home, {}, urls);
+  const first = writeServicesEnv(home, {}, urls, files);
   const file = join(home, 'services.env');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(first);
@@ -56,18 +57,24 @@ test('writes what the services need, for the owner only, with the same key each 
     OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
     SEED_FILE: expect.stringMatching(/\/infra\/demo\/seed\.yaml$/),
     GATEPOST_HOME: home,
+    AUTH_TLS_PORT: '4443',
+    WEBHOOK_API_TLS_PORT: '4543',
+    TLS_CERT_FILE: files.cert,
+    ISSUER_ALIASES: 'https://localhost:4443/',
   });
   expect(Buffer.from(first.SECRETS_KEY ?? '', 'base64')).toHaveLength(32);
-  expect(writeServicesEnv(home, {}, urls).SECRETS_KEY).toBe(first.SECRETS_KEY);
+  expect(writeServicesEnv(home, {}, urls, files).SECRETS_KEY).toBe(first.SECRETS_KEY);
 });
 
 test('what the environment gives goes before what is made', () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const given = { SECRETS_KEY: key, DELIVERY_ALLOWED_NETWORKS: '', AUTH_PORT: '4410', MAIL_URL: 'smtp://a b#c@host' };
   const home = newHome();
-  expect(writeServicesEnv(home, given, urls)).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
+  expect(writeServicesEnv(home, given, urls, files)).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
   expect(parseEnv(readFileSync(join(home, 'services.env'), 'utf8'))).toMatchObject(given);
-  expect(writeServicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls).ISSUER).toBe('https://id.example/');
+  expect(writeServicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls, files).ISSUER).toBe(
+    'https://id.example/',
+  );
 });
 
 test('a seed of one’s own stands beside the demo’s, as seen from where the command was typed; an empty one means none', () => {

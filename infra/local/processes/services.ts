@@ -13,8 +13,10 @@ export type ServiceName = 'auth' | 'webhook-api' | 'dispatcher';
 /** Every port that a service listens on, with its variable and default. */
 export const servicePorts: { service: ServiceName; variable: string; port: number }[] = [
   { service: 'auth', variable: 'AUTH_PORT', port: 4400 },
+  { service: 'auth', variable: 'AUTH_TLS_PORT', port: 4443 },
   { service: 'auth', variable: 'AUTH_OPS_PORT', port: 4401 },
   { service: 'webhook-api', variable: 'WEBHOOK_API_PORT', port: 4500 },
+  { service: 'webhook-api', variable: 'WEBHOOK_API_TLS_PORT', port: 4543 },
   { service: 'webhook-api', variable: 'WEBHOOK_API_OPS_PORT', port: 4501 },
   { service: 'dispatcher', variable: 'DISPATCHER_OPS_PORT', port: 4601 },
 ];

@@ -175,6 +175,11 @@ export const networkList = listOf(
   (item) => namedNetworks.get(item) ?? [item, `${item}/${isIP(item) === 4 ? 32 : 128}`].filter(isCidr),
 );
 
+/** Issuers, each taken to the letter. */
+export const issuerUrls = listOf('issuers (http or https URLs)', (item) =>
+  issuerUrl.safeParse(item).success ? [item] : [],
+);
+
 /** Whole numbers of seconds. */
 export const secondsList = listOf('whole numbers of seconds', (item) => (/^\d+$/.test(item) ? [Number(item)] : []));
 

@@ -25,7 +25,7 @@ export type RefusedToken = {
 export function explainRefusal(
   text: string,
   error: unknown,
-  expected: { issuer: string; audience: string },
+  expected: { issuers: string[]; audience: string },
 ): RefusedToken {
   const [header, claims] = text.split('.', 2).map(readPart);
   if (!header || !claims)
@@ -58,14 +58,14 @@ function reasonOf(
   code: string | undefined,
   claim: string | undefined,
   claims: Claims,
-  { issuer, audience }: { issuer: string; audience: string },
+  { issuers, audience }: { issuers: string[]; audience: string },
 ): Pick<RefusedToken, 'reason' | 'description'> {
-  const isForeign = claims.iss !== issuer;
+  const isForeign = !issuers.some((issuer) => issuer === claims.iss);
   if (code === 'ERR_JWT_EXPIRED') return { reason: 'expired', description: 'The token has expired' };
   if (code === 'ERR_JWKS_NO_MATCHING_KEY' || claim === 'iss')
     // Another issuer's token names a key of its own: the name of the issuer says more.
     return isForeign
-      ? { reason: 'wrong_issuer', description: `The token is not of the issuer ${issuer}` }
+      ? { reason: 'wrong_issuer', description: `The token is not of the issuer ${issuers.join(' or ')}` }
       : { reason: 'unknown_key', description: 'The token is signed with a key that the issuer does not publish' };
   if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
     return { reason: 'bad_signature', description: 'The signature of the token does not match' };

@@ -1,7 +1,8 @@
 /** The gate’s HTTP entry: what happens to a request, in order. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
+import { type Certificate, createServerWith } from '@gatepost/runtime/tls';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { FastPath } from './grants/fast-path.ts';
@@ -93,11 +94,13 @@ export function makeServer(
     observe: ReturnType<typeof makeRequestObserver>;
     fastPath: FastPath;
     limits: { headMs: number; requestMs: number };
-    /** Whether clients reach us by https; then browsers are told to use nothing else (RFC 6797). */
-    secure: boolean;
+    /** Whether browsers are told to use nothing but https (RFC 6797). */
+    strict: boolean;
+    /** With it the server speaks https. */
+    certificate: Certificate | undefined;
   },
 ): Server {
-  const { observe, fastPath, limits, secure } = parts;
+  const { observe, fastPath, limits, strict } = parts;
   const normalize = makeHeadNormalizer(parts.head);
   // Head and body of a request must arrive in time (slowloris), and idle connections are closed. By default Node checks only every
   // 30 seconds.
@@ -107,9 +110,9 @@ export function makeServer(
     connectionsCheckingInterval: Math.min(1_000, limits.headMs),
     keepAliveTimeout: 65_000,
   };
-  return createServer(options, (request, response) => {
+  return createServerWith(parts.certificate, options, (request, response) => {
     observe(request, response);
-    if (secure) response.setHeader('strict-transport-security', 'max-age=31536000');
+    if (strict) response.setHeader('strict-transport-security', 'max-age=31536000');
     normalize(request);
     fastPath(request, response, () => answer(request, response));
   });

@@ -14,6 +14,7 @@ import {
   url,
   z,
 } from '@gatepost/runtime/env';
+import { certificateVariables } from '@gatepost/runtime/tls';
 
 /** Where messages go if no server is configured for them. */
 export const outboxFolder = resolve(process.env.GATEPOST_HOME ?? '../../.gatepost', 'outbox');
@@ -39,6 +40,21 @@ export const variables = z.object({
         'issuer and base URL of the gate, taken to the letter: with a slash at its end as at Auth0, or without',
     }),
   AUTH_PORT: port.default(4400).meta({ description: 'port of the gate' }),
+  AUTH_TLS_PORT: port.optional().meta({
+    description:
+      'a further port of the gate, with TLS of its own, at which its issuer is `TLS_ISSUER`; none by default',
+    shownDefault: 'off; 4443 under `npm start`',
+  }),
+  TLS_ISSUER: issuerUrl
+    .refine((value) => /^https:/i.test(value) && new URL(value).pathname === '/', {
+      message: 'must be an https URL with no path but the slash',
+    })
+    .optional()
+    .meta({
+      description: 'issuer and base URL of the gate at `AUTH_TLS_PORT`',
+      shownDefault: '`https://localhost:` + `AUTH_TLS_PORT` + `/`',
+    }),
+  ...certificateVariables,
   AUTH_OPS_PORT: port.default(4401).meta({ description: 'ops port of the gate: `/metrics`, `/livez`, `/readyz`' }),
   SEED_FILE: existingFiles.default([]).meta({
     description: 'YAML files with clients, users and APIs, separated by commas, applied at each start; never deletes',
@@ -83,6 +99,11 @@ export const variables = z.object({
 });
 
 export type Env = z.infer<typeof variables>;
+
+/** The issuer at the TLS port; undefined without one. */
+export function tlsIssuerOf({ AUTH_TLS_PORT, TLS_ISSUER }: Env): string | undefined {
+  return AUTH_TLS_PORT === undefined ? undefined : (TLS_ISSUER ?? `https://localhost:${AUTH_TLS_PORT}/`);
+}
 
 /** @throws when neither of the two database variables is set. */
 export function databaseUrlOf(env: Env): string {

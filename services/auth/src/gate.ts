@@ -43,6 +43,7 @@ import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
+import { type Front, frontsOf } from './fronts.ts';
 import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
@@ -71,33 +72,43 @@ import { makeProvider } from './provider.ts';
 import { makeProviderPages } from './provider-pages.ts';
 import { startPurge } from './purge.ts';
 import { openRedis } from './redis.ts';
-import { makeReport, makeRequestObserver, observeProvider, type TokensIssued } from './report.ts';
-import { managementApi } from './resources/management-api.ts';
+import { makeReport, makeRequestObserver, observeProvider, openCounters, type TokensIssued } from './report.ts';
+import { managementApi, managementAudiences } from './resources/management-api.ts';
 import { makeResourceStore } from './resources/store.ts';
 import { applySeed, checkGrantTypes } from './seed.ts';
 import { makeConnectionStore } from './settings/connections.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
 
-export type Gate = { port: number; opsPort: number };
+/** Where it listens, at `ISSUER` first. */
+export type Gate = { listening: { issuer: string; port: number }[]; opsPort: number };
 
 export async function startGate(start: Start<Env>): Promise<Gate> {
   const ground = await openGround(start);
   const outlets = await openOutlets(ground);
   const stores = makeStores(ground);
-  const steps = makeSteps({ ...ground, ...outlets, ...stores });
-  const parts: Parts = { ...ground, ...outlets, ...stores, ...steps };
+  const listening: Gate['listening'] = [];
+  for (const front of ground.fronts)
+    listening.push({ issuer: front.issuer, port: await openFront({ ...ground, ...outlets, ...stores, ...front }) });
+  ground.stack.use(startPurge(ground.pool, ground.log, ground.registry));
+  return { listening, opsPort: await serveOps(ground) };
+}
+
+/** One issuer: what names it in tokens, links and cookies is made for it; the stores behind it are the same for each. */
+async function openFront(shared: Shared): Promise<number> {
+  const parts: Parts = { ...shared, ...makeSteps(shared) };
   const { provider, tokensIssued } = await makeGateProvider(parts);
   const routers = makeRouters(parts, provider);
-  keepUp(parts, provider);
-  const port = await serve(parts, provider, routers, tokensIssued);
-  return { port, opsPort: await serveOps(parts) };
+  const rotateAfterDays = parts.env.KEY_ROTATION_DAYS;
+  parts.stack.use(keepKeysCurrent({ ...parts, provider, rotateAfterDays }));
+  return serve(parts, provider, routers, tokensIssued);
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
 type Outlets = Awaited<ReturnType<typeof openOutlets>>;
 type Stores = ReturnType<typeof makeStores>;
-type Parts = Ground & Outlets & Stores & ReturnType<typeof makeSteps>;
+type Shared = Ground & Outlets & Stores & Front;
+type Parts = Shared & ReturnType<typeof makeSteps>;
 
 /** The databases, with everything that must be in them before anything else reads them. */
 async function openGround({ env, log, stack }: Start<Env>) {
@@ -106,6 +117,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
+  const fronts = frontsOf(env);
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction) seeds.forEach(refuseDemo);
 
@@ -118,17 +130,15 @@ async function openGround({ env, log, stack }: Start<Env>) {
   for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER));
   if (isProduction) await refuseDemoSecrets(pool);
 
-  const issuer = env.ISSUER;
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
-  const secure = issuer.startsWith('https:');
   return {
     env,
     log,
     stack,
     registry,
-    issuer,
-    secure,
+    fronts,
+    issuers: fronts.map(({ issuer }) => issuer),
     seal,
     keyFor,
     pool,
@@ -141,14 +151,16 @@ async function openGround({ env, log, stack }: Start<Env>) {
   };
 }
 
-/** Outputs: the audit log, the webhooks, mail, and background work. */
+/** Outputs: the audit log, metrics, the webhooks, mail, and background work. */
 async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   const audit = stack.use(openAudit(pool, log));
   const lastLogins = stack.use(openLastLogins(pool, log));
   const sink = stack.use(await openSink(env, log, registry));
   const postBox = stack.adopt(openPostBox(postBoxOptions(env)), (opened) => opened.close());
   const background = stack.use(openBackground(log));
-  return { audit, lastLogins, sink, postBox, background };
+  const counters = openCounters(registry);
+  const observe = makeRequestObserver(log, registry);
+  return { audit, counters, observe, lastLogins, sink, postBox, background };
 }
 
 /** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
@@ -164,7 +176,7 @@ function postBoxOptions(env: Env) {
 }
 
 /** The stores: configuration, people, and short-lived state. */
-function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground) {
+function makeStores({ env, issuers, keyFor, pool, db, redis, prefix, changes }: Ground) {
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
   const codes = addressCodes(makeOneTimeCodes(redis, prefix, keyFor('one-time codes')), accounts, async (name) =>
@@ -172,7 +184,7 @@ function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground
   );
   return {
     clients: makeClientStore(db, changes),
-    resources: makeResourceStore(db, changes, managementApi(issuer)),
+    resources: makeResourceStore(db, changes, managementApi(env.ISSUER), managementAudiences(issuers)),
     settings: makeSettingsStore(db, changes),
     connections,
     templates: makeTemplateStore(db, changes),
@@ -191,7 +203,7 @@ function makeStores({ issuer, keyFor, pool, db, redis, prefix, changes }: Ground
 }
 
 /** Steps that several grants and pages share. */
-function makeSteps(parts: Ground & Outlets & Stores) {
+function makeSteps(parts: Shared) {
   const { keyFor, accounts, connections, settings, codes, lockout } = parts;
   const sending = { ...parts, limits: parts.messageLimits };
   const sendMessage = makeSendMessage(sending);
@@ -223,7 +235,7 @@ async function makeGateProvider(parts: Parts) {
   });
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
   shareSuccessors(provider, keyFor('refresh tokens'));
-  findStructuredTokens(provider, issuer, revokedTokens);
+  findStructuredTokens(provider, parts.issuers, revokedTokens);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   throttleClientAuthentication(provider, parts.clientThrottle);
   const { tokensIssued } = observeProvider(provider, parts);
@@ -257,24 +269,18 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   ];
 }
 
-/** Periodic jobs. */
-function keepUp(parts: Parts, provider: Provider): void {
-  const { env, log, stack, registry, pool } = parts;
-  stack.use(keepKeysCurrent({ ...parts, provider, rotateAfterDays: env.KEY_ROTATION_DAYS }));
-  stack.use(startPurge(pool, log, registry));
-}
-
 async function serve(parts: Parts, provider: Provider, routers: Router[], tokensIssued: TokensIssued): Promise<number> {
-  const { env, log, stack, registry, issuer, secure } = parts;
+  const { env, log, stack, observe, issuer, strict, certificate } = parts;
   const server = makeServer(makeAnswer({ ...parts, provider, routers }), {
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES, log },
-    observe: makeRequestObserver(log, registry),
+    observe,
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
-    secure,
+    strict,
+    certificate,
     fastPath: makeFastPath({ ...parts, provider, tokensIssued }),
   });
   // A login may have to wait ten seconds for others.
-  const { port } = stack.use(await listen(server, { host: env.HOST, port: env.AUTH_PORT, closeWithinMs: 15_000 }));
+  const { port } = stack.use(await listen(server, { host: env.HOST, port: parts.port, closeWithinMs: 15_000 }));
   return port;
 }
 

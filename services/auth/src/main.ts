@@ -4,6 +4,6 @@ import { variables } from './config.ts';
 import { startGate } from './gate.ts';
 
 await run('auth', variables, async (context) => {
-  const { port } = await startGate(context);
-  context.log.info({ issuer: context.env.ISSUER, port }, 'the gate is open');
+  const { listening } = await startGate(context);
+  for (const place of listening) context.log.info(place, 'the gate is open');
 });

@@ -114,6 +114,26 @@ function failedType(reason: Parameters<Report['loginFailed']>[1], isKnown: boole
   }
 }
 
+export type Counters = { tokens: Counter<'grant_type'>; interactions: Counter<'prompt' | 'result'> };
+
+/** What providers count, all of a process together. */
+export function openCounters(registry: Registry): Counters {
+  return {
+    tokens: new Counter({
+      name: 'auth_tokens_issued_total',
+      help: 'Token responses by grant type',
+      labelNames: ['grant_type'],
+      registers: [registry],
+    }),
+    interactions: new Counter({
+      name: 'auth_interactions_total',
+      help: 'Pages people were sent to (started), and came back from (ended)',
+      labelNames: ['prompt', 'result'],
+      registers: [registry],
+    }),
+  };
+}
+
 /** Observes a request from its head to the end of its response. The path and its query are never logged: they hold codes. */
 export function makeRequestObserver(log: Log, registry: Registry) {
   const duration = httpDuration(registry);
@@ -172,21 +192,10 @@ export type TokensIssued = (
  */
 export function observeProvider(
   provider: Provider,
-  parts: { log: Log; registry: Registry; audit: Audit; report: Report },
+  parts: { log: Log; counters: Counters; audit: Audit; report: Report },
 ): { tokensIssued: TokensIssued } {
-  const { log, registry, audit } = parts;
-  const tokens = new Counter({
-    name: 'auth_tokens_issued_total',
-    help: 'Token responses by grant type',
-    labelNames: ['grant_type'],
-    registers: [registry],
-  });
-  const interactions = new Counter({
-    name: 'auth_interactions_total',
-    help: 'Pages people were sent to (started), and came back from (ended)',
-    labelNames: ['prompt', 'result'],
-    registers: [registry],
-  });
+  const { log, audit } = parts;
+  const { tokens, interactions } = parts.counters;
   provider.use(async (ctx, next) => {
     await next();
     const route = (ctx as KoaContextWithOIDC).oidc?.route;

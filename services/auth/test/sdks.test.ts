@@ -8,8 +8,9 @@ import openid from 'express-openid-connect';
 import session from 'express-session';
 import passport from 'passport';
 import Auth0Strategy from 'passport-auth0';
-import { freePort, openGate } from './gate.ts';
+import { freePort } from './gate.ts';
 import { alice, api, apis, connections, machine, web } from './seeds.ts';
+import { openTlsGate } from './tls-gate.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
@@ -26,7 +27,7 @@ const client = {
 // Read strictly, only tokens of RFC 9068's type are taken.
 const strictApi = { identifier: 'urn:strict', token_dialect: 'rfc9068_profile', scopes: ['read:x'] };
 const gate = stack.use(
-  await openGate({
+  await openTlsGate({
     apis: [...apis, strictApi],
     connections,
     users: [alice],
@@ -68,7 +69,7 @@ async function serve(make: Express) {
 }
 
 async function logInAt(location: string | null): Promise<Page> {
-  const browser = new Browser(gate);
+  const browser = new Browser({ issuer: `${new URL(location!).origin}/` });
   return browser.logIn(await browser.get(location!));
 }
 
@@ -134,7 +135,7 @@ test('passport-auth0: login and profile, with the access token in userinfo’s q
   const site = express();
   const strategy = new Auth0Strategy(
     {
-      domain: new URL(gate.issuer).host,
+      domain: gate.domain,
       clientID: 'web',
       clientSecret: 'web-secret',
       callbackURL: `${app}/callback`,
@@ -148,15 +149,6 @@ test('passport-auth0: login and profile, with the access token in userinfo’s q
       done: (error: unknown, user: unknown) => void,
     ) => done(null, profile),
   );
-  // It always says https; our gate is plain http in this test.
-  const plain = (name: string, path: string) =>
-    Object.assign((strategy as unknown as { _oauth2: object })._oauth2, { [name]: `${gate.issuer}${path}` });
-  plain('_authorizeUrl', 'authorize');
-  plain('_accessTokenUrl', 'oauth/token');
-  Object.assign((strategy as unknown as { options: object }).options, {
-    userInfoURL: `${gate.issuer}userinfo`,
-    expectedIssuer: gate.issuer,
-  });
   passport.use(strategy as never);
   passport.serializeUser((user, done) => done(null, user));
   site.use(session({ secret: 's', resave: false, saveUninitialized: true }));

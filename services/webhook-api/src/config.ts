@@ -7,6 +7,7 @@ import {
   httpUrl,
   integer,
   issuerUrl,
+  issuerUrls,
   port,
   positive,
   renamedTo,
@@ -16,10 +17,16 @@ import {
   url,
   z,
 } from '@gatepost/runtime/env';
+import { certificateVariables } from '@gatepost/runtime/tls';
 
 export const variables = z.object({
   ...commonVariables,
   WEBHOOK_API_PORT: port.default(4500).meta({ description: 'port of the REST API' }),
+  WEBHOOK_API_TLS_PORT: port.optional().meta({
+    description: 'a further port of the REST API, with TLS of its own; none by default',
+    shownDefault: 'off; 4543 under `npm start`',
+  }),
+  ...certificateVariables,
   WEBHOOK_API_URL: httpUrl
     .refine((value) => !/[?#]/.test(value) && !new URL(value).username && !new URL(value).password, {
       message: 'must have no user, query or fragment',
@@ -27,7 +34,7 @@ export const variables = z.object({
     .optional()
     .meta({
       description: 'where clients reach the REST API: what every URL in answers and pings begins with',
-      shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`',
+      shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`, or by https at the TLS port',
     }),
   WEBHOOK_API_OPS_PORT: port.default(4501).meta({ description: 'port of `/metrics`, `/livez` and `/readyz`' }),
   DATABASE_URL: url(['postgres:', 'postgresql:'])
@@ -45,6 +52,11 @@ export const variables = z.object({
   ISSUER: issuerUrl
     .default('http://localhost:4400/')
     .meta({ description: "issuer of the access tokens, as the gate's `ISSUER` is written" }),
+  ISSUER_ALIASES: issuerUrls.default([]).meta({
+    description:
+      'further issuers whose tokens count as those of `ISSUER`, with the same keys, separated by commas: `TLS_ISSUER` of the gate',
+    shownDefault: 'none; the gate’s `TLS_ISSUER` under `npm start`',
+  }),
   JWKS_URL: httpUrl.optional().meta({
     description: "where the issuer's keys are read, when that is not below `ISSUER`",
     shownDefault: '`ISSUER` + `.well-known/jwks.json`',

@@ -1,7 +1,6 @@
 /** The webhook API’s parts, in the order in which they are opened; the stack closes them in reverse. */
 
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
@@ -13,6 +12,7 @@ import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { type Certificate, createServerWith, readCertificate } from '@gatepost/runtime/tls';
 import { openDatabase } from '@gatepost/webhook-db/client';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { openReads } from '@gatepost/webhook-db/reads';
@@ -38,11 +38,16 @@ const patience = {
 };
 
 /** @returns the ports it listens on. */
-export async function start({ env, log, stack }: Start<Env>): Promise<{ port: number; opsPort: number }> {
+export async function start({
+  env,
+  log,
+  stack,
+}: Start<Env>): Promise<{ port: number; tlsPort: number | undefined; opsPort: number }> {
   const databaseUrl = databaseUrlOf(env);
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
   if (env.NODE_ENV === 'production') seeds.forEach(refuseDemo);
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
+  const certificate = env.WEBHOOK_API_TLS_PORT === undefined ? undefined : readCertificate(env, 'WEBHOOK_API_TLS_PORT');
   const registry = openMetrics();
 
   const connecting = {
@@ -83,7 +88,11 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
   const app = makeApp({
     log,
     registry,
-    checkToken: makeTokenCheck({ keys: keys.get, issuer: env.ISSUER, audience: env.WEBHOOK_API_AUDIENCE }),
+    checkToken: makeTokenCheck({
+      keys: keys.get,
+      issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
+      audience: env.WEBHOOK_API_AUDIENCE,
+    }),
     limits: makeLimits({
       redis: redis?.client,
       prefix: env.REDIS_KEY_PREFIX,
@@ -94,9 +103,14 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
     trustedProxies: env.TRUSTED_PROXIES,
     ownUrl: env.WEBHOOK_API_URL,
   });
-  const server = stack.use(
-    await listen(createServer(patience, app), { host: env.HOST, port: env.WEBHOOK_API_PORT, closeWithinMs: 6_000 }),
-  );
+  const serve = async (port: number, certificate?: Certificate) => {
+    const server = createServerWith(certificate, patience, app);
+    const listening = stack.use(await listen(server, { host: env.HOST, port, closeWithinMs: 6_000 }));
+    log.info({ url: `${certificate ? 'https' : 'http'}://${env.HOST}:${listening.port}` }, 'listening');
+    return listening.port;
+  };
+  const port = await serve(env.WEBHOOK_API_PORT);
+  const tlsPort = certificate && (await serve(env.WEBHOOK_API_TLS_PORT!, certificate));
   const ops = stack.use(
     await openOps({
       host: env.HOST,
@@ -111,8 +125,7 @@ export async function start({ env, log, stack }: Start<Env>): Promise<{ port: nu
       },
     }),
   );
-  log.info({ url: `http://${env.HOST}:${server.port}` }, 'listening');
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
     log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
-  return { port: server.port, opsPort: ops.port };
+  return { port, tlsPort, opsPort: ops.port };
 }

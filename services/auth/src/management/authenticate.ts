@@ -26,13 +26,14 @@ export type Authenticate = (authorization: string | undefined) => Promise<Caller
 const maxAgeMs = 5_000;
 
 export function makeAuthenticate(parts: {
-  issuer: string;
+  /** All of ours; the first one's name is in the audience. */
+  issuers: string[];
   db: Database;
   changes: Changes;
   revokedTokens: Pick<RevokedTokens, 'has'>;
 }): Authenticate {
-  const { issuer, db, changes, revokedTokens } = parts;
-  const audience = `${baseUrlOf(issuer)}api/v2/`;
+  const { issuers, db, changes, revokedTokens } = parts;
+  const audience = `${baseUrlOf(issuers[0]!)}api/v2/`;
   const keys = makeCache({
     changes,
     tables: ['signing_keys'],
@@ -66,17 +67,17 @@ export function makeAuthenticate(parts: {
     if (authorization === undefined) throw refused('Missing authentication');
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1];
     if (token === undefined)
-      throw refused('Bad HTTP authentication header format', explainRefusal('', undefined, { issuer, audience }));
-    const { payload } = await verifyAccessToken(token, await keys.get('all'), { issuer, audience }).catch(
+      throw refused('Bad HTTP authentication header format', explainRefusal('', undefined, { issuers, audience }));
+    const { payload } = await verifyAccessToken(token, await keys.get('all'), { issuer: issuers, audience }).catch(
       (cause: unknown) => {
         throw cause instanceof joseErrors.JOSEError
-          ? refused(reasonOf(cause), explainRefusal(token, cause, { issuer, audience }), cause)
+          ? refused(reasonOf(cause), explainRefusal(token, cause, { issuers, audience }), cause)
           : cause;
       },
     );
     const clientId = String(payload.client_id);
     const unusable = (description: string) =>
-      refused('Invalid token', { ...explainRefusal(token, undefined, { issuer, audience }), description });
+      refused('Invalid token', { ...explainRefusal(token, undefined, { issuers, audience }), description });
     if (payload.cnf !== undefined) throw unusable('The token is bound to a key (RFC 9449), and no bearer token');
     if (await revokedTokens.has(payload.jti!)) throw unusable('The token was revoked');
     const holder = await holders.get(clientId);

@@ -36,7 +36,10 @@ export const listClientGrants = operation({
     audience: z.string().optional(),
     client_id: z.string().optional(),
   }),
-  run: ({ parts, query }) => list('client_grants', query, source(parts.db, query.client_id, query.audience), present),
+  async run({ parts, query }) {
+    const api = query.audience === undefined ? undefined : await parts.resources.find(query.audience);
+    return list('client_grants', query, source(parts.db, query.client_id, api?.identifier ?? query.audience), present);
+  },
 });
 
 export const createClientGrant = operation({
@@ -44,8 +47,9 @@ export const createClientGrant = operation({
   async run({ parts, body, scopes: held }) {
     const client = await parts.clients.find(body.client_id);
     if (!client) throw missing('client', 'The client does not exist');
-    checkOwn(await checkScopes(parts, body.audience, body.scope), body.scope, held);
-    const grant = await parts.clients.addGrant(body.client_id, body.audience, body.scope);
+    const api = await checkScopes(parts, body.audience, body.scope);
+    checkOwn(api, body.scope, held);
+    const grant = await parts.clients.addGrant(body.client_id, api.identifier, body.scope);
     if (!grant) throw conflict('resource_exists', 'A client grant for this client and audience exists already');
     return created(present(grant));
   },

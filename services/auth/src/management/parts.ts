@@ -22,6 +22,8 @@ import { makeRunSearch, type RunSearch } from './run-search.ts';
 /** What the gate gives. */
 export type ManagementParts = {
   issuer: string;
+  /** All of ours, the primary one first. */
+  issuers: string[];
   provider: Provider;
   db: Database;
   pool: Pool;

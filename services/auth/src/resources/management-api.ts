@@ -52,6 +52,11 @@ const resources: Record<string, string[]> = {
   user_attribute_profiles: ['read'],
 };
 
+/** By its audience at any of our issuers the API is meant that is named after the first. */
+export function managementAudiences(issuers: string[]): Set<string> {
+  return new Set(issuers.map((issuer) => `${baseUrlOf(issuer)}api/v2/`));
+}
+
 export function managementApi(issuer: string): Api {
   const epoch = new Date(0);
   return {

@@ -9,7 +9,7 @@ export type Scope = { value: string; description?: string };
 export type Api = Omit<ResourceServerModel, 'scopes'> & { scopes: Scope[]; isSystem: boolean };
 
 export type ResourceStore = {
-  /** By identifier; cached. The management API is among them, built in. */
+  /** By identifier; cached. The management API is among them, built in, under each of its names. */
   find(identifier: string): Promise<Api | undefined>;
   /** All of them, the management API first; cached. */
   list(): Promise<Api[]>;
@@ -21,7 +21,12 @@ export type ResourceStore = {
   remove(identifier: string): Promise<void>;
 };
 
-export function makeResourceStore(db: Database, changes: Changes, managementApi: Api): ResourceStore {
+export function makeResourceStore(
+  db: Database,
+  changes: Changes,
+  managementApi: Api,
+  itsNames: ReadonlySet<string>,
+): ResourceStore {
   const cache = makeCache<Map<string, Api>>({
     changes,
     tables: ['resource_servers'],
@@ -36,7 +41,8 @@ export function makeResourceStore(db: Database, changes: Changes, managementApi:
   };
 
   return {
-    find: async (identifier) => (await cache.get('all')).get(identifier),
+    find: async (identifier) =>
+      (await cache.get('all')).get(itsNames.has(identifier) ? managementApi.identifier : identifier),
     list: async () => [...(await cache.get('all')).values()],
     create: async (data) =>
       written(await db.resourceServer.create({ data: { ...data, id: randomBytes(12).toString('hex') } })),

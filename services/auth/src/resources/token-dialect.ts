@@ -21,7 +21,7 @@ export type TokenDialect = (typeof tokenDialects)[number];
 export async function verifyAccessToken(
   token: string,
   keys: JWTVerifyGetKey,
-  expected: { issuer: string; audience?: string },
+  expected: { issuer: string | string[]; audience?: string },
 ): Promise<JWTVerifyResult> {
   const verified = await jwtVerify(token, keys, {
     ...expected,

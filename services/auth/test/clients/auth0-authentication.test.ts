@@ -1,20 +1,15 @@
-/** `auth0`'s AuthenticationClient, unmodified. It speaks https only, so a TLS front stands before the gate, as in production. */
-import { request as forward } from 'node:http';
-import { Agent, createServer } from 'node:https';
+/** `auth0`'s AuthenticationClient, unmodified, by its domain alone. */
 import { Browser } from '@gatepost/testkit/browser';
-import { makeCertificates } from '@gatepost/testkit/certificates';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { AuthenticationClient } from 'auth0/legacy';
 import { decodeJwt } from 'jose';
-import { freePort, openGate } from '../gate.ts';
 import { api, fullSeed, native } from '../seeds.ts';
+import { openTlsGate } from '../tls-gate.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const frontPort = await freePort();
-const domain = `localhost:${frontPort}`;
 const otp = {
   ...native,
   client_id: 'otp',
@@ -22,48 +17,17 @@ const otp = {
   token_endpoint_auth_method: 'client_secret_post',
 };
 const seed = { ...fullSeed, clients: [...fullSeed.clients, otp] };
-const gate = stack.use(await openGate(seed, { ISSUER: `https://${domain}/` }));
-const local = `http://localhost:${gate.env.AUTH_PORT}/`;
-
-const certificates = stack.use(makeCertificates());
-const front = createServer(certificates.issue({ name: 'localhost' }), (request, response) => {
-  const options = { port: gate.env.AUTH_PORT, method: request.method!, path: request.url!, headers: request.headers };
-  const onward = forward(options, (answer) => {
-    response.writeHead(answer.statusCode!, answer.headers);
-    answer.pipe(response);
-  });
-  request.pipe(onward);
-});
-await new Promise<void>((resolve) => front.listen(frontPort, '127.0.0.1', resolve));
-stack.defer(async () => {
-  front.closeAllConnections();
-  await new Promise((resolve) => front.close(resolve));
-});
-
-/** The package's own requests, on the loopback port; its key set comes through the front. */
-const plainly: typeof fetch = (url, init) => {
-  const { dispatcher: _dispatcher, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
-  return fetch(String(url).replace(`https://${domain}/`, local), rest);
-};
+const gate = stack.use(await openTlsGate(seed));
+const { domain } = gate;
 const clientOf = (clientId: string, clientSecret?: string) =>
-  new AuthenticationClient({
-    domain,
-    clientId,
-    ...(clientSecret ? { clientSecret } : {}),
-    agent: new Agent({ ca: certificates.root }) as never,
-    fetch: plainly as never,
-  });
-/** A browser that reaches the gate on its loopback port. */
-const browserAt = () => new Browser({ ...gate, issuer: local });
+  new AuthenticationClient({ domain, clientId, ...(clientSecret ? { clientSecret } : {}) });
 const redirect_uri = 'https://app.example/cb';
 
 async function codeOf(client_id: string, params: Record<string, string>): Promise<string> {
-  const browser = browserAt();
-  let page = await browser.logIn(
+  const browser = new Browser({ issuer: gate.tlsIssuer });
+  const page = await browser.logIn(
     await browser.authorize({ client_id, redirect_uri, response_type: 'code', ...params }),
   );
-  // The gate names itself by its issuer; the browser goes there by the loopback port.
-  while (page.location?.host === domain) page = await browser.get(page.location.pathname + page.location.search);
   return page.location!.searchParams.get('code')!;
 }
 

@@ -5,8 +5,8 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { expect } from '@jest/globals';
 import { ManagementClient } from 'auth0';
 import { managementApi } from '../../src/resources/management-api.ts';
-import { openGate } from '../gate.ts';
 import { alice, api, connections, seed, trusted } from '../seeds.ts';
+import { openTlsGate } from '../tls-gate.ts';
 
 export const allScopes = managementApi('').scopes.map(({ value }) => value);
 export const scopesOf: Record<string, string[]> = {
@@ -23,7 +23,7 @@ export const carol = {
   name: 'Carol',
 };
 export async function openManagement(log?: LogLines) {
-  const gate = await openGate(
+  const gate = await openTlsGate(
     (issuer: string) => ({
       ...seed,
       users: [...seed.users, carol],
@@ -45,15 +45,11 @@ export async function openManagement(log?: LogLines) {
   const { issuer } = gate;
   const audience = `${issuer}api/v2/`;
 
-  /** The package speaks https only; its `fetch` option leads it to our loopback port. */
-  const plainly: typeof fetch = (url, init) => fetch(String(url).replace('https://', 'http://'), init);
   const clientOf = (clientId: string) =>
     new ManagementClient({
-      domain: new URL(issuer).host,
+      domain: gate.domain,
       clientId,
       clientSecret: `${clientId}-secret`,
-      audience,
-      fetch: plainly,
       maxRetries: 0,
     });
   const auth0 = clientOf('manager');
@@ -120,7 +116,6 @@ export async function openManagement(log?: LogLines) {
     issuer,
     audience,
     auth0,
-    plainly,
     clientOf,
     tokenOf,
     ask,

@@ -43,10 +43,10 @@ const rememberMs = 30_000;
 const rememberedMax = 10_000;
 
 /**
- * Makes the check for one issuer’s tokens for one audience. The check throws ApiError 401 `Bad credentials` for any fault of the
- * token, and 503 when keys are needed and the gate is away.
+ * Makes the check for tokens for one audience, of one issuer under whichever of its names. The check throws ApiError 401
+ * `Bad credentials` for any fault of the token, and 503 when keys are needed and the gate is away.
  */
-export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuer: string; audience: string }): CheckToken {
+export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuers: string[]; audience: string }): CheckToken {
   const remembered = new Map<string, { token: Token; untilMs: number }>();
 
   return async (text) => {
@@ -67,11 +67,11 @@ export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuer: string;
 
 async function verify(
   text: string,
-  { keys, issuer, audience }: { keys: JWTVerifyGetKey; issuer: string; audience: string },
+  { keys, issuers, audience }: { keys: JWTVerifyGetKey; issuers: string[]; audience: string },
 ): Promise<JWTPayload> {
   try {
     const { payload, protectedHeader } = await jwtVerify(text, keys, {
-      issuer,
+      issuer: issuers,
       audience,
       algorithms,
       clockTolerance: clockToleranceSeconds,
@@ -80,7 +80,7 @@ async function verify(
     if (!isAccessToken(protectedHeader, payload)) throw new errors.JWTInvalid('no access token');
     return payload;
   } catch (error) {
-    if (isTokensFault(error)) throw badCredentials(explainRefusal(text, error, { issuer, audience }), error);
+    if (isTokensFault(error)) throw badCredentials(explainRefusal(text, error, { issuers, audience }), error);
     throw unavailable(error);
   }
 }

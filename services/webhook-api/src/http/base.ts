@@ -3,6 +3,7 @@
  * always our own, never what a request claims. Anybody can send a `Host` or `X-Forwarded-Host`, and our answers may be kept, by a
  * cache or by the receiver of a ping.
  */
+import type { TLSSocket } from 'node:tls';
 import type { Request } from 'express';
 
 /** `http://localhost:4500` or `https://host/api/v3`: our base, and below it the prefix that the request used. */
@@ -14,7 +15,7 @@ export type BaseOf = (request: Request) => string;
  */
 export function makeBaseOf(own: string | undefined): BaseOf {
   return (request) => {
-    const base = new URL(own ?? `http://localhost:${request.socket.localPort}`);
+    const base = new URL(own ?? `${schemeOf(request)}://localhost:${request.socket.localPort}`);
     const host = request.headers.host?.toLowerCase();
     const name = loopbackNames.includes(base.hostname)
       ? loopbackNames.find((candidate) => host === withPort(candidate, base.port))
@@ -23,6 +24,8 @@ export function makeBaseOf(own: string | undefined): BaseOf {
     return `${base.protocol}//${withPort(name ?? base.hostname, base.port)}${path}${request.baseUrl}`;
   };
 }
+
+const schemeOf = ({ socket }: Request) => ((socket as TLSSocket).encrypted ? 'https' : 'http');
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 

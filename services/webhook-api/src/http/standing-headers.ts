@@ -1,5 +1,7 @@
 /** The headers of every answer, and answers to browsers’ preflight requests. */
-import type { RequestHandler } from 'express';
+import type { TLSSocket } from 'node:tls';
+import { isLoopback } from '@gatepost/runtime/production';
+import type { Request, RequestHandler } from 'express';
 import { ApiError } from './errors.ts';
 
 export const apiVersions = ['2026-03-10', '2022-11-28'];
@@ -47,13 +49,16 @@ const preflight = {
 
 /**
  * Sets them, answers `OPTIONS`, and refuses an API version that there is none of. Under https browsers are told to use nothing else
- * (RFC 6797): where `ownUrl`, at which clients reach us, says so, or a request that came that way.
+ * (RFC 6797): where `ownUrl`, at which clients reach us, says so, or a request that came that way through a proxy. That holds for a
+ * host whatever its port: on a developer's machine nothing would be reached by http any more, so not there.
  */
 export function makeStandingHeaders(ownUrl: string | undefined): RequestHandler {
-  const isSecure = ownUrl !== undefined && new URL(ownUrl).protocol === 'https:';
+  const own = ownUrl === undefined ? undefined : new URL(ownUrl);
+  const isSecure = own?.protocol === 'https:' && !isLoopback(own.hostname);
   return (request, response, next) => {
     response.set(always);
-    if (isSecure || request.secure) response.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
+    if (isSecure || isByProxy(request))
+      response.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
     if (request.method === 'OPTIONS') return void response.set(preflight).status(204).end();
     const version = request.get('x-github-api-version') ?? defaultVersion;
     if (!apiVersions.includes(version))
@@ -62,3 +67,5 @@ export function makeStandingHeaders(ownUrl: string | undefined): RequestHandler 
     next();
   };
 }
+
+const isByProxy = (request: Request) => request.secure && !(request.socket as TLSSocket).encrypted;

@@ -30,9 +30,9 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
   };
 }
 
-/** Makes the provider’s token models find JWTs. */
-export function findStructuredTokens(provider: ProviderType, issuer: string, revoked: RevokedTokens): void {
-  const verify = makeVerifier(provider, issuer);
+/** Makes the provider’s token models find JWTs. @param issuers all of ours: a token of one is good at each */
+export function findStructuredTokens(provider: ProviderType, issuers: string[], revoked: RevokedTokens): void {
+  const verify = makeVerifier(provider, issuers);
   for (const model of [provider.AccessToken, provider.ClientCredentials] as unknown as Model[]) {
     const { find } = model;
     model.find = async function (value, options) {
@@ -42,7 +42,7 @@ export function findStructuredTokens(provider: ProviderType, issuer: string, rev
       const ofPerson = payload?.[grantClaim] !== undefined;
       if (!payload || ofPerson !== (model === (provider.AccessToken as unknown as Model))) return undefined;
       if (await revoked.has(payload.jti!)) return undefined;
-      return instantiate(this, payload, issuer, revoked);
+      return instantiate(this, payload, issuers, revoked);
     };
   }
 }
@@ -50,7 +50,7 @@ export function findStructuredTokens(provider: ProviderType, issuer: string, rev
 /** @returns the claims of a live access token of ours, or undefined */
 export function makeVerifier(
   provider: ProviderType,
-  issuer: string,
+  issuers: string[],
 ): (token: string) => Promise<JWTPayload | undefined> {
   let known: { keys: object[] } | undefined;
   let keySet: ReturnType<typeof createLocalJWKSet>;
@@ -61,18 +61,20 @@ export function makeVerifier(
       keySet = createLocalJWKSet(keys);
     }
     try {
-      return (await verifyAccessToken(token, keySet, { issuer })).payload;
+      return (await verifyAccessToken(token, keySet, { issuer: issuers })).payload;
     } catch {
       return undefined; // whatever is wrong with it, it is no token of ours
     }
   };
 }
 
-function instantiate(Token: Model, payload: JWTPayload, issuer: string, revoked: RevokedTokens) {
+function instantiate(Token: Model, payload: JWTPayload, issuers: string[], revoked: RevokedTokens) {
   const audience = [payload.aud!].flat();
   const cnf = payload.cnf as { jkt?: string; 'x5t#S256'?: string } | undefined;
   const grantId = payload[grantClaim];
-  const forUserinfo = audience.includes(`${baseUrlOf(issuer)}userinfo`) && Provider.ctx?.oidc?.route === 'userinfo';
+  const forUserinfo =
+    Provider.ctx?.oidc?.route === 'userinfo' &&
+    issuers.some((issuer) => audience.includes(`${baseUrlOf(issuer)}userinfo`));
   const token = new Token({
     jti: payload.jti,
     iat: payload.iat,
