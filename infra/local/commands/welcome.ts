@@ -19,8 +19,8 @@ export function welcome(
     `  gate             ${issuer}.well-known/openid-configuration`,
     `  webhook API      ${api}docs`,
     `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
-    `    to trust it    ${root}, for Node, Python, Go and curl by`,
-    `                   export ${trustOf(root, bundle)}`,
+    `    to trust it    ${root} in a browser; Node, Python, Go and curl by`,
+    `                   export ${trustOf(bundle)}`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
@@ -39,9 +39,9 @@ export function welcome(
   return [...places, ...(hasDemo ? demo : []), '', '  Ctrl-C stops everything that was started here.'];
 }
 
-/** Node adds a file to what it trusts; the others trust what theirs holds and nothing else. Python reads one of two, by its library. */
-function trustOf(root: string, bundle: string): string {
-  const quoted = (path: string) => (/^[\w/.@%+:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
-  const others = ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'].map((name) => `${name}=${quoted(bundle)}`);
-  return [`NODE_EXTRA_CA_CERTS=${quoted(root)}`, ...others].join(' ');
+/** Each trusts what its file holds besides, or instead of, what it knows. Python reads one of two, by its library. */
+function trustOf(bundle: string): string {
+  const quoted = /^[\w/.@%+:,-]+$/.test(bundle) ? bundle : `'${bundle.replaceAll("'", "'\\''")}'`;
+  const names = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
+  return names.map((name) => `${name}=${quoted}`).join(' ');
 }

@@ -5,16 +5,16 @@
 import { webcrypto, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rootCertificates } from 'node:tls';
+import { getCACertificates } from 'node:tls';
 import { writePrivate } from './home.ts';
 
 export type CertificateFiles = {
   /** The certificate's chain and key, for the services. */
   cert: string;
   key: string;
-  /** What to trust: the root, for programs that add it to those they know (Node). */
+  /** What to trust. */
   root: string;
-  /** The root and the public ones, for programs that trust what a file holds and nothing else (Python, Go, curl). */
+  /** The root and all that Node trusts here, for programs that trust what one file holds and nothing else. */
   bundle: string;
 };
 
@@ -42,7 +42,7 @@ export async function keepCertificates(home: string, now = Date.now()): Promise<
   writePrivate(files.key, made.key);
   writePrivate(files.cert, made.cert + made.root);
   writePrivate(files.root, made.root);
-  writePrivate(files.bundle, [made.root, ...rootCertificates.map((pem) => `${pem}\n`)].join(''));
+  writePrivate(files.bundle, [made.root, ...getCACertificates().map((pem) => `${pem.trim()}\n`)].join(''));
   return files;
 }
 
