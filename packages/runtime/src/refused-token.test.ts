@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { explainRefusal } from './refused-token.ts';
 
-const expected = { issuers: ['https://gate.example/', 'https://alias.example/'], audience: 'https://gate.example/api/v2/' };
+const expected = {
+  issuers: ['https://gate.example/', 'https://alias.example/'],
+  audience: 'https://gate.example/api/v2/',
+};
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const token = [part({ alg: 'RS256', kid: 'k1' }), part({ iss: expected.issuers[0], aud: ['a', 'b'], azp: 'm2m' }), 'x'];
 
