@@ -37,8 +37,8 @@ export async function handOver(
         const mine = await claimUnrouted(client, events);
         const isMine = ({ job }: { job: DeliveryJob }) => mine.has(job.eventKey);
         const unasked = deliveries.filter(({ job }) => mine.has(job.eventKey) && !asked.has(job.eventKey));
-        for (const key of mine) asked.add(key);
         const { now, later } = await admitAll(parts.admit, unasked);
+        for (const key of mine) asked.add(key); // not before there is an answer
         toPark.push(...later);
         toPublish.push(...now);
         await park(client, toPark.filter(isMine));
