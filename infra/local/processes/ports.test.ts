@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { answers, findHolder, freePort, isFree } from './ports.ts';
-import { checkPorts } from './services.ts';
+import { checkPorts, servicePorts } from './services.ts';
 
 const server = createServer();
 let taken = 0;
@@ -40,7 +40,7 @@ test('names the process that holds a port', async () => {
 });
 
 test('says which variable moves a taken port, and by which process it is taken', async () => {
-  const others = { AUTH_OPS_PORT: '0', WEBHOOK_API_PORT: '0', WEBHOOK_API_OPS_PORT: '0', DISPATCHER_OPS_PORT: '0' };
+  const others = Object.fromEntries(servicePorts.map(({ variable }) => [variable, '0']));
   await expect(checkPorts({ ...others, AUTH_PORT: String(taken) })).rejects.toThrow(
     new RegExp(`Port ${taken} of auth is taken by process ${process.pid} .*set AUTH_PORT to a free port`),
   );
