@@ -104,10 +104,10 @@ const user = z.strictObject({
   user_id: z.string().regex(/^[^|\s]+\|\S+$/, 'must be `connection|id`, such as auth0|alice'),
   email: z.email().optional(),
   email_verified: z.boolean().default(false),
-  nickname: z.string().optional(),
-  name: z.string().optional(),
-  given_name: z.string().optional(),
-  family_name: z.string().optional(),
+  nickname: z.string().max(300).optional(),
+  name: z.string().max(300).optional(),
+  given_name: z.string().max(300).optional(),
+  family_name: z.string().max(300).optional(),
   picture: z.url().optional(),
   phone_number: z
     .string()
