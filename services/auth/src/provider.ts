@@ -92,6 +92,18 @@ export function makeProvider(parts: ProviderParts): Provider {
   return provider;
 }
 
+/** Whether the account's connection, or that of an identity linked to it, lets its people in to the client. */
+async function opensAny(
+  { accounts, connections }: Pick<ProviderParts, 'accounts' | 'connections'>,
+  { accountId, connection }: { accountId: string; connection: string },
+  clientId: string,
+): Promise<boolean> {
+  if (await connections.opens(connection, clientId)) return true;
+  for (const linked of await accounts.linkedConnections(accountId))
+    if (await connections.opens(linked, clientId)) return true;
+  return false;
+}
+
 /** Signatures of key pairs, as the library takes them by default. */
 const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
 
@@ -165,14 +177,8 @@ function configurationOf(parts: ProviderParts): Configuration {
       const { clientId } = ctx.oidc?.client ?? {};
       const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
       const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
-      // Whom a connection that is closed to the client brought in is nobody there, also in a session that he has from elsewhere.
-      if (
-        account &&
-        session &&
-        clientId !== undefined &&
-        !(await parts.connections.opens(account.connection, clientId))
-      )
-        return undefined;
+      // Whose connections are all closed to the client is nobody there, also in a session from elsewhere.
+      if (account && session && clientId !== undefined && !(await opensAny(parts, account, clientId))) return undefined;
       return account && withConformantClaims(ctx, account, parts.settings);
     },
     loadExistingGrant: makeLoadExistingGrant(parts),

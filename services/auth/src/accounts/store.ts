@@ -50,6 +50,8 @@ export type AccountStore = {
   findAddressee(channel: 'email' | 'sms', connection: string, recipient: string): Promise<AccountModel | undefined>;
   /** Whom it logs in: the account that it is linked to, or itself. What names or proves somebody is the account's that was found by it. */
   ownerOf(account: AccountModel): Promise<AccountModel | undefined>;
+  /** The connections of the identities that are linked to the account, its own apart. */
+  linkedConnections(userId: string): Promise<string[]>;
   /** Undefined when the connection already has an account with that email, username or number. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
   update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
@@ -90,6 +92,10 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       return (await db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] })) ?? undefined;
     },
     ownerOf: async (account) => (account.linkedTo === null ? account : find(account.linkedTo)),
+    async linkedConnections(userId) {
+      const linked = await db.account.findMany({ where: { linkedTo: userId }, select: { connection: true } });
+      return linked.map(({ connection }) => connection);
+    },
     async create({ userId, ...data }) {
       try {
         return await db.account.create({ data: { ...data, userId: userId ?? newUserId(data.connection) } });

@@ -45,6 +45,28 @@ const link = (id: string, { bare }: { bare: string }, provider: 'auth0' | 'email
   auth0.users.identities.link(id, { provider, user_id: bare });
 
 describe('an identity that is linked', () => {
+  test('signs in on the page of an application that its connection is open to, though its owner’s is closed there', async () => {
+    const owner = await partner('Username-Password-Authentication');
+    const other = await partner();
+    await link(owner.id, other);
+    const callback = 'https://app.example/cb';
+    const { client_id: app = '' } = await auth0.clients.create({
+      name: 'Partners only',
+      app_type: 'spa',
+      callbacks: [callback],
+    });
+    const { data: all } = await auth0.connections.list({ name: 'Username-Password-Authentication' });
+    await auth0.connections.clients.update(all[0]!.id!, [{ client_id: app, status: false }]);
+    const browser = new Browser(gate);
+    const request = { client_id: app, redirect_uri: callback, response_type: 'code', scope: 'openid', ...pkce() };
+    const page = await browser.logIn(await browser.authorize(request), other.email, password);
+    expect(page.location?.searchParams.get('code')).toEqual(expect.any(String));
+    const closed = new Browser(gate);
+    const refused = await closed.logIn(await closed.authorize(request), owner.email, password);
+    expect(refused.location).toBeUndefined();
+    await auth0.users.delete(owner.id);
+  });
+
   test('logs in its new owner; what it had of its own ends; unlinked, it is somebody of its own again', async () => {
     const other = await partner();
     const before = await logIn(other.email);
