@@ -60,7 +60,10 @@ export function makePost(options: {
       url.protocol === 'https:'
         ? httpsRequest(url, { method: 'POST', headers, agent, ...looking } as RequestOptions)
         : httpRequest(url, { method: 'POST', headers, agent, ...looking });
-    return read(client.stream.post(request.target, { body: request.body, request: native }), timeoutMs);
+    // As an option, got would copy the body for each request.
+    const stream = client.stream.post(request.target, { request: native });
+    stream.end(request.body);
+    return read(stream, timeoutMs);
   };
   const post = async (request: DeliveryRequest): Promise<Attempt> => {
     const startedAt = performance.now();
