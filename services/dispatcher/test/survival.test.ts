@@ -63,7 +63,9 @@ describe('when things break', () => {
     expect(await first.stop()).toBe(0);
     const second = await world.start({ DELIVERY_CONCURRENCY: '20' });
     await allRecorded(guids);
-    expect(receiver.received).toHaveLength(200);
+    // Copies that the dispatcher which was killed before had published may still come: these have other guids.
+    const sent = receiver.received.map((one) => one.headers['x-github-delivery'] ?? '');
+    expect(sent.filter((guid) => guids.includes(guid)).sort()).toEqual([...guids].sort());
     expect(await second.stop()).toBe(0);
   });
 
