@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Adapter } from 'oidc-provider';
 import { hashId, hashIds } from '../src/adapter/hashed.ts';
 import { makePostgresAdapter } from '../src/adapter/postgres.ts';
-import { defineArtefactScripts, makeRedisAdapter } from '../src/adapter/redis.ts';
+import { makeRedisAdapter } from '../src/adapter/redis.ts';
 import { openDatabase } from '../src/database.ts';
 import { migrateAuth } from '../src/migrations.ts';
 import { openRedis } from '../src/redis.ts';
@@ -18,7 +18,6 @@ const { url } = stack.use(await freshDatabase());
 await migrateAuth(url);
 const { pool } = stack.use(openDatabase(url, log));
 const redis = stack.adopt(await openRedis(redisUrl(), log), (opened) => void opened.disconnect());
-defineArtefactScripts(redis);
 const prefix = freshPrefix();
 
 const stores: [string, (model: string) => Adapter][] = [

@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
+import { defineScript } from '../redis-script.ts';
 
 export type Attempt =
   /** Must be ended by one of these three. */
@@ -72,13 +73,9 @@ if failures >= tonumber(ARGV[3]) then
 end
 return failures`;
 
-type Script = (...args: (string | number)[]) => Promise<number>;
-type Scripts = { lockoutBegin: Script; lockoutEnd: Script };
-
 export function makeLockout(redis: Redis, prefix: string): Lockout {
-  redis.defineCommand('lockoutBegin', { numberOfKeys: 2, lua: beginScript });
-  redis.defineCommand('lockoutEnd', { numberOfKeys: 3, lua: endScript });
-  const scripts = redis as unknown as Scripts;
+  const lockoutBegin = defineScript<number>(redis, 'lockoutBegin', beginScript, 2);
+  const lockoutEnd = defineScript<number>(redis, 'lockoutEnd', endScript, 3);
   const pairOf = (subject: string, network: string) => hashId(JSON.stringify([subject, network]));
   const failures = (pair: string) => `${prefix}failures:${pair}`;
   const inFlight = (pair: string) => `${prefix}tries:${pair}`;
@@ -86,12 +83,11 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
   const closed = (subject: string) => `${prefix}closed:${hashId(subject)}`;
   let waiting = 0;
 
-  const ask = (pair: string, id: string) =>
-    scripts.lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs);
+  const ask = (pair: string, id: string) => lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs);
   const end = async (subject: string, network: string, id: string, failedForSeconds: number) => {
     const pair = pairOf(subject, network);
     const keys = [failures(pair), inFlight(pair), closed(subject)];
-    await scripts.lockoutEnd(...keys, id, failedForSeconds, failuresMax, network, networksMax);
+    await lockoutEnd(...keys, id, failedForSeconds, failuresMax, network, networksMax);
   };
   /** The script’s answer as soon as it is not "wait"; undefined if that takes too long. */
   const askUntilOpen = async (pair: string, id: string): Promise<number | undefined> => {

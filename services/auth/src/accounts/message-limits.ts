@@ -13,6 +13,7 @@
  */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
+import { defineScript } from '../redis-script.ts';
 
 export type MessageLimits = {
   /** Counts one message; false when the limit is reached. @param ownNetwork the network of the recipient’s last login */
@@ -43,11 +44,8 @@ for _, key in ipairs({ KEYS[1], from }) do
 end
 return 1`;
 
-type Scripts = { messageTake(...args: (string | number)[]): Promise<0 | 1> };
-
 export function makeMessageLimits(redis: Redis, prefix: string): MessageLimits {
-  redis.defineCommand('messageTake', { numberOfKeys: 6, lua: takeScript });
-  const scripts = redis as unknown as Scripts;
+  const messageTake = defineScript<0 | 1>(redis, 'messageTake', takeScript, 6);
   return {
     async take({ kind, recipient, network, ownNetwork }) {
       const key = (count: string, ...of: string[]) =>
@@ -63,7 +61,7 @@ export function makeMessageLimits(redis: Redis, prefix: string): MessageLimits {
       const { shared, each, late, lateEach, own } = limits;
       const isOwn = network === ownNetwork ? 1 : 0;
       const values = [windowSeconds, quietSeconds, isOwn, shared, each, late, lateEach, own];
-      return (await scripts.messageTake(...keys, ...values)) === 1;
+      return (await messageTake(...keys, ...values)) === 1;
     },
   };
 }

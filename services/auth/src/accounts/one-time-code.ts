@@ -12,6 +12,7 @@
 import { createHmac, randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
+import { defineScript } from '../redis-script.ts';
 
 export type CodeRequest = { connection: string; recipient: string; binding: string };
 export type CodeCheck = 'right' | 'wrong' | 'expired';
@@ -54,16 +55,10 @@ redis.call('EXPIRE', KEYS[2], ARGV[4], 'NX')
 if redis.call('HINCRBY', KEYS[1], 'tries', 1) >= tonumber(ARGV[3]) then redis.call('DEL', KEYS[1]) end
 return 'wrong'`;
 
-type Scripts = {
-  oneTimeCodeMake(...args: (string | number)[]): Promise<0 | 1>;
-  oneTimeCodeCheck(...args: (string | number)[]): Promise<CodeCheck>;
-};
-
 /** @param secret without it a copy of Redis would reveal the codes, since there are so few possible ones */
 export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): OneTimeCodes {
-  redis.defineCommand('oneTimeCodeMake', { numberOfKeys: 3, lua: makeScript });
-  redis.defineCommand('oneTimeCodeCheck', { numberOfKeys: 2, lua: checkScript });
-  const scripts = redis as unknown as Scripts;
+  const oneTimeCodeMake = defineScript<0 | 1>(redis, 'oneTimeCodeMake', makeScript, 3);
+  const oneTimeCodeCheck = defineScript<CodeCheck>(redis, 'oneTimeCodeCheck', checkScript, 2);
   const key = ({ connection, recipient, binding }: CodeRequest) =>
     `${prefix}code:${hashId(JSON.stringify([connection, recipient, binding]))}`;
   const count = (what: string, { connection, recipient }: CodeRequest) =>
@@ -75,20 +70,12 @@ export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): 
       const short = long.slice(0, 6);
       const [wrong, made] = [count('wrong', request), count('made', request)];
       const digests = [digest(short), digest(long)];
-      const isLong = await scripts.oneTimeCodeMake(
-        key(request),
-        wrong,
-        made,
-        ...digests,
-        madeMax,
-        wrongMax,
-        ttlSeconds,
-      );
+      const isLong = await oneTimeCodeMake(key(request), wrong, made, ...digests, madeMax, wrongMax, ttlSeconds);
       return isLong ? long : short;
     },
     check(request, code, keep = false) {
       const given = digest(code.replace(/\s/g, ''));
-      return scripts.oneTimeCodeCheck(
+      return oneTimeCodeCheck(
         key(request),
         count('wrong', request),
         given,

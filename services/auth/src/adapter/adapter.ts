@@ -7,7 +7,7 @@ import { makeClientAdapter } from './clients.ts';
 import { hashIds } from './hashed.ts';
 import { ruleOf } from './models.ts';
 import { makePostgresAdapter } from './postgres.ts';
-import { defineArtefactScripts, makeRedisAdapter } from './redis.ts';
+import { makeRedisAdapter } from './redis.ts';
 
 export function makeAdapterFactory(stores: {
   pool: Pool;
@@ -15,7 +15,6 @@ export function makeAdapterFactory(stores: {
   redisPrefix: string;
   clients: ClientStore;
 }): AdapterFactory {
-  defineArtefactScripts(stores.redis);
   return (model) => {
     const rule = ruleOf(model);
     const adapter = open(model, rule.store, rule.grantable);

@@ -4,8 +4,9 @@
  */
 import type { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { defineScript } from '../redis-script.ts';
 import { AlreadyConsumed } from './consumed.ts';
-import { defineSessionScripts, sessionKeys, upsertSession } from './sessions.ts';
+import { makeUpsertSession, sessionKeys } from './sessions.ts';
 
 // KEYS[1] the artefact, KEYS[2] (if any) the set of its grant's artefacts; ARGV: payload, lifetime in seconds.
 // An index outlives the longest-lived member.
@@ -32,25 +33,14 @@ return #members`;
 // Every model kept here has a lifetime; this bounds one that forgot to set it.
 const lifetimeMaxSeconds = 86_400;
 
-type Scripts = {
-  artefactUpsert(...args: (string | number)[]): Promise<number>;
-  artefactConsume(key: string, now: number): Promise<number>;
-  artefactRevoke(key: string): Promise<number>;
-};
-
-/** Defines the scripts on the connection; once per connection, before the first adapter. */
-export function defineArtefactScripts(redis: Redis): void {
-  redis.defineCommand('artefactUpsert', { lua: upsert });
-  redis.defineCommand('artefactConsume', { numberOfKeys: 1, lua: consume });
-  redis.defineCommand('artefactRevoke', { numberOfKeys: 1, lua: revoke });
-  defineSessionScripts(redis);
-}
-
 /** The key of an artefact; `id` as it is stored, hashed or not. */
 export const artefactKey = (prefix: string, model: string, id: string): string => `${prefix}${model}:${id}`;
 
 export function makeRedisAdapter(redis: Redis, prefix: string, model: string, grantable: boolean): Adapter {
-  const scripts = redis as unknown as Scripts;
+  const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert);
+  const artefactConsume = defineScript<number>(redis, 'artefactConsume', consume, 1);
+  const artefactRevoke = defineScript<number>(redis, 'artefactRevoke', revoke, 1);
+  const upsertSession = makeUpsertSession(redis, prefix);
   const key = (id: string) => artefactKey(prefix, model, id);
   // One set per model and grant, because oidc-provider revokes model by model.
   const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
@@ -72,7 +62,7 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
     findByUid: (uid) => findThrough(sessionKeys(prefix).uid(uid)),
     findByUserCode: (userCode) => findThrough(userCodeKey(userCode)),
     async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
-      if (model === 'Session') return upsertSession(redis, prefix, id, payload, expiresIn);
+      if (model === 'Session') return upsertSession(id, payload, expiresIn);
       const json = JSON.stringify(payload);
       // A replayed proof is refused even when both arrive at once: the library’s own check reads first and writes later.
       if (model === 'ReplayDetection') {
@@ -80,19 +70,19 @@ export function makeRedisAdapter(redis: Redis, prefix: string, model: string, gr
         if (first === null) throw new errors.InvalidGrant('seen before');
       }
       const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
-      const writes: Promise<unknown>[] = [scripts.artefactUpsert(keys.length, ...keys, json, expiresIn)];
+      const writes: Promise<unknown>[] = [artefactUpsert(keys.length, ...keys, json, expiresIn)];
       if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
       await Promise.all(writes);
     },
     async consume(id) {
-      const first = await scripts.artefactConsume(key(id), Math.floor(Date.now() / 1000));
+      const first = await artefactConsume(key(id), Math.floor(Date.now() / 1000));
       if (first !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
       await redis.del(key(id));
     },
     async revokeByGrantId(grantId) {
-      await scripts.artefactRevoke(grantKey(grantId));
+      await artefactRevoke(grantKey(grantId));
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
+import { defineScript } from '../redis-script.ts';
 import { hashId } from './hashed.ts';
 
 /** As it is stored. */
@@ -41,16 +42,6 @@ local id = redis.call('GET', KEYS[1])
 if id then redis.call('DEL', ARGV[1] .. id, KEYS[1]) end
 return 1`;
 
-type Scripts = {
-  sessionUpsert(...args: (string | number)[]): Promise<number>;
-  sessionEnd(...args: (string | number)[]): Promise<number>;
-};
-
-export function defineSessionScripts(redis: Redis): void {
-  redis.defineCommand('sessionUpsert', { lua: upsertScript });
-  redis.defineCommand('sessionEnd', { numberOfKeys: 2, lua: endScript });
-}
-
 export function sessionKeys(prefix: string) {
   return {
     session: (id: string) => `${prefix}Session:${id}`,
@@ -60,23 +51,19 @@ export function sessionKeys(prefix: string) {
   };
 }
 
-export async function upsertSession(
-  redis: Redis,
-  prefix: string,
-  id: string,
-  payload: AdapterPayload,
-  seconds: number,
-) {
-  const { uid = '', accountId } = payload;
+export function makeUpsertSession(redis: Redis, prefix: string) {
+  const sessionUpsert = defineScript<number>(redis, 'sessionUpsert', upsertScript);
   const at = sessionKeys(prefix);
-  const keys = [at.session(id), at.uid(uid), at.ended(uid), ...(accountId ? [at.account(accountId)] : [])];
-  const now = Math.floor(Date.now() / 1000);
-  const scripts = redis as unknown as Scripts;
-  await scripts.sessionUpsert(keys.length, ...keys, JSON.stringify(payload), seconds, id, uid, now);
+  return async (id: string, payload: AdapterPayload, seconds: number): Promise<void> => {
+    const { uid = '', accountId } = payload;
+    const keys = [at.session(id), at.uid(uid), at.ended(uid), ...(accountId ? [at.account(accountId)] : [])];
+    const now = Math.floor(Date.now() / 1000);
+    await sessionUpsert(keys.length, ...keys, JSON.stringify(payload), seconds, id, uid, now);
+  };
 }
 
 export function makeSessions(redis: Redis, prefix: string): Sessions {
-  defineSessionScripts(redis);
+  const sessionEnd = defineScript<number>(redis, 'sessionEnd', endScript, 2);
   const at = sessionKeys(prefix);
   const find = async (uid: string): Promise<StoredSession | undefined> => {
     const id = await redis.get(at.uid(uid));
@@ -94,8 +81,7 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
       return sessions.filter((session) => session?.accountId === accountId) as StoredSession[];
     },
     async end(uid) {
-      const scripts = redis as unknown as Scripts;
-      await scripts.sessionEnd(at.uid(uid), at.ended(uid), at.session(''), endedSeconds);
+      await sessionEnd(at.uid(uid), at.ended(uid), at.session(''), endedSeconds);
     },
   };
 }

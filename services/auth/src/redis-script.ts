@@ -1,0 +1,11 @@
+import type { Redis } from 'ioredis';
+
+/**
+ * A Lua script of this connection as a function of its keys and arguments. Its hash is sent, and its text only where Redis does not know it.
+ * @param keys how many keys there are; without it their number is the first argument
+ */
+export function defineScript<Answer>(redis: Redis, name: string, lua: string, keys?: number) {
+  redis.defineCommand(name, keys === undefined ? { lua } : { lua, numberOfKeys: keys });
+  const call = Reflect.get(redis, name) as (...args: (string | number)[]) => Promise<Answer>;
+  return (...args: (string | number)[]): Promise<Answer> => call.apply(redis, args);
+}
