@@ -1,7 +1,7 @@
 // Publishes one `push` to acme/widgets. A hook of that repository gets it within milliseconds.
 import { openProducer, PublishError } from '@gatepost/producer';
 
-await using producer = await openProducer({
+const producer = await openProducer({
   url: process.env.PRODUCER_AMQP_URL ?? 'amqp://127.0.0.1',
   source: 'https://ci.example/builds',
 });
@@ -19,4 +19,6 @@ try {
   if (!(error instanceof PublishError)) throw error;
   console.error(`not published (${error.code}): ${error.message}`);
   process.exitCode = 1;
+} finally {
+  await producer.close();
 }

@@ -1,18 +1,20 @@
 /** One AMQP connection that reconnects: amqplib's recovery, with our topology declared on every new connection. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Topology } from '@gatepost/contracts/topology';
-import type { Log } from '@gatepost/runtime/log';
-import { Counter, type Registry } from '@gatepost/runtime/metrics';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import { takeUnreadable } from './unreadable.ts';
+
+/** Where connections report; the log of every process is one (packages/runtime/src/log.ts). */
+export type ConnectionLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
 
 export type ConnectionOptions = {
   /** `amqp://user:password@host:port/vhost` */
   url: string;
   /** Shown in RabbitMQ's list of connections. */
   name: string;
-  log: Log;
-  registry?: Registry;
+  log: ConnectionLog;
+  /** Counts connections that were lost (`reconnectCounter`). */
+  reconnects?: { inc(): void };
   topology: Topology;
   /** How many times the first connection is tried before `open` rejects; later reconnects never give up. Default 5. */
   initialRetries?: number;
@@ -33,8 +35,7 @@ export async function openConnection(
   options: ConnectionOptions,
   setup: (model: ChannelModel) => Promise<void>,
 ): Promise<Connection> {
-  const { log, waitForConnect = true } = options;
-  const reconnects = options.registry && reconnectCounter(options.registry);
+  const { log, reconnects, waitForConnect = true } = options;
   let connected = false;
   const recovering = await connect(withHeartbeat(options.url), {
     clientProperties: { connection_name: options.name },
@@ -151,13 +152,6 @@ async function declareQueue(
 
 function keyOf(queue: Topology['queues'][number], { url }: ConnectionOptions): string {
   return `${url} ${queue.name}`;
-}
-
-function reconnectCounter(registry: Registry): Counter {
-  const name = 'amqp_reconnects_total';
-  const existing = registry.getSingleMetric(name);
-  if (existing) return existing as Counter;
-  return new Counter({ name, help: 'AMQP connections lost and made again', registers: [registry] });
 }
 
 /** The user that a URL connects as; without one, AMQP's `guest`. */

@@ -93,7 +93,12 @@ export async function openPublisher(
       const current = channel;
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const tag = String(++sequence);
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      // Not Promise.withResolvers, which Node 20 lacks: producers run there.
+      let resolve!: () => void;
+      let reject!: (error: NotPublished) => void;
+      const promise = new Promise<void>((...both) => {
+        [resolve, reject] = both;
+      });
       const timer = setTimeout(
         () => entry.settle(new NotPublished('timeout', `no confirm in ${confirmTimeoutMs} ms`)),
         confirmTimeoutMs,

@@ -2,14 +2,14 @@
  * A message whose properties amqplib cannot read (tables nested some thousand deep, which exhaust its stack) ends the connection,
  * is delivered again on the next one, and so on: one such message stalls a queue. It is taken without its properties instead.
  */
-import type { Log } from '@gatepost/runtime/log';
 import type { ChannelModel } from 'amqplib';
+import type { ConnectionLog } from './connection.ts';
 
 /** What amqplib 2 has inside: what is read and not yet parsed, and the function that parses the first frame of it. */
 type Reading = { rest: Buffer; recvFrame(): unknown };
 
 /** Call it on each new connection, before anything is consumed. */
-export function takeUnreadable(model: ChannelModel, log: Log): void {
+export function takeUnreadable(model: ChannelModel, log: Pick<ConnectionLog, 'warn'>): void {
   const connection = model.connection as unknown as Reading;
   const receive = connection.recvFrame.bind(connection);
   connection.recvFrame = () => {

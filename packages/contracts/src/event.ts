@@ -1,6 +1,7 @@
 /** An event as producers publish it: a CloudEvent 1.0 over AMQP, in binary or structured mode (docs/reference/events.md). */
 import { isUtf8 } from 'node:buffer';
 import { v5 as uuidv5 } from 'uuid';
+import type { DeadReason } from './dead-reason.ts';
 
 export type Event = {
   /** Unique per source. */
@@ -19,22 +20,6 @@ export type Event = {
   /** The JSON object, byte for byte as published. */
   payload: Buffer;
 };
-
-/** Why a message cannot be taken; also the value of its `x-reason` header and never anything else. */
-export type DeadReason =
-  | 'too_large'
-  | 'not_json'
-  | 'not_utf8'
-  | 'not_an_object'
-  | 'not_a_cloudevent'
-  | 'missing_attribute'
-  | 'bad_attribute'
-  | 'not_storable'
-  | 'not_a_job'
-  | 'job_not_authentic'
-  | 'not_handled'
-  | 'producer_unknown'
-  | 'producer_not_allowed';
 
 export type ParsedEvent = { kind: 'event'; event: Event } | { kind: 'dead'; reason: DeadReason; detail: string };
 

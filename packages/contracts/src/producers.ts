@@ -3,7 +3,7 @@
  * `user_id`, if set, names the user who published it.
  */
 import { z } from 'zod';
-import type { DeadReason } from './event.ts';
+import type { DeadReason } from './dead-reason.ts';
 import { readYaml } from './read-yaml.ts';
 
 export type Refusal = { reason: DeadReason & `producer_${string}`; detail: string };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type DeadReason, parseEvent } from '@gatepost/contracts/event';
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
+import { parseEvent } from '@gatepost/contracts/event';
 import {
   deadDetailHeader,
   deadEventsQueue,

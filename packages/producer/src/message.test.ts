@@ -1,6 +1,7 @@
 import { parseEvent } from '@gatepost/contracts/event';
 import { describe, expect, test } from '@jest/globals';
-import { type NewEvent, prepare } from './message.ts';
+import { prepare } from './message.ts';
+import type { NewEvent } from './new-event.ts';
 
 const good = { type: 'push', subject: 'acme/widgets', data: { ref: 'refs/heads/main' } } satisfies NewEvent;
 const circle: Record<string, unknown> = {};

@@ -4,12 +4,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/connection';
 import { NotPublished, openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import { eventsExchange } from '@gatepost/contracts/topology';
-import { type Log, openLog } from '@gatepost/runtime/log';
-import { type NewEvent, type PreparedMessage, prepare } from './message.ts';
+import { type PreparedMessage, prepare } from './message.ts';
+import type { NewEvent } from './new-event.ts';
 import { PublishError } from './publish-error.ts';
 
-export type { DeadReason } from '@gatepost/contracts/event';
-export type { NewEvent } from './message.ts';
+export type { DeadReason } from '@gatepost/contracts/dead-reason';
+export type { NewEvent } from './new-event.ts';
 export type { PublishErrorCode } from './publish-error.ts';
 export { PublishError };
 
@@ -33,8 +33,8 @@ export type ProducerOptions = {
    */
   maxInFlight?: number;
   maxInFlightBytes?: number;
-  /** Where lost and restored connections are logged. Default: nowhere. */
-  log?: Log;
+  /** Where lost and restored connections are logged: pino's loggers fit. Default: nowhere. */
+  log?: Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
 };
 
 export type Published = {
@@ -43,7 +43,7 @@ export type Published = {
   guid: string;
 };
 
-export type Producer = AsyncDisposable & {
+export type Producer = {
   /**
    * Checks the event, publishes it as a persistent message, and resolves when the broker has confirmed it. When the connection
    * breaks meanwhile, the event is published again with the same id, so that it is delivered once nonetheless. Events that
@@ -52,10 +52,13 @@ export type Producer = AsyncDisposable & {
    */
   publish(event: NewEvent): Promise<Published>;
   isConnected(): boolean;
-  /** Takes no further events, waits for the confirms of those in flight, and closes the connection. */
+  /** Takes no further events, waits for the confirms of those in flight, and closes the connection. May be called again. */
+  close(): Promise<void>;
+  /** The same, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 };
 
+const silent = { info() {}, warn() {}, error() {} };
 const confirmTimeoutMs = 10_000;
 const firstWaitMs = 50;
 const maxWaitMs = 1_000;
@@ -72,7 +75,7 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
   const publisher = await openPublisher({
     url: options.url,
     name: options.name ?? 'gatepost producer',
-    log: options.log ?? openLog('gatepost producer', 'silent'),
+    log: options.log ?? silent,
     // The dispatcher declares the exchange that events go to.
     topology: { exchanges: [], queues: [], bindings: [] },
     confirmTimeoutMs: Math.min(confirmTimeoutMs, timeoutMs),
@@ -81,6 +84,12 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
   const inFlight = new Set<Promise<unknown>>();
   let bytesInFlight = 0;
   const closing = new AbortController();
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closing.abort();
+    closed ??= Promise.allSettled(inFlight).then(() => publisher[Symbol.asyncDispose]());
+    return closed;
+  };
 
   return {
     isConnected: () => publisher.isConnected(),
@@ -106,11 +115,8 @@ export async function openProducer(options: ProducerOptions): Promise<Producer> 
       }
       return { id, guid: prepared.guid };
     },
-    async [Symbol.asyncDispose]() {
-      closing.abort();
-      await Promise.allSettled(inFlight);
-      await publisher[Symbol.asyncDispose]();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { DeadReason } from '@gatepost/contracts/event';
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
 
 /**
  * - `invalid`: an attribute or the payload breaks a rule, `reason` says which; nothing was sent.

@@ -176,7 +176,7 @@ describe('a producer', () => {
     const last = Promise.all(
       Array.from({ length: 200 }, (_, index) => producer.publish({ ...push, id: `end-${index}` })),
     );
-    const closing = producer[Symbol.asyncDispose]();
+    const closing = Promise.all([producer.close(), producer[Symbol.asyncDispose]()]); // one of them twice
     expect(await codeOf(producer.publish(push))).toBe('closed');
     await Promise.all([last, closing]);
     await until('all of them', () => taken.filter((message) => idOf(message).startsWith('end-')).length === 200);

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { userOf } from '@gatepost/amqp/connection';
 import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
+import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { attributeHeaders } from '@gatepost/contracts/event';
 import { eventsExchange, topology } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
@@ -43,7 +44,7 @@ export async function openEventSink(options: {
     url: options.amqpUrl,
     name: 'gatepost-auth',
     log,
-    registry: options.registry,
+    reconnects: reconnectCounter(options.registry),
     topology,
     userId: userOf(options.amqpUrl), // the gate is a producer like any other (PRODUCERS_FILE)
     waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later

@@ -3,6 +3,7 @@ import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { openConsumer } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
+import type { Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
 import type { Inbox } from './delivering/inbox.ts';
 import type { Backpressure } from './fairness/backpressure.ts';
@@ -21,7 +22,7 @@ const eventsMaxBytes = 64 * 1024 * 1024;
  * gives up: what is not acked by then comes back to another dispatcher.
  */
 export async function openConsumers(options: {
-  broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
+  broker: Omit<ConnectionOptions, 'name'> & { registry: Registry; log: Log };
   producers: Producers;
   route: Route;
   /** Routes what need not wait behind a flood. */

@@ -1,7 +1,7 @@
 /** Moves a message that cannot be taken to `gatepost.events.dead`, with the reason. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
-import type { DeadReason } from '@gatepost/contracts/event';
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { deadDetailHeader, deadEventsQueue, deadReasonHeader } from '@gatepost/contracts/topology';
 
 /** amqplib writes headers of up to 64 KiB, and ours are added to them: without room for those a message could never become a dead letter. */

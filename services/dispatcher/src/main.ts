@@ -1,6 +1,8 @@
 /** The dispatcher's parts list. */
+
 import { readFileSync } from 'node:fs';
 import { openPublisher } from '@gatepost/amqp/publisher';
+import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
@@ -72,7 +74,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   });
   const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log }));
 
-  const broker = { url: env.AMQP_URL, log, registry, topology };
+  const broker = { url: env.AMQP_URL, log, registry, reconnects: reconnectCounter(registry), topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
   const post = stack.use(
     makePost({

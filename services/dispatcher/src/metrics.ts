@@ -1,6 +1,7 @@
 /** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics. */
+
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import type { DeadReason } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
 import type { Outcome } from './delivering/classify.ts';

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
-import type { DeadReason } from '@gatepost/contracts/event';
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import type { Log } from '@gatepost/runtime/log';
 import { publishDeadLetter } from './dead-letter.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,5 +1,5 @@
 /** A lack of resources on this machine, and why a message gets a dead letter. */
-import type { DeadReason } from '@gatepost/contracts/event';
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { sqlStateOf, type Trouble } from '@gatepost/runtime/store-errors';
 
 /** This machine has no file handle, memory or port left just now. */

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { openPublisher } from '@gatepost/amqp/publisher';
+import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
@@ -65,7 +66,14 @@ export async function start({
   const database = stack.adopt(openDatabase({ databaseUrl, name, max: 4 }), (opened) => opened.$disconnect());
   for (const seed of seeds) await applySeed(database, seed.organizations);
   const publisher = stack.use(
-    await openPublisher({ url: env.AMQP_URL, name, log, registry, topology, confirmTimeoutMs: 3_000 }),
+    await openPublisher({
+      url: env.AMQP_URL,
+      name,
+      log,
+      reconnects: reconnectCounter(registry),
+      topology,
+      confirmTimeoutMs: 3_000,
+    }),
   );
   const keys = stack.use(
     openKeys({ url: new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`), log }),
