@@ -6,6 +6,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { findDocker, startContainer } from './docker.ts';
+import { dropPrivateData } from './fresh.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -57,6 +58,20 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
   );
   expect(ups[0]).toContain(`| ${port} ${password} `);
   expect(fake.calls().at(-1)).toContain(' stop postgres');
+});
+
+test('drops the containers with their volumes, and keeps port and password', async () => {
+  const fake = fakeDocker(0);
+  const docker = await findDocker(fake.home, signal, fake.path);
+  const machine = { env: {}, docker: async () => docker, installer: async () => undefined };
+  await dropPrivateData(fake.home, machine);
+  expect(fake.calls().filter((call) => call.includes('compose'))).toEqual([]); // there was none
+
+  const options = { home: fake.home, management: false, signal };
+  const { url } = await startContainer(docker!, 'rabbitmq', options, async () => true);
+  await dropPrivateData(fake.home, machine);
+  expect(fake.calls().at(-1)).toContain(' down --volumes ');
+  expect((await startContainer(docker!, 'rabbitmq', options, async () => true)).url).toBe(url);
 });
 
 test('gives RabbitMQ a user for producers, with a password of its own', async () => {

@@ -82,9 +82,9 @@ export async function startContainer(
   return { ...address, [Symbol.asyncDispose]: stop };
 }
 
-/** Removes the store's container with its volume, if there ever was one. */
-export async function removeContainer(docker: Docker | undefined, service: ComposeService): Promise<void> {
-  await docker?.(['rm', '--stop', '--force', '--volumes', service]);
+/** Removes the containers of this home with their volumes: `down` does, `rm` would leave the volumes that have a name. */
+export async function removeContainers(docker: Docker | undefined): Promise<void> {
+  await docker?.(['down', '--volumes']);
 }
 
 /** What stays the same from start to start, so that the volume still fits. */

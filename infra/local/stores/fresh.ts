@@ -4,25 +4,33 @@ import { join } from 'node:path';
 import { topology } from '@gatepost/contracts/topology';
 import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
-import { readJson } from '../processes/home.ts';
-import { rememberedIn, removeContainer } from './docker.ts';
+import { readJson, writePrivate } from '../processes/home.ts';
+import { rememberedIn, removeContainers } from './docker.ts';
 import { withClient } from './postgres.ts';
-import { recallInstance } from './private.ts';
+import { instanceFile, recallInstance } from './private.ts';
 import { redisKeyPrefix } from './redis.ts';
 import type { Machine, Store } from './stores.ts';
 
-/** Removes our own instances with their data, the secrets' key and the outbox. They must not be running under anyone else. */
+const services = ['rabbitmq', 'postgres', 'redis'] as const;
+
+/**
+ * Removes our own instances with their data, the secrets' key and the outbox. They must not be running under anyone else. Their ports and
+ * passwords stay: producers, and whoever looks into a store, have their URLs.
+ */
 export async function dropPrivateData(home: string, machine: Machine): Promise<void> {
-  for (const name of ['rabbitmq', 'postgres', 'redis'] as const) {
+  for (const name of services) {
     const folder = join(home, name);
-    const known = readJson<{ data?: string }>(join(folder, 'instance.json'));
+    const known = readJson<{ data?: string; processes?: unknown }>(instanceFile(folder));
     if (known) await recallInstance(folder, AbortSignal.timeout(60_000)); // stops what a killed run left
     if (known?.data?.startsWith('/var/lib/gatepost/')) rmSync(join(known.data, '..'), { recursive: true, force: true });
     rmSync(folder, { recursive: true, force: true });
-    if (readJson(rememberedIn(home, name))) await removeContainer(await machine.docker(), name);
+    if (known) {
+      const { data: _data, processes: _processes, ...address } = known;
+      writePrivate(instanceFile(folder), JSON.stringify(address));
+    }
   }
-  for (const name of ['containers', 'outbox', 'secrets-key'])
-    rmSync(join(home, name), { recursive: true, force: true });
+  if (services.some((name) => readJson(rememberedIn(home, name)))) await removeContainers(await machine.docker());
+  for (const name of ['outbox', 'secrets-key']) rmSync(join(home, name), { recursive: true, force: true });
 }
 
 /** Drops our part of a store that others may use too. */

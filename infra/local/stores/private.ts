@@ -86,6 +86,7 @@ async function stopLeftover(owner: Owner, stopSignal: NodeJS.Signals, signal: Ab
   await sleep(100); // its children notice and go
 }
 
-function instanceFile(folder: string): string {
+/** Where an instance is remembered. */
+export function instanceFile(folder: string): string {
   return join(folder, 'instance.json');
 }

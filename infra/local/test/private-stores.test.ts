@@ -1,5 +1,5 @@
 /** Real private instances in a folder that is removed afterwards: of each store whose server is installed here. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLettersPolicy } from '@gatepost/contracts/topology';
@@ -85,6 +85,19 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
   },
   120_000,
 );
+
+// A producer that runs on has the broker's URL.
+test('drops the data, and keeps ports and passwords', async () => {
+  const urls = async () => {
+    const open = options();
+    const prepared = await Promise.all(installed.map((kind) => kind.prepare(kind.find() as string, open)));
+    return prepared.map(({ url, producerUrl }) => [url, producerUrl]);
+  };
+  const before = await urls();
+  await dropPrivateData(home, machine);
+  for (const { service } of installed) expect(readdirSync(join(home, service))).toEqual(['instance.json']);
+  expect(await urls()).toEqual(before);
+});
 
 test('makes a user for producers in RabbitMQ, who publishes to the exchange and reaches no queue', async () => {
   const open = { ...options(), management: true };
