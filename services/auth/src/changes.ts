@@ -10,6 +10,7 @@ export type CachedTable =
   | 'connections'
   | 'settings'
   | 'page_templates'
+  | 'custom_texts'
   | 'signing_keys';
 
 export type Changes = AsyncDisposable & {

@@ -73,6 +73,48 @@ describe('hosted pages', () => {
     });
   });
 
+  test.each([
+    ['#ffd400', '#000000', 'light'],
+    ['#ffd400', '#000000', 'dark'],
+    ['#1a1a2e', '#ff4f40', 'light'],
+    ['#1a1a2e', '#ff4f40', 'dark'],
+    ['#fff', '#fff', 'light'],
+    ['#888888', '#777', 'dark'],
+  ] as const)('can be read in any colours: %s on %s, %s', async (primary, pageBackground, colorScheme) => {
+    await inTab({ colorScheme, bypassCSP: true }, async (page) => {
+      const found: string[] = [];
+      for (const name of ['login-problem', 'code-problem', 'consent', 'password-changed']) {
+        await open(page, name, `?${new URLSearchParams({ primary, pageBackground })}`);
+        await page.addScriptTag({ path: axePath });
+        const violations = await page.evaluate(async () => {
+          const { axe } = globalThis as unknown as { axe: Axe };
+          return (await axe.run({ runOnly: ['color-contrast'] })).violations.flatMap(({ nodes }) =>
+            nodes.map(({ html }) => html),
+          );
+        });
+        found.push(...violations.map((violation) => `${name}: ${violation}`));
+      }
+      expect(found).toEqual([]);
+    });
+  });
+
+  test('show nothing in the place of a logo that does not load', async () => {
+    await using host = await serve((_, response) => response.writeHead(404).end());
+    await inTab({ javaScriptEnabled: false }, async (page) => {
+      const sizeOf = async (logoUrl: string) => {
+        const answered = page.waitForResponse(logoUrl);
+        await open(page, 'login', `?${new URLSearchParams({ logoUrl })}`);
+        await answered;
+        const box = await page.locator('img.gp-logo').boundingBox();
+        return { width: box?.width ?? 0, height: box?.height ?? 0 };
+      };
+      expect(await sizeOf(`${host.url}logo.png`)).toEqual({ width: 0, height: 0 });
+      const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 20"></svg>';
+      await using there = await serve((_, response) => response.setHeader('content-type', 'image/svg+xml').end(svg));
+      expect(await sizeOf(`${there.url}logo.svg`)).toEqual({ width: 84, height: 28 });
+    });
+  });
+
   test('break no rule of their own Content-Security-Policy and load nothing from elsewhere', async () => {
     await inTab({}, async (page, troubles) => {
       for (const name of staying) {

@@ -6,6 +6,7 @@ import { extParameters } from '../authorization/parameters.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { CommonContext, User } from '../pages/pages.ts';
+import { brandingOf } from '../settings/branding.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
 
@@ -31,12 +32,13 @@ export function makeCommonContextMaker(stores: {
     return {
       acceptLanguage,
       uiLocales: textOf(params?.ui_locales),
+      enabledLocales: settings.enabledLocales,
       tenant: {
         friendly_name: settings.friendlyName ?? 'Gatepost',
         ...(settings.supportEmail ? { support_email: settings.supportEmail } : {}),
         ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
       },
-      logoUrl: settings.pictureUrl ?? undefined,
+      branding: brandingOf(settings),
       ...(client ? { application: application(client) } : {}),
       ...(account ? { user: user(account) } : {}),
       state: uid,

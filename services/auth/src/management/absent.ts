@@ -169,7 +169,6 @@ const settings: [path: string, standing: Standing, method: 'patch' | 'put', reso
     'patch',
     'attack_protection',
   ],
-  ['/branding', {}, 'patch', 'branding'],
   ['/prompts', readPrompts, 'patch', 'prompts'],
   ['/prompts/:id/custom-text/:language', {}, 'put', 'prompts'],
   ['/prompts/:id/partials', {}, 'put', 'prompts'],

@@ -1,8 +1,65 @@
-/** `branding/templates/universal-login`: the tenant's own page template. */
+/** `branding`: how the pages look, and `branding/templates/universal-login`, the tenant's own page template. */
 import { z } from '@gatepost/runtime/env';
 import { checkTemplate } from '../pages/custom-template.ts';
+import type { StoredBranding } from '../settings/branding.ts';
 import { gone, ok, operation } from './operation.ts';
 import { badBody, ManagementProblem } from './problem.ts';
+import { cleared, httpUri } from './shapes.ts';
+
+const color = z.string().regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, 'Not a colour such as #0d5f50');
+const gradient = z.strictObject({
+  type: z.literal('linear-gradient'),
+  start: color,
+  end: color,
+  angle_deg: z.number().int().min(0).max(360),
+});
+
+/** Left out: unchanged. Null or empty: as if it had never been set. */
+const change = z
+  .strictObject({
+    logo_url: cleared(httpUri),
+    favicon_url: cleared(httpUri),
+    colors: z
+      .strictObject({ primary: cleared(color), page_background: cleared(z.union([color, gradient])) })
+      .partial()
+      .nullable(),
+    font: z
+      .strictObject({ url: cleared(httpUri) })
+      .partial()
+      .nullable(),
+  })
+  .partial();
+
+export const getBranding = operation({
+  run: async ({ parts }) => ok((await parts.settings.load()).branding),
+});
+
+export const updateBranding = operation({
+  body: change,
+  async run({ parts: { settings }, body }) {
+    const before = (await settings.load()).branding as StoredBranding;
+    const merged = {
+      ...before,
+      ...body,
+      ...(body.colors && { colors: { ...before.colors, ...body.colors } }),
+      ...(body.font && { font: { ...before.font, ...body.font } }),
+    };
+    const { branding } = await settings.update({ branding: withoutNothing(merged) as StoredBranding });
+    return ok(branding);
+  },
+});
+
+/** Nulls go, and so do objects that nothing is left in. */
+function withoutNothing(value: object): object {
+  const entries = Object.entries(value).map(([name, inner]) => [
+    name,
+    typeof inner === 'object' && inner !== null ? withoutNothing(inner) : inner,
+  ]);
+  const isLeft = (inner: unknown) => inner !== null && inner !== undefined && !isEmptyObject(inner);
+  return Object.fromEntries(entries.filter(([, inner]) => isLeft(inner)));
+}
+
+const isEmptyObject = (value: unknown) => typeof value === 'object' && Object.keys(value as object).length === 0;
 
 export const getTemplate = operation({
   async run({ parts }) {

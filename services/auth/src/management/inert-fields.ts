@@ -130,7 +130,6 @@ export const inertOfTenant = nullable({
   device_flow: z.strictObject({ charset: text, mask: text }).partial(),
   dynamic_client_registration_security_mode: text,
   enable_ai_guide: flag,
-  enabled_locales: texts,
   ephemeral_session_lifetime: z.number(),
   error_page: z.strictObject({ html: text, show_log_link: flag, url: text }).partial(),
   flags: z.record(z.string().regex(/^[a-z0-9_]{1,100}$/), flag),

@@ -1,6 +1,6 @@
 /** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
 import { absentRoutes } from './absent.ts';
-import { deleteTemplate, getTemplate, putTemplate } from './branding.ts';
+import { deleteTemplate, getBranding, getTemplate, putTemplate, updateBranding } from './branding.ts';
 import {
   createCredential,
   deleteCredential,
@@ -153,6 +153,8 @@ export const routes: Route[] = [
   at('get',    '/logs',                              readLogs,                                   listLogs),
   at('get',    '/logs/:id',                          readLogs,                                   getLog),
 
+  at('get',    '/branding',                          ['read:branding'],                          getBranding),
+  at('patch',  '/branding',                          ['update:branding'],                        updateBranding),
   at('get',    template,                             ['read:branding'],                          getTemplate),
   at('put',    template,                             ['update:branding'],                        putTemplate),
   at('delete', template,                             ['delete:branding'],                        deleteTemplate),

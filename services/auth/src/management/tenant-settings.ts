@@ -2,18 +2,14 @@
 import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import type { SettingsModel } from '../generated/models.ts';
-import { locales } from '../pages/language.ts';
+import { isSpoken, locales } from '../pages/language.ts';
 import { changeInert, sentBack, showInert } from './inert.ts';
 import { inertOfTenant } from './inert-fields.ts';
 import { ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
 import { badBody } from './problem.ts';
-import { httpUri } from './shapes.ts';
-
-/** Left out: unchanged. Null or empty: none. */
-const cleared = <T extends z.ZodType>(shape: T) =>
-  z.union([shape, z.literal(''), z.null()]).transform((value) => (value === '' ? null : value));
+import { cleared, httpUri } from './shapes.ts';
 
 /** Auth0 takes these in either unit, and shows hours. */
 const lifetimes = ['session', 'idle_session', 'ephemeral_session', 'idle_ephemeral_session'] as const;
@@ -31,6 +27,11 @@ const change = z
     support_email: cleared(z.email().max(320)),
     support_url: cleared(httpUri),
     default_audience: cleared(z.string().max(600)),
+    /** The first is spoken where no other is asked for; none named means all. */
+    enabled_locales: z
+      .array(z.string().refine(isSpoken, `Not a language of the pages, which are ${locales.join(', ')}`))
+      .max(50)
+      .nullable(),
     identifier_first: z.boolean(),
     allow_signup: z.boolean(),
     oidc_conformant_claims: z.boolean(),
@@ -56,6 +57,7 @@ export const updateSettings = operation({
       supportEmail: body.support_email as string | null | undefined,
       supportUrl: body.support_url as string | null | undefined,
       defaultAudience: audience,
+      enabledLocales: body.enabled_locales === null ? [] : body.enabled_locales,
       identifierFirst: body.identifier_first,
       allowSignup: body.allow_signup,
       oidcConformantClaims: body.oidc_conformant_claims,
@@ -89,7 +91,7 @@ function present({ seal }: Parts, settings: SettingsModel): object {
     identifier_first: settings.identifierFirst,
     allow_signup: settings.allowSignup,
     oidc_conformant_claims: settings.oidcConformantClaims,
-    enabled_locales: locales,
+    enabled_locales: settings.enabledLocales.length > 0 ? settings.enabledLocales : locales,
     flags: {},
     sandbox_version: '22',
     sandbox_versions_available: ['22'],

@@ -44,7 +44,8 @@ function script(file: string): Inline {
   );
 }
 
-function inline(text: string): Inline {
+/** The element's text with the source expression of its hash. */
+export function inline(text: string): Inline {
   return { text, source: `'sha256-${createHash('sha256').update(text).digest('base64')}'` };
 }
 

@@ -1,6 +1,6 @@
 /** The headers of a hosted page. */
 import { isLoopback } from '../http/loopback.ts';
-import { scripts, style } from './assets.ts';
+import { type Inline, scripts } from './assets.ts';
 
 /** What a page needs beyond the strict defaults. */
 export type Needs = {
@@ -8,8 +8,11 @@ export type Needs = {
   locale: string;
   /** Where its form may lead, as given by the request: the application's redirect URI. */
   redirectUri?: string | undefined;
-  /** The one external image that it shows. */
-  logoUrl?: string | undefined;
+  /** Its own styles, each allowed by its hash. */
+  styles: Inline[];
+  /** The external pictures and the font that it shows. */
+  pictures?: (string | undefined)[];
+  fontUrl?: string | undefined;
   /** The one origin that may frame it (web_message). */
   framedBy?: string | undefined;
   /** The page uses a tenant’s template: its styles carry this nonce, and it may load external images and fonts. */
@@ -34,19 +37,23 @@ export function pageHeaders(needs: Needs): Record<string, string> {
   };
 }
 
-function policy({ script, redirectUri, logoUrl, framedBy, nonce }: Needs): string {
+function policy({ script, styles, redirectUri, pictures = [], fontUrl, framedBy, nonce }: Needs): string {
   const own = nonce === undefined;
-  const logo = URL.parse(logoUrl ?? '')?.origin;
+  const fonts = [...(own ? [] : ["'self' data: https:"]), ...originsOf([fontUrl])];
   return [
     "default-src 'none'",
     `script-src ${scripts[script].source}`,
-    `style-src ${style.source}${own ? '' : ` 'nonce-${nonce}'`}`,
-    `img-src 'self' data:${own ? '' : ' https:'}${logo ? ` ${logo}` : ''}`,
-    ...(own ? [] : ["font-src 'self' data: https:"]),
+    ['style-src', ...styles.map(({ source }) => source), ...(own ? [] : [`'nonce-${nonce}'`])].join(' '),
+    ["img-src 'self' data:", ...(own ? [] : ['https:']), ...originsOf(pictures)].join(' '),
+    ...(fonts.length > 0 ? [`font-src ${fonts.join(' ')}`] : []),
     `form-action ${formTargets(redirectUri)}`,
     "base-uri 'none'",
     `frame-ancestors ${framedBy ?? "'none'"}`,
   ].join('; ');
+}
+
+function originsOf(urls: (string | undefined)[]): Set<string> {
+  return new Set(urls.flatMap((url) => URL.parse(url ?? '')?.origin ?? []));
 }
 
 /**

@@ -2,29 +2,46 @@
 import { de } from './strings/de.ts';
 import { en, type Strings } from './strings/en.ts';
 
-export type Language = { locale: string; dir: 'ltr' | 'rtl'; strings: Strings };
+export type Language = { tag: string; dir: 'ltr' | 'rtl'; strings: Strings };
 
 const languages: Language[] = [
-  { locale: 'en', dir: 'ltr', strings: en },
-  { locale: 'de', dir: 'ltr', strings: de },
+  { tag: 'en', dir: 'ltr', strings: en },
+  { tag: 'de', dir: 'ltr', strings: de },
 ];
 
-/** The languages we speak, by their BCP 47 tags, for discovery's `ui_locales_supported`. */
-export const locales = languages.map((language) => language.locale);
+/** The languages that we speak, by their BCP 47 tags: what is enabled where a tenant named none. */
+export const locales = languages.map(({ tag }) => tag);
+
+/** Whether a tag names one of them, or a region of it (`pt-BR`). */
+export function isSpoken(tag: string): boolean {
+  return /^[a-z]{2}(-[a-z0-9]{2,8})*$/i.test(tag) && spokenAs(tag) !== undefined;
+}
 
 /**
- * The first language we speak among `ui_locales` (OpenID Connect Core 3.1.2.1: a list in order of preference), then among
- * `Accept-Language` (RFC 9110 12.5.4), else English. A region is ignored: `de-CH` is German. Never throws.
+ * The first enabled language among `ui_locales` (OpenID Connect Core 3.1.2.1: a list in order of preference), then among
+ * `Accept-Language` (RFC 9110 12.5.4), else the first enabled one. A region counts where it is enabled, otherwise `de-CH` is German. Never throws.
+ *
+ * @param enabled tags, as `enabled_locales` has them; none: all that we speak
  */
-export function chooseLanguage(uiLocales = '', acceptLanguage = ''): Language {
+export function chooseLanguage(uiLocales = '', acceptLanguage = '', enabled: readonly string[] = []): Language {
+  const tags = enabled.filter(isSpoken);
+  if (tags.length === 0) tags.push(...locales);
   const wanted = [...uiLocales.slice(0, 200).split(/\s+/), ...byPreference(acceptLanguage.slice(0, 500))];
-  for (const tag of wanted) {
-    const primary = tag.toLowerCase().split('-', 1)[0];
-    const language = languages.find(({ locale }) => locale === primary);
-    if (language) return language;
-  }
-  return languages[0] as Language;
+  const chosen = wanted.map((each) => match(each, tags)).find((tag) => tag !== undefined) ?? (tags[0] as string);
+  return { ...(spokenAs(chosen) as Language), tag: chosen };
 }
+
+function match(wanted: string, tags: string[]): string | undefined {
+  const whole = wanted.toLowerCase();
+  return (
+    tags.find((tag) => tag.toLowerCase() === whole) ??
+    tags.find((tag) => primary(tag) === whole) ??
+    tags.find((tag) => primary(tag) === primary(whole))
+  );
+}
+
+const primary = (tag: string) => tag.toLowerCase().split('-', 1)[0];
+const spokenAs = (tag: string) => languages.find((language) => language.tag === primary(tag));
 
 function byPreference(header: string): string[] {
   return header

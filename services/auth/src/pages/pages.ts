@@ -9,12 +9,14 @@ import type { ProblemName } from './strings/en.ts';
 
 /** Where a page is shown: what it may say of the tenant, the application and the person. All optional: an error page always renders. */
 export type CommonContext = {
-  /** `ui_locales` of the request; goes before `acceptLanguage`. The first language that we speak wins, else English. */
+  /** `ui_locales` of the request; goes before `acceptLanguage`. The first that is enabled wins, else the first of those that are. */
   uiLocales?: string | undefined;
   acceptLanguage?: string | undefined;
+  /** BCP 47 tags; none: all languages that we speak. */
+  enabledLocales?: string[] | undefined;
   tenant?: Tenant | undefined;
-  /** The tenant's own logo, an http(s) address: the one thing from elsewhere that a page of ours loads. */
-  logoUrl?: string | undefined;
+  /** How the tenant looks. Its logo, favicon and font are all that a page of ours loads from elsewhere. */
+  branding?: Branding | undefined;
   application?: Application | undefined;
   /** Only after authentication: templates rely on that. */
   user?: User | undefined;
@@ -31,6 +33,14 @@ export type CommonContext = {
 };
 
 export type Tenant = { name?: string; friendly_name?: string; support_email?: string; support_url?: string };
+/** Addresses are http or https, colours `#rrggbb` or `#rgb`. */
+export type Branding = {
+  logoUrl?: string | undefined;
+  faviconUrl?: string | undefined;
+  fontUrl?: string | undefined;
+  primary?: string | undefined;
+  pageBackground?: string | { type: 'linear-gradient'; start: string; end: string; angle_deg: number } | undefined;
+};
 export type Application = { id: string; name: string; logo_url?: string; metadata?: Record<string, unknown> };
 /** Auth0's names; pages show `email`, else `phone_number`, else `name`. */
 export type User = {

@@ -1,7 +1,7 @@
 /**
  * Serves every page with sample contexts, to be looked at while working on them:
  * `node --conditions=source src/pages/preview.ts [port]`, then http://127.0.0.1:4499/. `?ui_locales=de` and `?dir=rtl` change
- * the language and the direction.
+ * the language and the direction; `?primary=%23ffd400`, `?pageBackground=`, `?logoUrl=` and `?fontUrl=` the branding.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,10 @@ export async function openPreview(port = 0): Promise<{ url: string; server: Serv
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
     const sample = samples.find(({ name }) => name === pathname.slice(1));
     if (sample === undefined) return void response.setHeader('content-type', 'text/html').end(contents());
-    const { html, headers } = sample.render(searchParams.get('ui_locales') ?? undefined);
+    const { html, headers } = sample.render(
+      searchParams.get('ui_locales') ?? undefined,
+      Object.fromEntries(searchParams),
+    );
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.end(searchParams.get('dir') === 'rtl' ? html.replace('dir="ltr"', 'dir="rtl"') : html);
   });

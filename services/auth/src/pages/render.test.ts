@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { chooseLanguage } from './language.ts';
 import type { PageContext } from './pages.ts';
@@ -89,7 +90,7 @@ describe('renderPage', () => {
 
   test('loads the tenant’s logo, and nothing else from anywhere', () => {
     const logoUrl = 'https://cdn.example:8443/logo.svg?a=1&b="2"';
-    const { html, headers } = renderPage('login', { ...login, logoUrl });
+    const { html, headers } = renderPage('login', { ...login, branding: { logoUrl } });
     expect(html).toMatch(
       /<img class="gp-logo" src="https:\/\/cdn\.example:8443\/logo\.svg\?a=1&amp;b=&#34;2&#34;" alt=""/,
     );
@@ -98,9 +99,33 @@ describe('renderPage', () => {
     expect(plain.html).not.toContain('<img');
     expect(plain.headers['content-security-policy']).toContain("img-src 'self' data:;");
     const own = '<head>{%- auth0:head -%}</head>{{ branding.logo_url }}{%- auth0:widget -%}';
-    expect(renderPage('login', { ...login, logoUrl: 'https://cdn.example/x', template: own }).html).toContain(
-      '</head>https:',
+    expect(
+      renderPage('login', { ...login, branding: { logoUrl: 'https://cdn.example/x' }, template: own }).html,
+    ).toContain('</head>https:');
+  });
+
+  test('wears the tenant’s colours, favicon and font by one more style, which its hash allows', () => {
+    const branding = {
+      primary: '#ffd400',
+      pageBackground: { type: 'linear-gradient' as const, start: '#ffffff', end: '#000000', angle_deg: 35 },
+      faviconUrl: 'https://icons.example/f.ico',
+      fontUrl: 'https://fonts.example/brand.woff2?"</style>\\\'()',
+    };
+    const { html, headers } = renderPage('login', { ...login, branding });
+    const csp = headers['content-security-policy'] ?? '';
+    const styles = [...html.matchAll(/<style>(.*?)<\/style>/gs)].map(([, text]) => text as string);
+    expect(styles).toHaveLength(2);
+    for (const text of styles) expect(csp).toContain(`'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+    expect(styles[1]).toContain(
+      '--accent:#ffd400;--accent-strong:#ffdc2e;--on-accent:#000000;--font:brand,system-ui,sans-serif;--ground:linear-gradient(35deg,#ffffff,#000000)',
     );
+    expect(styles[1]).toContain('src:url("https://fonts.example/brand.woff2?%22%3C/style%3E%5C%27%28%29")');
+    expect(csp).toContain("img-src 'self' data: https://icons.example;");
+    expect(csp).toContain('font-src https://fonts.example;');
+    expect(html).toContain('<link rel="icon" href="https://icons.example/f.ico">');
+    expect(renderPage('login', login).html.match(/<style>/g)).toHaveLength(1);
+    const template = '<head>{%- auth0:head -%}</head>{{ branding.colors.primary }}{%- auth0:widget -%}';
+    expect(renderPage('login', { ...login, branding, template }).html).toContain('</head>#ffd400');
   });
 
   test.each([
@@ -111,6 +136,19 @@ describe('renderPage', () => {
     ['', 'de;q=0', 'en'],
     ['\0;;;,', ';q=;,,', 'en'],
   ])('speaks the first language it knows: ui_locales %j, Accept-Language %j', (uiLocales, acceptLanguage, locale) => {
-    expect(chooseLanguage(uiLocales, acceptLanguage).locale).toBe(locale);
+    expect(chooseLanguage(uiLocales, acceptLanguage).tag).toBe(locale);
+  });
+
+  test.each([
+    [['de', 'en'], '', 'it', 'de'],
+    [['de', 'en'], 'fr', 'en-GB', 'en'],
+    [['de'], 'en', 'en', 'de'],
+    [['en', 'de-AT', 'de-CH'], 'de-CH', '', 'de-CH'],
+    [['en', 'de-AT'], 'de', '', 'de-AT'],
+    [['xx', 'zz'], '', '', 'en'],
+  ])('of the enabled languages %j: ui_locales %j, Accept-Language %j', (enabled, uiLocales, acceptLanguage, tag) => {
+    const { tag: chosen, strings } = chooseLanguage(uiLocales, acceptLanguage, enabled);
+    expect(chosen).toBe(tag);
+    expect(strings.common.continue).toBe(tag.startsWith('de') ? 'Weiter' : 'Continue');
   });
 });

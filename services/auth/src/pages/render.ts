@@ -1,11 +1,14 @@
 /** Makes a hosted page: the widget of its name, dressed in the tenant's template or in ours. */
 import { randomBytes } from 'node:crypto';
 import { layout, scripts, style } from './assets.ts';
+import { brandStyle } from './brand-style.ts';
 import { renderTenantTemplate } from './custom-template.ts';
 import { renderOwn } from './engine.ts';
 import { pageHeaders } from './headers.ts';
-import type { CommonContext, Page, PageContext, PageName, Pages } from './pages.ts';
+import type { Branding, CommonContext, Page, PageContext, PageName, Pages } from './pages.ts';
 import { makeView, templateContext } from './view.ts';
+
+const none: Branding = {};
 
 /**
  * The page and its headers; the caller chooses the status and sends both. Never throws for what a request or a tenant's
@@ -14,9 +17,10 @@ import { makeView, templateContext } from './view.ts';
 export function renderPage<Name extends PageName>(name: Name, context: PageContext<Name>): Page {
   const view = makeView(name, context);
   const script: keyof typeof scripts = name === 'form-post' || name === 'web-message' ? name : 'page';
-  const head = `${renderOwn('head', view)}<style>${style.text}</style>`;
+  const styles = [style, brandStyle(context.branding ?? none)].filter((each) => each !== undefined);
+  const head = renderOwn('head', view) + styles.map(({ text }) => `<style>${text}</style>`).join('');
   const widget = `${renderOwn('widget', { ...view, body: renderOwn(`widgets/${name}`, view) })}<script>${scripts[script].text}</script>`;
-  const needs = { script, locale: view.language.locale, ...targets(name, context) } as const;
+  const needs = { script, styles, locale: view.locale, ...targets(name, context) } as const;
 
   if (view.themed && context.template) {
     const nonce = randomBytes(16).toString('base64');
@@ -36,7 +40,8 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
 /** Where the page may lead, and who may frame it. */
 function targets(name: PageName, context: CommonContext & Partial<Pages['form-post'] & Pages['web-message']>) {
   return {
-    logoUrl: context.logoUrl,
+    pictures: [context.branding?.logoUrl, context.branding?.faviconUrl],
+    fontUrl: context.branding?.fontUrl,
     redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),
     framedBy: name === 'web-message' ? context.origin : undefined,
   };

@@ -1,5 +1,5 @@
 /** Every page with a plausible context, in all its states: for the preview and for the tests that look at each. */
-import type { PageContext, PageName } from './pages.ts';
+import type { Branding, PageContext, PageName } from './pages.ts';
 import { renderPage } from './render.ts';
 
 const common = {
@@ -23,10 +23,14 @@ const apis = [
   },
 ];
 
-type Sample = { name: string; page: PageName; render: (languages?: string) => ReturnType<typeof renderPage> };
+type Sample = {
+  name: string;
+  page: PageName;
+  render: (languages?: string, branding?: Branding) => ReturnType<typeof renderPage>;
+};
 
 function sample<Name extends PageName>(name: string, page: Name, context: PageContext<Name>): Sample {
-  return { name, page, render: (uiLocales) => renderPage(page, { ...context, uiLocales }) };
+  return { name, page, render: (uiLocales, branding) => renderPage(page, { ...context, uiLocales, branding }) };
 }
 
 export const samples: Sample[] = [

@@ -3,9 +3,10 @@
  * `user`, `locale`, `dir`, `prompt`, `state`, `transaction`) are for tenants' templates too, see `templateContext`; the others
  * are between this file and our own widgets.
  */
+import { defaultPageBackground, defaultPrimary } from './brand-style.ts';
 import { fill, inertJson, type Values } from './fill.ts';
-import { chooseLanguage, type Language, locales } from './language.ts';
-import type { CommonContext, ConsentApi, IdentifierKind, PageName, Pages } from './pages.ts';
+import { chooseLanguage, locales } from './language.ts';
+import type { Branding, CommonContext, ConsentApi, IdentifierKind, PageName, Pages } from './pages.ts';
 import { screens } from './screens.ts';
 import type { ProblemName, Strings } from './strings/en.ts';
 
@@ -20,7 +21,7 @@ type AnyPage = CommonContext &
   };
 
 /** A page and everything about it that is looked up rather than given. */
-export type View = Record<string, unknown> & { language: Language; themed: boolean };
+export type View = Record<string, unknown> & { locale: string; themed: boolean };
 
 /** The fields that problems are about; a problem of no field stands for the whole form. */
 const problemFields: Partial<Record<ProblemName, string>> = {
@@ -38,14 +39,16 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   user_code_wrong: 'user_code',
 };
 
-const colors = { primary: '#0d5f50', page_background: '#f3f4f0' };
-
 export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & CommonContext): View {
   const screen = screens[name];
   const any = page as AnyPage;
-  const language = chooseLanguage(any.uiLocales, any.acceptLanguage);
+  const language = chooseLanguage(any.uiLocales, any.acceptLanguage, any.enabledLocales);
   const { strings } = language;
-  const tenant = { ...any.tenant, friendly_name: any.tenant?.friendly_name || 'Gatepost', enabled_locales: locales };
+  const tenant = {
+    ...any.tenant,
+    friendly_name: any.tenant?.friendly_name || 'Gatepost',
+    enabled_locales: any.enabledLocales ?? locales,
+  };
   const account = any.user?.email ?? any.user?.phone_number ?? any.user?.name;
   const values: Values = {
     application: any.application?.name || undefined,
@@ -60,9 +63,8 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   const lead = own[screen.lead?.(page, values) ?? 'lead'] ?? '';
   return {
     ...page,
-    language,
     themed: screen.themed,
-    locale: language.locale,
+    locale: language.tag,
     dir: language.dir,
     common: strings.common,
     texts: name === 'consent' ? { ...texts, caution: own.caution, redirect: own.redirect } : texts,
@@ -71,12 +73,12 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     lead: fill(lead, values) === '' ? '' : lead,
     tenant,
     account,
-    branding: { logo_url: any.logoUrl ?? '', colors },
+    branding: brandingOf(any.branding),
     prompt: {
       name: screen.prompt,
       screen: { name: typeof screen.screen === 'string' ? screen.screen : screen.screen(page), texts },
     },
-    transaction: { params: any.params ?? {}, locale: language.locale },
+    transaction: { params: any.params ?? {}, locale: language.tag },
     problem: any.problem && {
       text: fill(strings.problems[any.problem], { ...values, label: identifier.identifierLabel }),
       field: problemFields[any.problem],
@@ -104,6 +106,16 @@ export function templateContext(view: View): object {
     tenant,
     transaction,
     ...(user !== undefined && { user }),
+  };
+}
+
+/** By Auth0's names. */
+function brandingOf({ logoUrl = '', faviconUrl = '', fontUrl, primary, pageBackground }: Branding = {}) {
+  return {
+    logo_url: logoUrl,
+    favicon_url: faviconUrl,
+    colors: { primary: primary ?? defaultPrimary, page_background: pageBackground ?? defaultPageBackground },
+    ...(fontUrl !== undefined && { font: { url: fontUrl } }),
   };
 }
 

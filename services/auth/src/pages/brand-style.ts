@@ -1,0 +1,75 @@
+/** The tenant's colours and font as a stylesheet that comes after ours (templates/style.css) and sets its variables anew. */
+import { type Inline, inline } from './assets.ts';
+import { contrast, mix, readableOn, textOn } from './contrast.ts';
+import type { Branding } from './pages.ts';
+
+/** Ours, as templates/style.css has them. */
+export const defaultPrimary = '#0d5f50';
+export const defaultPageBackground = '#f3f4f0';
+
+const light = { card: '#ffffff', edge: '#7b8883' };
+const dark = { card: '#171d1b', edge: '#75837e' };
+
+/** The last one made: a gate has one tenant, and settings seldom change. */
+let last: { key: string; style: Inline | undefined } = { key: '', style: undefined };
+
+/** Undefined when nothing was set that it could say. */
+export function brandStyle(branding: Branding): Inline | undefined {
+  const key = JSON.stringify(branding);
+  if (key !== last.key) {
+    const text = compose(branding);
+    last = { key, style: text === '' ? undefined : inline(text) };
+  }
+  return last.style;
+}
+
+function compose({ primary, pageBackground, fontUrl }: Branding): string {
+  const font = fontUrl && `@font-face{font-family:brand;src:url("${inCss(fontUrl)}");font-display:swap}`;
+  const both = [
+    ...(primary ? buttons(primary) : []),
+    ...(font ? ['--font:brand,system-ui,sans-serif'] : []),
+    // A gradient, or any colour: what is written there has a ground of its own.
+    ...(pageBackground ? [`--ground:${ground(pageBackground)}`, '--foot:var(--card)'] : []),
+  ];
+  const inLight = primary ? links(primary, light) : [];
+  const inDark = primary ? links(primary, dark) : [];
+  return [
+    font,
+    rule([...both, ...inLight]),
+    inDark.length > 0 && `@media (prefers-color-scheme:dark){${rule([...both, ...inDark])}}`,
+  ]
+    .filter(Boolean)
+    .join('');
+}
+
+const rule = (declarations: string[]) => (declarations.length === 0 ? '' : `:root{${declarations.join(';')}}`);
+
+/** The colour as it is, with text on it that can be read, also while the pointer is over it. */
+function buttons(primary: string): string[] {
+  const text = textOn(primary);
+  const strong = mix(primary, text === '#ffffff' ? '#000000' : '#ffffff', 0.18);
+  return [`--accent:${primary}`, `--accent-strong:${strong}`, `--on-accent:${text}`];
+}
+
+/** Where the colour is text or a line, it is changed until it can be read; a button that looks like the card gets an edge. */
+function links(primary: string, { card, edge }: typeof light): string[] {
+  const tint = mix(card, primary, 0.08);
+  const link = readableOn(primary, [card, tint]);
+  const border = contrast(primary, card) < 3 ? edge : 'transparent';
+  const strong = mix(link, textOn(card), 0.3);
+  return [`--link:${link}`, `--link-strong:${strong}`, `--ring:${link}`, `--tint:${tint}`, `--border:${border}`];
+}
+
+function ground(background: NonNullable<Branding['pageBackground']>): string {
+  if (typeof background === 'string') return background;
+  const { angle_deg, start, end } = background;
+  return `linear-gradient(${angle_deg}deg,${start},${end})`;
+}
+
+/** An address between quotes in a stylesheet: nothing in it ends the string or the element. */
+function inCss(url: string): string {
+  return new URL(url).href.replace(
+    /["'\\()<>]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

@@ -1,0 +1,30 @@
+/** How the tenant looks (`api/v2/branding`), for pages and mails. */
+import type { SettingsModel } from '../generated/models.ts';
+import type { Branding } from '../pages/pages.ts';
+
+/** As it is stored, by Auth0's names. */
+export type StoredBranding = {
+  logo_url?: string;
+  favicon_url?: string;
+  colors?: { primary?: string; page_background?: Branding['pageBackground'] };
+  font?: { url?: string };
+};
+
+/**
+ * What was set: `brandingOf(await settings.load())`. All of it may be absent. On the pages the logo of `tenants/settings` (`picture_url`) stands in
+ * for one that was not set here.
+ *
+ * Whoever draws with these colours asks pages/contrast.ts for the others, since a tenant may choose any: the text on a button of the primary
+ * colour is `textOn(primary)`, a link of that colour on a white ground `readableOn(primary, ['#ffffff'])`. Ours is `defaultPrimary`. Addresses were
+ * checked to be http or https, and still need escaping.
+ */
+export function brandingOf({ branding, pictureUrl }: Pick<SettingsModel, 'branding' | 'pictureUrl'>): Branding {
+  const { logo_url, favicon_url, colors, font } = branding as StoredBranding;
+  return {
+    logoUrl: logo_url ?? pictureUrl ?? undefined,
+    faviconUrl: favicon_url,
+    fontUrl: font?.url,
+    primary: colors?.primary,
+    pageBackground: colors?.page_background,
+  };
+}

@@ -1,0 +1,70 @@
+/** How the pages look and speak, by Auth0's API, and what people then see. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, expect, test } from '@jest/globals';
+import { openManagement } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, ask, tokenOf } = stack.use(await openManagement());
+const token = `Bearer ${await tokenOf('manager')}`;
+const asManager = (method: string, path: string, body?: unknown) => ask(method, path, body, token);
+const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+const signIn = (parameters: Record<string, string> = {}) =>
+  new Browser(gate).authorize({ ...request, ...pkce(), ...parameters });
+
+test('branding is written, shown on the pages, and taken away again by null', async () => {
+  expect(await asManager('GET', 'branding')).toEqual({ status: 200, body: {} });
+  const branding = {
+    logo_url: 'https://cdn.example/logo.svg',
+    favicon_url: 'https://cdn.example/favicon.ico',
+    colors: { primary: '#FFD400', page_background: '#000000' },
+    font: { url: 'https://fonts.example/brand.woff2' },
+  };
+  expect(await asManager('PATCH', 'branding', branding)).toEqual({ status: 200, body: branding });
+  expect((await asManager('GET', 'branding')).body).toEqual(branding);
+  const page = await signIn();
+  expect(page.html).toContain('<img class="gp-logo" src="https://cdn.example/logo.svg"');
+  expect(page.html).toContain('--accent:#FFD400;');
+  expect(page.html).toContain('--on-accent:#000000;');
+  expect(page.headers.get('content-security-policy')).toContain('font-src https://fonts.example;');
+
+  // One colour at a time, the other stays.
+  const gradient = { type: 'linear-gradient', start: '#ffffff', end: '#000000', angle_deg: 35 };
+  expect((await asManager('PATCH', 'branding', { colors: { page_background: gradient } })).body).toEqual({
+    ...branding,
+    colors: { primary: '#FFD400', page_background: gradient },
+  });
+  const nothing = { logo_url: null, favicon_url: '', colors: null, font: { url: null } };
+  expect(await asManager('PATCH', 'branding', nothing)).toEqual({ status: 200, body: {} });
+  expect((await signIn()).html).not.toContain('--accent:#FFD400');
+});
+
+test.each([
+  [{ colors: { primary: 'red' } }, 'Not a colour such as #0d5f50 on property colors.primary'],
+  [{ colors: { secondary: '#000000' } }, 'Additional properties not allowed: colors.secondary'],
+  [{ logo_url: 'javascript:alert(1)' }, 'logo_url'],
+  [{ colors: { page_background: { type: 'radial-gradient' } } }, 'colors.page_background'],
+  [{ font: { url: 'data:font/woff2,x' } }, 'font.url'],
+])('what is no branding is refused with its path: %j', async (body, message) => {
+  expect(await asManager('PATCH', 'branding', body)).toMatchObject({
+    status: 400,
+    body: { errorCode: 'invalid_body', message: expect.stringContaining(message) },
+  });
+});
+
+test('the pages speak the enabled languages, the first of them where nobody asks for another', async () => {
+  const settings = async () => (await asManager('GET', 'tenants/settings')).body.enabled_locales;
+  const all = await settings();
+  expect(all.slice(0, 2)).toEqual(['en', 'de']);
+  const enabled_locales = ['de-AT', 'en'];
+  expect((await asManager('PATCH', 'tenants/settings', { enabled_locales })).body).toMatchObject({ enabled_locales });
+  expect((await signIn()).html).toContain('<html lang="de-AT"');
+  expect((await signIn({ ui_locales: 'en-GB' })).html).toContain('<html lang="en"');
+  expect(await asManager('PATCH', 'tenants/settings', { enabled_locales: ['de', 'tlh'] })).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('on property enabled_locales.1') },
+  });
+  await asManager('PATCH', 'tenants/settings', { enabled_locales: null });
+  expect(await settings()).toEqual(all);
+});
