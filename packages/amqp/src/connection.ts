@@ -2,13 +2,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Topology } from '@gatepost/contracts/topology';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
+import { brokersOf, tlsOf } from './brokers.ts';
 import { takeUnreadable } from './unreadable.ts';
 
 /** Where connections report; the log of every process is one (packages/runtime/src/log.ts). */
 export type ConnectionLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
 
 export type ConnectionOptions = {
-  /** `amqp://user:password@host:port/vhost` */
+  /** `amqp://user:password@host:port/vhost`; the nodes of a cluster are separated by commas. */
   url: string;
   /** Shown in RabbitMQ's list of connections. */
   name: string;
@@ -24,7 +25,6 @@ export type ConnectionOptions = {
 
 export type Connection = { recovering: RecoveringChannelModel; isConnected(): boolean };
 
-const heartbeatSeconds = 10;
 const closeTimeoutMs = 2_000;
 
 /**
@@ -37,7 +37,8 @@ export async function openConnection(
 ): Promise<Connection> {
   const { log, reconnects, waitForConnect = true } = options;
   let connected = false;
-  const recovering = await connect(withHeartbeat(options.url), {
+  const recovering = await connect(brokersOf(options.url), {
+    ...tlsOf(options.url),
     clientProperties: { connection_name: options.name },
     timeout: 10_000,
     noDelay: true,
@@ -152,15 +153,4 @@ async function declareQueue(
 
 function keyOf(queue: Topology['queues'][number], { url }: ConnectionOptions): string {
   return `${url} ${queue.name}`;
-}
-
-/** The user that a URL connects as; without one, AMQP's `guest`. */
-export function userOf(url: string): string {
-  return decodeURIComponent(new URL(url).username) || 'guest';
-}
-
-function withHeartbeat(url: string): string {
-  const parsed = new URL(url);
-  if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(heartbeatSeconds));
-  return parsed.href;
 }

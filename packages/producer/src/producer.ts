@@ -1,7 +1,7 @@
 /** Publishing events to Gatepost: each publish resolves once the broker has the event, and not before. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { userOf } from '@gatepost/amqp/connection';
+import { userOf } from '@gatepost/amqp/brokers';
 import { NotPublished, openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import { eventsExchange } from '@gatepost/contracts/topology';
 import { type PreparedMessage, prepare } from './message.ts';

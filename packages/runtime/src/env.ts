@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { maskText, maskUrl, unreadable } from './mask.ts';
 import { Misconfigured } from './misconfigured.ts';
 import { productionProblems } from './production.ts';
+import { splitUrls } from './urls.ts';
 
 /**
  * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`.
@@ -122,6 +123,14 @@ export const url = (protocols: string[]) =>
     params: { isUrlWanted: true },
   });
 
+/** One or several such URLs, separated by commas, kept as one text. */
+export const urls = (protocols: string[]) =>
+  z.string().refine((value) => splitUrls(value).every((one) => protocols.some((protocol) => isUrl(one, protocol))), {
+    message: `must be a URL starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, or several separated by commas`,
+    abort: true,
+    params: { isUrlWanted: true },
+  });
+
 // The parser alone would take `postgres:gate:secret@db`, too, as a path without a host.
 const isUrl = (value: string, protocol: string) =>
   value.trim().toLowerCase().startsWith(`${protocol}//`) && URL.canParse(value);
@@ -225,6 +234,12 @@ export const secretsKeyVariable = key32.meta({
   description: '32 bytes base64: encrypts webhook secrets and signing keys at rest',
   secret: true,
   shownDefault: 'generated under `.gatepost/` by `npm start`, required otherwise',
+});
+
+export const amqpUrlVariable = urls(['amqp:', 'amqps:']).meta({
+  description:
+    'RabbitMQ (the gate uses it only with `EVENTS_ACCOUNT`); the nodes of a cluster are separated by commas and tried in random order. `?cacertfile=`, `?certfile=` and `?keyfile=` name PEM files for `amqps`',
+  shownDefault: 'found or started',
 });
 
 export const trustedProxiesVariable = networkList.default([]).meta({

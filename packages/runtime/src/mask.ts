@@ -4,6 +4,8 @@
  * usual reason.
  */
 
+import { splitUrls } from './urls.ts';
+
 const hidden = '********';
 
 /** What stands in for a URL that cannot be taken apart with certainty. */
@@ -23,10 +25,10 @@ export function maskUrl(text: string): string {
   return `${protocol}//${userInfo}${host}${pathname}${maskQuery(search)}${hash === '' ? '' : `#${hidden}`}`;
 }
 
-/** Any text: shown as it is unless it looks like a URL, a connection string or user info. */
+/** Any text: shown as it is unless it looks like a URL, several of them, a connection string or user info. */
 export function maskText(text: string): string {
   const looksSecret = /:\/\/|:[^\s@]*@|(pass|pwd|secret|token|key)\w*\s*[=:]/i.test(text);
-  return looksSecret ? maskUrl(text) : text;
+  return looksSecret ? splitUrls(text).map(maskUrl).join(', ') : text;
 }
 
 /** A message of somebody else's making, with every URL in it masked; `file:` URLs, which say where in the code, are left. */

@@ -37,6 +37,7 @@ test.each([
   ['DATABASE_URL', strong, false],
   ['DATABASE_URL', 'postgres://gate@db/x?sslcert=a', false],
   ['AMQP_URL', 'amqps://gate@broker', false],
+  ['AMQP_URL', 'amqp://gate:long@one,amqp://guest:guest@two', true],
   ['REDIS_URL', 'redis://redis:6379', false],
   ['REDIS_URL', 'redis://:100%zz@redis:6379', false],
 ])('%s=%s is a default password in production: %s', (name, value, expected) => {

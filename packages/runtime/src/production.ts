@@ -3,6 +3,8 @@
  * composed demo and `npm start` do not.
  */
 
+import { splitUrls } from './urls.ts';
+
 /** Variables of ours that may be among those a service reads. */
 type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariables)[number], unknown>>;
 
@@ -19,7 +21,7 @@ export function productionProblems(env: Known): string[] {
   if (typeof env.HOST === 'string' && !isLoopback(env.HOST))
     for (const name of storeVariables) {
       const url = env[name];
-      if (typeof url === 'string' && hasDefaultPassword(new URL(url)))
+      if (typeof url === 'string' && splitUrls(url).some((one) => hasDefaultPassword(new URL(one))))
         problems.push(
           `${name}: has a password that everybody knows, and HOST is open to others; give the store one of its own`,
         );

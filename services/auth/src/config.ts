@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
+  amqpUrlVariable,
   cidrList,
   commonVariables,
   existingFiles,
@@ -29,9 +30,7 @@ export const variables = z.object({
     .meta({ description: 'PostgreSQL of the gate, instead of `DATABASE_URL`; it owns schema `auth`' }),
   REDIS_URL: url(['redis:', 'rediss:']).meta({ description: 'Redis: sessions and short-lived artefacts of grants' }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
-  AMQP_URL: url(['amqp:', 'amqps:'])
-    .optional()
-    .meta({ description: 'RabbitMQ; the gate uses it only with `EVENTS_ACCOUNT`' }),
+  AMQP_URL: amqpUrlVariable.optional(),
   ISSUER: issuerUrl
     .refine((value) => new URL(value).pathname === '/', { message: 'must have no path but the slash' })
     .default('http://localhost:4400/')

@@ -1,7 +1,7 @@
 /** The gate’s own events for RabbitMQ (docs/reference/events.md). Off unless EVENTS_ACCOUNT names their account. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { userOf } from '@gatepost/amqp/connection';
+import { userOf } from '@gatepost/amqp/brokers';
 import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { attributeHeaders } from '@gatepost/contracts/event';

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {
+  amqpUrlVariable,
   cidrList,
   commonVariables,
   existingFile,
@@ -28,7 +29,7 @@ export const variables = z
     WEBHOOK_DATABASE_URL: databaseUrl
       .optional()
       .meta({ description: "PostgreSQL of the post, if it is not the gate's", shownDefault: '`DATABASE_URL`' }),
-    AMQP_URL: url(['amqp:', 'amqps:']).meta({ description: 'RabbitMQ', shownDefault: 'found or started' }),
+    AMQP_URL: amqpUrlVariable,
     REDIS_URL: url(['redis:', 'rediss:']).meta({
       description: 'Redis: rate state only; losing it loses nothing',
       shownDefault: 'found or started',

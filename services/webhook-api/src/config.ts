@@ -1,5 +1,6 @@
 /** What the webhook API reads from its environment; nothing else here does. */
 import {
+  amqpUrlVariable,
   cidrList,
   commonVariables,
   existingFile,
@@ -48,7 +49,7 @@ export const variables = z.object({
     shownDefault: 'found or started',
   }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
-  AMQP_URL: url(['amqp:', 'amqps:']).meta({ description: 'RabbitMQ', shownDefault: 'found or started' }),
+  AMQP_URL: amqpUrlVariable,
   ISSUER: issuerUrl
     .default('http://localhost:4400/')
     .meta({ description: "issuer of the access tokens, as the gate's `ISSUER` is written" }),

@@ -1,0 +1,87 @@
+/** Which brokers `AMQP_URL` names, and how a connection to each is made. */
+import { readFileSync } from 'node:fs';
+import { splitUrls } from '@gatepost/runtime/urls';
+import type { Options } from 'amqplib';
+
+const heartbeatSeconds = 10;
+
+/**
+ * The addresses of one cluster, as amqplib takes a URL. amqplib keeps one URL for all its tries, but reads `protocol` first and once
+ * for each: that is when the next address is chosen. They are gone through in random order, each once before any comes again, so that
+ * connections spread over the nodes and a dead one costs one try.
+ */
+export function brokersOf(urls: string): Options.Connect {
+  const brokers = splitUrls(urls).map(brokerOf);
+  let left: Options.Connect[] = [];
+  let current: Options.Connect = {};
+  return {
+    get protocol() {
+      if (left.length === 0) left = shuffled(brokers);
+      current = left.pop() as Options.Connect;
+      return current.protocol;
+    },
+    get hostname() {
+      return current.hostname;
+    },
+    get port() {
+      return current.port;
+    },
+    get username() {
+      return current.username;
+    },
+    get password() {
+      return current.password;
+    },
+    get vhost() {
+      return current.vhost;
+    },
+    get heartbeat() {
+      return current.heartbeat;
+    },
+    get frameMax() {
+      return current.frameMax;
+    },
+  };
+}
+
+function brokerOf(text: string): Options.Connect {
+  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(text);
+  const heartbeat = Number(searchParams.get('heartbeat') ?? heartbeatSeconds);
+  const frameMax = searchParams.get('frameMax');
+  return {
+    protocol: protocol.slice(0, -1),
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    ...(port === '' ? {} : { port: Number(port) }),
+    // Without either, amqplib is RabbitMQ's `guest`.
+    ...(username || password ? { username: decodeURIComponent(username), password: decodeURIComponent(password) } : {}),
+    vhost: pathname.slice(1),
+    heartbeat,
+    ...(frameMax ? { frameMax: Number(frameMax) } : {}),
+  };
+}
+
+/**
+ * What TLS needs, by RabbitMQ's names for query parameters of a URI: `cacertfile` (PEM; instead of the machine's own roots), `certfile`
+ * and `keyfile` (the client's certificate). The first address that has one counts for all.
+ * @throws when a file cannot be read
+ */
+export function tlsOf(urls: string): { ca?: Buffer; cert?: Buffer; key?: Buffer } {
+  const file = (parameter: string) => {
+    const path = splitUrls(urls)
+      .map((url) => new URL(url).searchParams.get(parameter))
+      .find(Boolean);
+    return path ? readFileSync(path) : undefined;
+  };
+  const [ca, cert, key] = [file('cacertfile'), file('certfile'), file('keyfile')];
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}
+
+/** The user that connects; without one, AMQP's `guest`. */
+export function userOf(urls: string): string {
+  return decodeURIComponent(new URL(splitUrls(urls)[0] as string).username) || 'guest';
+}
+
+function shuffled<T>(items: T[]): T[] {
+  const rest = [...items];
+  return items.map(() => rest.splice(Math.floor(Math.random() * rest.length), 1)[0] as T);
+}

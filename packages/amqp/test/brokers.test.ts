@@ -1,0 +1,66 @@
+/** Several brokers in one AMQP_URL, and TLS with certificates of one's own. */
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, connect as connectTcp } from 'node:net';
+import { dirname, join } from 'node:path';
+import { createServer } from 'node:tls';
+import { openLog } from '@gatepost/runtime/log';
+import { makeCertificates } from '@gatepost/testkit/certificates';
+import { openCuttable } from '@gatepost/testkit/cut';
+import { freshVhost } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { openConnection } from '../src/connection.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const vhost = stack.use(await freshVhost());
+const log = openLog('test', 'silent');
+const topology = { exchanges: [], queues: [], bindings: [] };
+const open = (url: string) => openConnection({ url, name: 'test', log, topology }, async () => {});
+
+test('connections spread over the brokers, and go to another when theirs is lost', async () => {
+  await using one = await openCuttable(vhost.url);
+  await using two = await openCuttable(vhost.url);
+  const connections = await Promise.all(Array.from({ length: 20 }, () => open(`${one.url},${two.url}`)));
+  const connected = () => connections.filter((connection) => connection.isConnected()).length;
+  await one.cut();
+  // 20 coins that all fall on one side: once in a million runs.
+  await until('some to be lost', () => connected() < 20);
+  expect(connected()).toBeGreaterThan(0);
+  await until('all to be at the other broker', () => connected() === 20);
+  await one.restore();
+  await two.cut();
+  await until('all to be lost, or moved already', () => connected() < 20);
+  await until('all to be back at the first', () => connected() === 20);
+  for (const { recovering } of connections) await recovering.close();
+});
+
+test('amqps with a root of one’s own and a client’s certificate', async () => {
+  using certificates = makeCertificates();
+  const folder = dirname(certificates.rootFile);
+  const server = certificates.issue({ name: '127.0.0.1' });
+  const client = certificates.issue({ name: 'dispatcher' });
+  writeFileSync(join(folder, 'client.pem'), client.cert);
+  writeFileSync(join(folder, 'client.key'), client.key);
+  const { hostname, port } = new URL(vhost.url);
+  const names: unknown[] = [];
+  const broker = createServer({ ...server, ca: certificates.root, requestCert: true }, (socket) => {
+    names.push(socket.getPeerCertificate().subject.CN);
+    const store = connectTcp(Number(port), hostname);
+    socket.pipe(store).pipe(socket);
+    for (const end of [socket, store]) end.on('error', () => {}); // both go as they like
+  });
+  await new Promise<void>((resolve) => broker.listen(0, '127.0.0.1', resolve));
+  const url = new URL(vhost.url.replace('amqp:', 'amqps:'));
+  url.host = `127.0.0.1:${(broker.address() as AddressInfo).port}`;
+  const files = `cacertfile=${certificates.rootFile}&certfile=${join(folder, 'client.pem')}&keyfile=${join(folder, 'client.key')}`;
+
+  const connection = await open(`${url.href}?${files}`);
+  expect(names).toEqual(['dispatcher']);
+  await expect(
+    openConnection({ url: url.href, name: 'test', log, topology, initialRetries: 0 }, async () => {}),
+  ).rejects.toThrow(/certificate/);
+  expect(() => open(`${url.href}?cacertfile=/nowhere.pem`)).rejects.toThrow(/nowhere/);
+  await connection.recovering.close();
+  broker.close();
+});
