@@ -15,6 +15,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   hanging: async () => (await import('./hanging.ts')).hanging,
   large: async () => (await import('./large.ts')).large,
   backlog: async () => (await import('./backlog.ts')).backlog,
+  profile: async () => (await import('./profile.ts')).profile,
   'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
   tokens: async () => (await import('./tokens.ts')).tokens,
 };
