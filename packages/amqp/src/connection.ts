@@ -4,6 +4,7 @@ import type { Topology } from '@gatepost/contracts/topology';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import { brokersOf, tlsOf } from './brokers.ts';
 import { takeUnreadable } from './unreadable.ts';
+import { writeTogether } from './write-together.ts';
 
 /** Where connections report; the log of every process is one (packages/runtime/src/log.ts). */
 export type ConnectionLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
@@ -54,6 +55,7 @@ export async function openConnection(
         // meanwhile would end the process. Calls waiting for an answer reject anyway.
         model.on('error', () => {});
         takeUnreadable(model, log);
+        writeTogether(model);
 
         try {
           await declare(model, options);

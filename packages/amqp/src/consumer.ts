@@ -1,5 +1,6 @@
 /** Consuming: messages are handed out up to the prefetch, and their holder settles each exactly once. */
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { type Acks, makeAcks } from './acks.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 
 export type Incoming = {
@@ -56,10 +57,11 @@ export async function openConsumer(
   let isFull = false;
   let widening: NodeJS.Timeout | undefined;
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
-  let current: { channel: Channel; consumerTag: string } | undefined;
+  let current: { channel: Channel; acks: Acks; consumerTag: string } | undefined;
 
   const connection = await openConnection(options, async (model: ChannelModel) => {
     const channel = await model.createChannel();
+    const acks = makeAcks(channel);
     const startAnew = () => {
       if (current?.channel !== channel) return;
       current = undefined;
@@ -81,13 +83,15 @@ export async function openConsumer(
           options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
           return startAnew();
         }
-        if (paused || isFull) return giveBack(channel, message);
+        const { deliveryTag } = message.fields;
+        acks.took(deliveryTag);
+        if (paused || isFull) return acks.giveBack(deliveryTag);
         const { length } = message.content;
         bytes += length;
-        options.onMessage({ ...incoming(channel, message, () => settled(length)), isLost: () => !isOpen });
+        options.onMessage({ ...incoming(acks, message, () => settled(length)), isLost: () => !isOpen });
         if (bytes > maxBytes) fill(length);
       });
-      current = { channel, consumerTag };
+      current = { channel, acks, consumerTag };
       if (isFull) cancel();
     };
     const cancel = () => {
@@ -131,8 +135,9 @@ export async function openConsumer(
     },
     async [Symbol.asyncDispose]() {
       paused = true;
-      const { channel } = current ?? {};
+      const { channel, acks } = current ?? {};
       current = undefined;
+      acks?.flush();
       // Acks are written without waiting; closing the channel waits until the broker has read them.
       await channel?.close().catch(() => {});
       await connection.recovering.close();
@@ -140,8 +145,8 @@ export async function openConsumer(
   };
 }
 
-function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => void): Omit<Incoming, 'isLost'> {
-  const settling = settlingOf(channel, message.fields.deliveryTag, onSettled);
+function incoming(acks: Acks, message: ConsumeMessage, onSettled: () => void): Omit<Incoming, 'isLost'> {
+  const settling = settlingOf(acks, message.fields.deliveryTag, onSettled);
   return {
     body: message.content,
     headers: message.properties.headers ?? {},
@@ -155,29 +160,13 @@ function incoming(channel: Channel, message: ConsumeMessage, onSettled: () => vo
 }
 
 /** Apart from the message, so that these functions hold on to its tag alone. */
-function settlingOf(channel: Channel, deliveryTag: number, onSettled: () => void): Pick<Incoming, 'ack' | 'giveBack'> {
-  const tagged = { fields: { deliveryTag } } as ConsumeMessage;
+function settlingOf(acks: Acks, deliveryTag: number, onSettled: () => void): Pick<Incoming, 'ack' | 'giveBack'> {
   let settled = false;
-  const settle = (how: () => void) => {
+  const settle = (how: (deliveryTag: number) => void) => {
     if (settled) throw new Error('a message is settled once');
     settled = true;
-    try {
-      how();
-    } catch {
-      // The channel is closed: the broker hands the message out again.
-    }
+    how(deliveryTag);
     onSettled();
   };
-  return {
-    ack: () => settle(() => channel.ack(tagged)),
-    giveBack: () => settle(() => channel.nack(tagged, false, true)),
-  };
-}
-
-function giveBack(channel: Channel, message: ConsumeMessage): void {
-  try {
-    channel.nack(message, false, true);
-  } catch {
-    // The channel is closed: the broker hands the message out again.
-  }
+  return { ack: () => settle(acks.ack), giveBack: () => settle(acks.giveBack) };
 }
