@@ -2,6 +2,7 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /src
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
+COPY patches patches
 COPY packages packages
 COPY services/auth services/auth
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/auth..."

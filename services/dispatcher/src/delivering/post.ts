@@ -16,16 +16,17 @@ import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { DeliveryTimings } from '@gatepost/contracts/delivery';
 import type { Guard } from '@gatepost/runtime/address';
-import got, { type Request } from 'got';
+import got from 'got';
 import type { DeliveryRequest } from './request.ts';
 import { makeOpenTunnel, type OpenTunnel, SecureTunnelAgent, TunnelAgent } from './tunnel.ts';
 
 /** What came of an attempt, before it is judged. */
-export type Attempt = { timings: DeliveryTimings } & (
+export type Attempt = { timings: DeliveryTimings } & Result;
+
+type Result =
   | { kind: 'response'; status: number; headers: Record<string, string>; body: Buffer }
   | { kind: 'timeout'; phase: 'while connecting' | 'while waiting for the head' | 'while reading the body' }
-  | { kind: 'error'; code: string; message: string; hadResponse: boolean }
-);
+  | { kind: 'error'; code: string; message: string; hadResponse: boolean };
 
 export type Post = Disposable & ((request: DeliveryRequest) => Promise<Attempt>);
 
@@ -55,15 +56,10 @@ export function makePost(options: {
 
   const attemptOnce = (request: DeliveryRequest, agent: HttpAgent | HttpsAgent, timeoutMs: number) => {
     const headers: Record<string, string | number> = { ...request.headers, 'Content-Length': request.body.length };
-    // Our own request function keeps GitHub's spelling of header names, and spares got's option handling.
-    const native = (url: URL, _options: unknown): ClientRequest =>
-      url.protocol === 'https:'
-        ? httpsRequest(url, { method: 'POST', headers, agent, ...looking } as RequestOptions)
-        : httpRequest(url, { method: 'POST', headers, agent, ...looking });
-    // As an option, got would copy the body for each request.
-    const stream = client.stream.post(request.target, { request: native });
-    stream.end(request.body);
-    return read(stream, timeoutMs);
+    const native = { method: 'POST', headers, agent, ...looking };
+    const send = (url: URL) =>
+      url.protocol === 'https:' ? httpsRequest(url, native as RequestOptions) : httpRequest(url, native);
+    return exchange(request, send, timeoutMs);
   };
   const post = async (request: DeliveryRequest): Promise<Attempt> => {
     const startedAt = performance.now();
@@ -94,44 +90,79 @@ export function makePost(options: {
   });
 }
 
-const client = got.extend({ retry: { limit: 0 }, throwHttpErrors: false, followRedirect: false, decompress: false });
+const client = got.extend({
+  method: 'POST',
+  retry: { limit: 0 },
+  throwHttpErrors: false,
+  followRedirect: false,
+  decompress: false,
+});
 
-type Read = { attempt: Attempt; stale: boolean };
+type Exchanged = { attempt: Attempt; stale: boolean };
 
-/** Reads the response of a request in flight. Never rejects; the stream is finished or destroyed when it resolves. */
-function read(stream: Request, timeoutMs: number): Promise<Read> {
+/**
+ * Sends a request and reads its response. Never rejects; both are finished or destroyed when it resolves.
+ *
+ * The request function that got is given sends all of the request, and answers with the response: so the body passes no stream of got's, header
+ * names keep GitHub's spelling, and only the times that the log shows are taken.
+ */
+function exchange(
+  { target, body }: DeliveryRequest,
+  send: (url: URL) => ClientRequest,
+  timeoutMs: number,
+): Promise<Exchanged> {
   const startedAt = performance.now();
-  const { promise, resolve } = Promise.withResolvers<Read>();
+  const { promise, resolve } = Promise.withResolvers<Exchanged>();
   const chunks: Buffer[] = [];
   let length = 0;
+  let sent: ClientRequest | undefined;
+  let clock: Clock | undefined;
   let response: IncomingMessage | undefined;
   let settled = false;
 
-  const settle = (result: Attempt, stale = false) => {
+  const settle = (result: Result, stale = false) => {
     if (settled) return;
     settled = true;
     clearTimeout(timer);
-    resolve({ attempt: result, stale });
+    const total = Math.round(performance.now() - startedAt);
+    resolve({ attempt: { ...result, timings: timingsOf(clock, total) }, stale });
   };
-  const timings = () => timingsOf(stream, Math.round(performance.now() - startedAt));
+  const end = () => {
+    stream.destroy();
+    sent?.destroy();
+  };
   const answered = () => {
     if (!response) return;
     const { statusCode = 0 } = response;
-    const body = Buffer.concat(chunks).subarray(0, responseMaxBytes);
-    settle({ kind: 'response', status: statusCode, headers: flatHeaders(response), body, timings: timings() });
+    const kept = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    const body = kept.subarray(0, responseMaxBytes);
+    settle({ kind: 'response', status: statusCode, headers: flatHeaders(response), body });
   };
   const timer = setTimeout(() => {
-    const { timings: reached } = stream;
-    const connected = (stream.options.url as URL).protocol === 'https:' ? reached?.secureConnect : reached?.connect;
-    const phase = response
-      ? 'while reading the body'
-      : connected === undefined
-        ? 'while connecting'
-        : 'while waiting for the head';
-    settle({ kind: 'timeout', phase, timings: timings() });
-    stream.destroy();
+    const connected = target.protocol === 'https:' ? clock?.secured : clock?.connected;
+    const isConnected = sent?.reusedSocket || connected !== undefined;
+    const phase = response ? 'while reading the body' : isConnected ? 'while waiting for the head' : 'while connecting';
+    settle({ kind: 'timeout', phase });
+    end();
   }, timeoutMs);
+  const request = (url: URL) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const own = send(url);
+      sent = own;
+      clock = watch(own);
+      own.on('response', resolve);
+      own.on('error', reject);
+      // 101: a final answer that is no success; the connection is not HTTP any more.
+      own.on('upgrade', (head: IncomingMessage, socket: Socket) => {
+        socket.destroy();
+        response = head;
+        answered();
+        end();
+      });
+      own.end(body);
+    });
 
+  const stream = client.stream(target, { request });
   stream.on('response', (head: IncomingMessage) => {
     response = head;
   });
@@ -141,37 +172,68 @@ function read(stream: Request, timeoutMs: number): Promise<Read> {
     if (length < responseMaxBytes) return;
     // The rest is not wanted, and may have no end.
     answered();
-    stream.destroy();
+    end();
   });
   stream.once('end', answered);
-  // 101: a final answer that is no success; the connection is not HTTP any more.
-  stream.on('upgrade', (head: IncomingMessage, socket: Socket) => {
-    socket.destroy();
-    response = head;
-    answered();
-    stream.destroy();
-  });
   stream.on('error', (error: Error & { code?: string }) => {
     const code = error.code ?? 'ERR_UNKNOWN';
     const hadResponse = response !== undefined;
-    const stale = !hadResponse && stream.reusedSocket === true && (code === 'ECONNRESET' || code === 'EPIPE');
-    settle({ kind: 'error', code, message: error.message, hadResponse, timings: timings() }, stale);
+    const stale = !hadResponse && sent?.reusedSocket === true && (code === 'ECONNRESET' || code === 'EPIPE');
+    settle({ kind: 'error', code, message: error.message, hadResponse }, stale);
+    end();
   });
+  stream.end(); // got has nothing more to send
   return promise;
 }
 
-function timingsOf(stream: Request, total: number): DeliveryTimings {
-  const phases = stream.timings?.phases;
-  // got repeats the phases of the first use of a connection; this attempt did not go through them.
-  const reused = stream.reusedSocket === true;
-  const isNew = (ms: number | undefined) => (reused || ms === undefined ? null : ms);
+/** When a request got on, as `performance.now()` counts. What a connection that was there already needed none of stays undefined. */
+type Clock = {
+  socket?: number;
+  resolved?: number;
+  connected?: number;
+  secured?: number;
+  written?: number;
+  responded?: number;
+};
+
+function watch(sent: ClientRequest): Clock {
+  const clock: Clock = {};
+  sent.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    clock.socket = performance.now();
+    socket.once('lookup', () => {
+      clock.resolved = performance.now();
+    });
+    socket.once('connect', () => {
+      clock.connected = performance.now();
+    });
+    socket.once('secureConnect', () => {
+      clock.secured = performance.now();
+    });
+  });
+  sent.once('finish', () => {
+    clock.written = performance.now();
+  });
+  sent.prependOnceListener('response', () => {
+    clock.responded = performance.now();
+  });
+  return clock;
+}
+
+function timingsOf(clock: Clock | undefined, total: number): DeliveryTimings {
+  const { socket, connected, secured, written, responded } = clock ?? {};
+  const resolved = clock?.resolved ?? (connected === undefined ? undefined : socket); // an address needs no look-up
   return {
-    dns: isNew(phases?.dns),
-    connect: isNew(phases?.tcp),
-    tls: isNew(phases?.tls),
-    first_byte: phases?.firstByte ?? null,
+    dns: between(socket, resolved),
+    connect: between(resolved, connected),
+    tls: between(connected, secured),
+    first_byte: between(written, responded),
     total,
   };
+}
+
+function between(from: number | undefined, to: number | undefined): number | null {
+  return from === undefined || to === undefined ? null : Math.max(0, Math.round(to - from));
 }
 
 /** Repeated headers joined by a comma, as the log shows them. */
