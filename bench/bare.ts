@@ -1,11 +1,13 @@
 /**
  * The ceiling: the same POSTs by a bare client, nothing around it, `concurrency` at once. A process of its own, so that its
- * CPU is its own. Arguments: got | http, url, how many, concurrency. Sends its figures to the parent.
+ * CPU is its own. Arguments: got | request | http, url, how many, concurrency. Sends its figures to the parent.
  */
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import got from 'got';
 import { payload } from './payload.ts';
 
+/** got as it comes; got with a request function of ours, as deliveries use it; node:http. */
+export type Client = 'got' | 'request' | 'http';
 export type Bare = { seconds: number; cpuSeconds: number };
 
 const [client, url = '', count = '0', concurrency = '64'] = process.argv.slice(2);
@@ -35,7 +37,32 @@ const byGot = got.extend({
   timeout: { request: 10_000 },
   responseType: 'buffer',
 });
+// As the dispatcher uses it: our request function sends all of the request.
+const byRequest = got.extend({
+  method: 'POST',
+  retry: { limit: 0 },
+  followRedirect: false,
+  decompress: false,
+  throwHttpErrors: false,
+});
+const sendAll = (guid: string, target: URL) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    const body = bodyOf();
+    const sent = request(target, {
+      method: 'POST',
+      agent,
+      headers: { ...headers(guid), 'Content-Length': body.length },
+    });
+    sent.on('response', resolve).on('error', reject).end(body);
+  });
 const post = {
+  request: (guid: string) =>
+    new Promise<void>((resolve, reject) => {
+      const stream = byRequest.stream(url, { request: (target) => sendAll(guid, target) });
+      stream.on('data', () => {}).on('end', resolve);
+      stream.on('error', reject);
+      stream.end();
+    }),
   got: (guid: string) => byGot.post(url, { headers: headers(guid), body: bodyOf() }).then(() => {}),
   http: (guid: string) =>
     new Promise<void>((resolve, reject) => {
@@ -50,7 +77,7 @@ const post = {
       sent.on('error', reject);
       sent.end(body);
     }),
-}[client as 'got' | 'http'];
+}[client as Client];
 
 await run(500); // warm up
 const cpuBefore = process.cpuUsage();

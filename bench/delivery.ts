@@ -2,14 +2,11 @@
  * How fast events become deliveries, at what cost, beside the bare client's ceiling in the same run: first at a steady rate,
  * for latency; then with more offered than can be done, for throughput; then the same POSTs by got and by node:http alone.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
 import type { System } from '@gatepost/testkit/system';
-import type { Bare } from './bare.ts';
 import { openBenchSystem } from './bench-system.ts';
+import { bare } from './client.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
 import { cpuSeconds, cpuSecondsOf, memoryOf } from './processes.ts';
@@ -129,10 +126,4 @@ async function publishAtRate(
       Object.keys(after).map((name) => [name, ((after[name]! - before[name]!) / report.received) * 1_000]),
     ),
   };
-}
-
-async function bare(client: 'got' | 'http', url: string, count: number): Promise<Bare> {
-  const child = fork(fileURLToPath(new URL('./bare.ts', import.meta.url)), [client, url, String(count), '64']);
-  const [figures] = (await once(child, 'message')) as [Bare];
-  return figures;
 }

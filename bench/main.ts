@@ -9,6 +9,7 @@ type Benchmark = (options: Record<string, string | undefined>) => Promise<Result
 
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
   api: async () => (await import('./api.ts')).api,
+  client: async () => (await import('./client.ts')).client,
   delivery: async () => (await import('./delivery.ts')).delivery,
   throttle: async () => (await import('./throttle.ts')).throttle,
   fairness: async () => (await import('./fairness.ts')).fairness,
