@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { watchChecks } from './checks.ts';
 import { openMetrics } from './metrics.ts';
 import { openOps } from './ops.ts';
 
@@ -26,6 +27,20 @@ test('readiness names what is missing', async () => {
   const answer = await get('/readyz');
   expect(answer.status).toBe(503);
   expect(await answer.json()).toEqual({ status: 'not ready', failing: { database: 'connection refused' } });
+});
+
+test('a page that anybody may open looks again after a second at the soonest, and gives no reasons', async () => {
+  let looked = 0;
+  const look = watchChecks({
+    database() {
+      looked += 1;
+      throw new Error('password authentication failed for user "gatepost"');
+    },
+    broker: () => undefined,
+  });
+  const states = await Promise.all([look(), look(), look()]);
+  expect(states).toEqual(Array(3).fill({ database: false, broker: true }));
+  expect(looked).toBe(1);
 });
 
 test('nothing else is served', async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
 import { makeGuard } from '@gatepost/runtime/address';
+import type { ReadyCheck } from '@gatepost/runtime/checks';
 import { listen } from '@gatepost/runtime/listen';
 import type { Log } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
@@ -46,6 +47,7 @@ import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
 import { type Front, frontsOf } from './fronts.ts';
 import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
+import { makeStartPage } from './http/start-page.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeCsrf } from './interaction/csrf.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
@@ -266,6 +268,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
       endAccess: makeEndAccess(parts.pool),
     }),
     makeV2LogoutRoutes({ ...parts, provider }),
+    makeStartPage({ ...parts, management: managementApi(parts.env.ISSUER).identifier, stores: storesOf(parts) }),
   ];
 }
 
@@ -284,16 +287,20 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
   return port;
 }
 
-async function serveOps({ env, stack, registry, pool, redis, prefix }: Ground): Promise<number> {
+/** What must answer for the gate to be of use. */
+const storesOf = ({ pool, redis, prefix }: Pick<Ground, 'pool' | 'redis' | 'prefix'>): Record<string, ReadyCheck> => ({
+  postgresql: () => pool.query('SELECT 1'),
+  redis: () => checkRedisWrites(redis, prefix),
+});
+
+async function serveOps(ground: Ground): Promise<number> {
+  const { env, stack, registry } = ground;
   const ops = stack.use(
     await openOps({
       host: env.HOST,
       port: env.AUTH_OPS_PORT,
       registry,
-      ready: {
-        postgresql: () => pool.query('SELECT 1'),
-        redis: () => checkRedisWrites(redis, prefix),
-      },
+      ready: storesOf(ground),
     }),
   );
   return ops.port;

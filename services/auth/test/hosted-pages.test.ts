@@ -21,6 +21,18 @@ test('a browser that asks for what nobody has gets a page, a program a bare 404'
   expect(answer.headers.get('content-type')).not.toContain('html');
 });
 
+test('who opens the issuer itself in a browser reads what it is, what answers, and where to go on', async () => {
+  const page = await new Browser(gate).get('');
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(page.html).toContain(`<code>${gate.issuer}</code>`);
+  expect(page.html).toContain(`<code>${gate.issuer}api/v2/</code>`);
+  for (const [, href] of page.html.matchAll(/href="(http[^"]+)"/g))
+    expect([href, (await fetch(href!)).status]).toEqual([href, 200]);
+  expect(page.html).toContain('<dt>PostgreSQL</dt><dd>answers</dd>');
+  expect(page.html).toContain('<dt>Redis</dt><dd>answers</dd>');
+});
+
 test('sec-034-ext: ext- parameters reach a page escaped, and only where a template shows them', async () => {
   const hostile = '"><script>alert(1)</script>';
   const page = await new Browser(gate).authorize({ ...request, ...pkce(), 'ext-banner': hostile });

@@ -1,4 +1,5 @@
 /** The Express application: request id and log, standing headers, authentication, the routes, and 404 for the rest. */
+import type { ReadyCheck } from '@gatepost/runtime/checks';
 import type { Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
 import express, { type Express } from 'express';
@@ -12,6 +13,7 @@ import { requestLog } from './http/request-log.ts';
 import { type Shared, serve } from './http/serve.ts';
 import { makeStandingHeaders } from './http/standing-headers.ts';
 import { demandUserAgent } from './http/user-agent.ts';
+import { makeStartPage } from './meta/start-page.ts';
 import type { Parts } from './parts.ts';
 import { routes } from './routes.ts';
 
@@ -24,6 +26,10 @@ export function makeApp(options: {
   trustedProxies: string[];
   /** Where clients reach the API; undefined: this machine, at its port. */
   ownUrl: string | undefined;
+  issuer: string;
+  audience: string;
+  /** What must answer for the API to be of use. */
+  stores: Record<string, ReadyCheck>;
 }): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', 'simple');
@@ -31,13 +37,15 @@ export function makeApp(options: {
   app.use(requestLog(options.log, options.registry));
   app.use(makeStandingHeaders(options.ownUrl));
   app.use(demandUserAgent);
+  const baseOf = makeBaseOf(options.ownUrl);
+  app.get('/', makeStartPage({ ...options, baseOf }));
   app.use(async (request, response, next) => {
     const token = await authenticate(request, options.checkToken);
     response.locals.token = token;
     if (token) response.set('X-OAuth-Scopes', [...token.scopes].sort().join(', '));
     next();
   });
-  const router = makeRouter({ ...options, routes, baseOf: makeBaseOf(options.ownUrl) });
+  const router = makeRouter({ ...options, routes, baseOf });
   app.use('/api/v3', router);
   app.use(router);
   app.use(() => {

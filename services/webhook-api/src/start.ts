@@ -93,6 +93,13 @@ export async function start({
     egressCidrs: env.DELIVERY_EGRESS_CIDRS,
     throttleDefaults: { rate: env.THROTTLE_RATE, burst: env.THROTTLE_BURST },
   };
+  const stores = {
+    postgresql: () => pool.query('SELECT'),
+    rabbitmq() {
+      if (!publisher.isConnected()) throw new Error('not connected');
+    },
+    keys: () => keys.ready(),
+  };
   const app = makeApp({
     log,
     registry,
@@ -110,6 +117,9 @@ export async function start({
     parts,
     trustedProxies: env.TRUSTED_PROXIES,
     ownUrl: env.WEBHOOK_API_URL,
+    issuer: env.ISSUER,
+    audience: env.WEBHOOK_API_AUDIENCE,
+    stores,
   });
   const serve = async (port: number, certificate?: Certificate) => {
     const server = createServerWith(certificate, patience, app);
@@ -124,13 +134,7 @@ export async function start({
       host: env.HOST,
       port: env.WEBHOOK_API_OPS_PORT,
       registry,
-      ready: {
-        postgresql: () => pool.query('SELECT'),
-        rabbitmq() {
-          if (!publisher.isConnected()) throw new Error('not connected');
-        },
-        keys: () => keys.ready(),
-      },
+      ready: stores,
     }),
   );
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)

@@ -40,6 +40,33 @@ describe('the root', () => {
   );
 });
 
+describe('the root in a browser', () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+  test('is a page that says what this is, where to go on, and what answers', async () => {
+    const answer = await fetch(`${api.base}/`, { headers: browser });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(answer.headers.get('vary')).toContain('Accept');
+    const html = await answer.text();
+    for (const [, href] of html.matchAll(/href="([^"]+)"/g))
+      if (href!.startsWith(api.base)) expect([href, (await fetch(href!)).status]).toEqual([href, 200]);
+    expect(html.match(/<dd>answers<\/dd>/g)).toHaveLength(3);
+    expect(html).not.toContain('does not answer');
+  });
+
+  test.each([
+    ['asks for anything', { accept: '*/*' }],
+    ['asks as GitHub has it', { accept: 'application/vnd.github+json' }],
+    ['asks for nothing in particular', {}],
+    ['has a token', { ...browser, authorization: 'Bearer x.y.z' }],
+  ])('is GitHub’s for whoever %s', async (_, headers) => {
+    const answer = await fetch(`${api.base}/`, { headers });
+    expect(answer.headers.get('content-type')).toContain('json');
+  });
+});
+
 describe('the caller', () => {
   test('is a person, or a machine', async () => {
     expect(await call(api, alice, 'GET', '/user')).toMatchObject({

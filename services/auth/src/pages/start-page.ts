@@ -1,0 +1,39 @@
+/**
+ * What a browser sees at the issuer itself: what this is, and where to go on. For developers, hence in English alone, and never in a
+ * tenant's template.
+ */
+import { style } from './assets.ts';
+import { renderOwn } from './engine.ts';
+import { pageHeaders } from './headers.ts';
+import type { Page } from './pages.ts';
+
+export type Start = {
+  issuer: string;
+  /** The management API's address, and its audience. */
+  management: string;
+  tenant: string;
+  links: { what: string; text: string; href: string }[];
+  stores: Record<string, boolean>;
+};
+
+const names: Record<string, string> = { postgresql: 'PostgreSQL', redis: 'Redis' };
+
+export function renderStart({ issuer, tenant, stores, ...start }: Start): Page {
+  const base = issuer.replace(/\/?$/, '/');
+  const view = {
+    ...start,
+    issuer,
+    title: 'This is the gate',
+    tenant: { friendly_name: tenant },
+    branding: { logo_url: '' },
+    discovery: `${base}.well-known/openid-configuration`,
+    keys: `${base}.well-known/jwks.json`,
+    stores: Object.entries(stores).map(([name, answers]) => ({ name: names[name] ?? name, answers })),
+  };
+  const head = `${renderOwn('head', view)}<style>${style.text}</style>`;
+  const body = renderOwn('widget', { ...view, body: renderOwn('start', view) });
+  return {
+    html: `<!DOCTYPE html>\n<html lang="en" dir="ltr">\n<head>${head}</head>\n<body class="_widget-auto-layout">${body}</body>\n</html>`,
+    headers: pageHeaders({ script: 'page', locale: 'en' }),
+  };
+}
