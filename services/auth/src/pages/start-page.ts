@@ -34,6 +34,6 @@ export function renderStart({ issuer, tenant, stores, ...start }: Start): Page {
   const body = renderOwn('widget', { ...view, body: renderOwn('start', view) });
   return {
     html: `<!DOCTYPE html>\n<html lang="en" dir="ltr">\n<head>${head}</head>\n<body class="_widget-auto-layout">${body}</body>\n</html>`,
-    headers: pageHeaders({ script: 'page', locale: 'en' }),
+    headers: pageHeaders({ script: 'page', locale: 'en', styles: [style] }),
   };
 }
