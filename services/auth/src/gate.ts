@@ -50,6 +50,7 @@ import { loadGrantPlugins, registerGrants } from './grants/index.ts';
 import { makeStartPage } from './http/start-page.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeCsrf } from './interaction/csrf.ts';
+import { makePageMemory } from './interaction/page-memory.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
 import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
@@ -178,7 +179,7 @@ function postBoxOptions(env: Env) {
 }
 
 /** The stores: configuration, people, and short-lived state. */
-function makeStores({ env, issuers, keyFor, pool, db, redis, prefix, changes }: Ground) {
+function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, changes }: Ground) {
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
   const codes = addressCodes(makeOneTimeCodes(redis, prefix, keyFor('one-time codes')), accounts, async (name) =>
@@ -200,6 +201,7 @@ function makeStores({ env, issuers, keyFor, pool, db, redis, prefix, changes }: 
     clientThrottle: makeClientThrottle(redis, prefix),
     lockout: makeLockout(redis, prefix),
     sessions: makeSessions(redis, prefix),
+    pageMemory: makePageMemory(redis, prefix, seal),
     codes,
   };
 }

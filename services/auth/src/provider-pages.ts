@@ -113,7 +113,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext): Provide
             ...(await commonContext(ctx)),
             ...form(ctx, 'code_verification'),
             ...(userCode ? { userCode } : {}),
-            ...(problem ? { problem } : {}),
+            ...(problem ? { problems: [problem] } : {}),
           },
           problem ? 400 : 200,
         );

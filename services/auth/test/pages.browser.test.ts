@@ -177,13 +177,13 @@ describe('hosted pages', () => {
         'identifier',
         'password',
         'Show password',
-        'action',
+        'Sign in',
         'Forgot password?',
         'Create an account',
       ]);
       expect((await walk('login-problem', 1))[0]).toBe('password');
-      expect((await walk('signup-problem', 1))[0]).toBe('password');
-      expect((await walk('code', 2)).slice(0, 3)).toEqual(['code', 'action', 'action']);
+      expect((await walk('signup-problem', 1))[0]).toBe('email');
+      expect((await walk('code', 2)).slice(0, 3)).toEqual(['code', 'Continue', 'Send a new code']);
       expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
     });
   });
@@ -194,7 +194,8 @@ describe('hosted pages', () => {
       const field = page.getByLabel('Password', { exact: true });
       expect(await field.getAttribute('aria-invalid')).toBe('true');
       const described = (await field.getAttribute('aria-describedby')) ?? '';
-      expect(await page.locator(`#${described.split(' ')[0]}`).getAttribute('role')).toBe('alert');
+      const problem = page.getByRole('alert').locator(`#${described.split(' ')[0]}`);
+      expect(await problem.textContent()).toBe('Wrong email or password.');
       expect(await page.title()).toBe('Error: Sign in · Gatepost');
     });
   });
@@ -329,6 +330,6 @@ function send(response: ServerResponse, { html, headers }: { html: string; heade
 }
 
 /** Runs in the page: what has the focus, by its name or what it says. */
-const focused = `(({ name, ariaLabel, textContent }) => name || ariaLabel || textContent)(document.activeElement)`;
+const focused = `(({ ariaLabel, textContent, name }) => ariaLabel || textContent || name)(document.activeElement)`;
 
 type Axe = { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };

@@ -28,11 +28,11 @@ const mailOf = async (email: string, send: 'code' | 'link', params?: object) => 
   return until('the mail', async () => (await mails())[before]);
 };
 const linkTo = async (email: string, params: object = authParams) => {
-  const mail = await mailOf(email, 'link', params);
-  // Quoted-printable: a long line is folded, and `=` is escaped.
-  const text = mail.replace(/=\r?\n/g, '').replaceAll('=3D', '=');
-  return /http:\S+passwordless\/link\?ticket=[\w-]+/.exec(text)![0];
+  return linkIn(await mailOf(email, 'link', params))!;
 };
+/** Quoted-printable: a long line is folded, and `=` is escaped. */
+const linkIn = (mail: string) =>
+  /http:\S+passwordless\/link\?ticket=[\w-]+/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))?.[0];
 const subjectOf = async (code: string) => {
   const form = { grant_type: 'authorization_code', client_id: 'web', client_secret: 'web-secret', code, redirect_uri };
   const { json } = await gate.post('oauth/token', form);
@@ -53,8 +53,42 @@ test('send link: the mail’s link leads to a form, and the form to the applicat
   expect(done.location?.searchParams.get('state')).toBe('the state');
   expect(await subjectOf(done.location!.searchParams.get('code')!)).toBe('auth0|alice');
 
-  const again = await new Browser(gate).get(link);
-  expect([again.status, again.forms]).toEqual([400, []]);
+  // The same link says that it was used, logs nobody in, and has another one sent.
+  const later = new Browser(gate);
+  const again = await later.get(link);
+  expect([again.status, again.html.includes('This link was already used')]).toEqual([400, true]);
+  expect([again.html.includes('alice@'), again.html.includes('href="https://app.example/"')]).toEqual([false, true]);
+  const sent = await later.submit(again);
+  expect([sent.url.endsWith('/passwordless/link/sent'), sent.html.includes('same mailbox')]).toEqual([true, true]);
+  const [, newest] = await until('another mail', async () => {
+    const links = (await gate.outbox()).map(linkIn).filter((found) => found !== undefined);
+    return links.at(-1) !== link && links.slice(-2);
+  });
+  const renewed = await later.submit(await later.get(newest!));
+  expect(renewed.location?.searchParams.get('state')).toBe('the state');
+});
+
+test('a link that no longer works says so in the reader’s language, and leads back to the application', async () => {
+  const german = { 'accept-language': 'de' };
+  const browser = new Browser(gate);
+  const unknown = await browser.get('passwordless/link?ticket=made-up', german);
+  expect([unknown.status, unknown.html.includes('Dieser Link funktioniert nicht')]).toEqual([400, true]);
+  // Which application it was for is not known, unless this browser was with one.
+  expect([unknown.forms, unknown.html.includes('class="gp-button"')]).toEqual([[], false]);
+  await browser.authorize({ client_id: 'web', redirect_uri, response_type: 'code', scope: 'openid' });
+  expect((await browser.get('passwordless/link?ticket=made-up')).html).toContain('href="https://app.example/"');
+});
+
+test('a mail is sent again a few times, and then no more', async () => {
+  const browser = new Browser(gate);
+  const link = await linkTo('bob@example.com');
+  await browser.submit(await browser.get(link));
+  let page = await browser.submit(await browser.get(link));
+  for (let mail = 2; mail <= 5; mail += 1) page = await browser.submit(page, { action: 'again' });
+  expect([page.status, page.html.includes('Sent again')]).toEqual([200, true]);
+  page = await browser.submit(page, { action: 'again' });
+  expect([page.status, page.html.includes('several mails already')]).toEqual([429, true]);
+  expect((await browser.get(page.url)).status).toBe(200);
 });
 
 test('sec-068-scanner: opening a link, however often, spends nothing and logs nobody in', async () => {

@@ -1,93 +1,123 @@
 /** The page behind the link of a password mail. */
-import express, { type Request, type Response, type Router } from 'express';
-import type { Provider } from 'oidc-provider';
+import express, { type Router } from 'express';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
-import { sendPage } from '../http/page.ts';
+import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
-import type { MakeCommonContext } from '../interaction/common-context.ts';
-import type { Csrf } from '../interaction/csrf.ts';
-import { linkBack } from '../interaction/way-back.ts';
+import { type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
+import { linkBack, rememberedClient } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Report } from '../report.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
+import type { Lockout } from './lockout.ts';
 import { hashPassword, TooBusy } from './password.ts';
-import type { PasswordTicket, PasswordTickets } from './password-ticket.ts';
+import type { SendPasswordMail } from './password-mail.ts';
+import type { PasswordTickets } from './password-ticket.ts';
 import { passwordMinLength, passwordProblem } from './signup.ts';
 import type { AccountStore } from './store.ts';
+import { subjectOf } from './subject.ts';
 
-export type ChangePasswordParts = {
-  provider: Provider;
+export type ChangePasswordParts = DeadLinkParts & {
   accounts: AccountStore;
+  connections: ConnectionStore;
   tickets: PasswordTickets;
+  lockout: Lockout;
+  sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
-  csrf: Csrf;
-  commonContext: MakeCommonContext;
   report: Report;
 };
 
 const path = '/change-password';
+const donePath = `${path}/done`;
 
 export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
+  const { provider, csrf, pageMemory, tickets } = parts;
+  const deadLinks = makeDeadLinks(parts, {
+    path,
+    sentPage: 'password-mail-sent',
+    find: tickets.past,
+    renew:
+      ({ email, clientId }, ip) =>
+      () =>
+        sendTo(parts, email, clientId, ip),
+    sendTo: (email, client, ip) => sendTo(parts, email, client?.clientId, ip),
+  });
+  const addressOfLink = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
+  const ownerOf = (value: string) => `link ${value}`;
+
   const router = express.Router();
   router.get(path, async (request, response) => {
     setRoute(response, path);
     const { ticket: value = '' } = queryOf(request);
-    const ticket = await parts.tickets.find(value);
-    if (!ticket) return showExpired(parts, request, response);
-    await showForm(parts, request, response, value, ticket);
+    const ticket = await tickets.find(value);
+    if (!ticket) return deadLinks.show(request, response, value);
+    const { outcome } = await pageMemory.recall(ownerOf(value));
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
+    const problems = outcome?.problems ?? [];
+    const hidden = { ticket: value, csrf: csrf.tokenFor(value) };
+    const page = { action: path, hidden, email: ticket.email, passwordMinLength, problems };
+    sendPage(response, 'new-password', { ...common, ...page }, problems.length > 0 ? 400 : 200);
   });
   router.post(path, async (request, response) => {
     setRoute(response, path);
-    const { ticket: value = '', password, csrf } = fieldsOf(request);
-    const ticket = await parts.tickets.find(value);
-    if (!ticket || !parts.csrf.matches(value, csrf)) return showExpired(parts, request, response);
+    const { ticket: value = '', password, csrf: token } = fieldsOf(request);
+    const again = async (problem?: ProblemName) => {
+      if (problem) await pageMemory.note(ownerOf(value), {}, { step: path, problems: [problem] });
+      seeOther(response, addressOfLink(value));
+    };
+    const ticket = await tickets.find(value);
+    if (!ticket) return again();
+    if (!csrf.matches(value, token)) return again('refused');
     const problem = passwordProblem(password, ticket.email);
-    if (problem) return showForm(parts, request, response, value, ticket, problem);
-    const asker = { network: networkOf(addressOf(request)), account: ticket.account.userId };
-    const passwordHash = await hashPassword(password!, asker).catch((error) => {
+    if (problem) return again(problem);
+    const network = networkOf(addressOf(request));
+    const passwordHash = await hashPassword(password!, { network, account: ticket.account.userId }).catch((error) => {
       throw error instanceof TooBusy ? busy(error.excess) : error;
     });
     // The ticket is spent only now, so that after a refused password another can be chosen.
-    const redeemed = await parts.tickets.redeem(value);
-    if (!redeemed) return showExpired(parts, request, response);
+    const redeemed = await tickets.redeem(value);
+    if (!redeemed) return again();
     // Ends everything that somebody with the old password may hold.
     const mark = sessionsEnd();
     const proven = { emailVerified: true, lastPasswordReset: new Date(), sessionsNotBefore: mark };
     // The write succeeds only for the very account that the link was made for.
     const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
-    if (!changed) return showExpired(parts, request, response);
+    if (!changed) return again();
     const ownerId = changed.linkedTo ?? changed.userId;
     if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
     await parts.endAccess(ownerId);
     await sessionsEnded(mark);
+    // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
+    await parts.lockout.clear(subjectOf(changed.connection, ticket.email, changed).key, network);
     parts.report.passwordChanged(ownerId, addressOf(request));
-    const client = ticket.clientId ? await parts.provider.Client.find(ticket.clientId) : undefined;
-    const back = linkBack(client);
-    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
-    sendPage(response, 'password-changed', { ...common, ...(back ? { back } : {}) });
+    seeOther(response, `${donePath}?${new URLSearchParams({ ticket: value })}`);
   });
+  router.get(donePath, async (request, response) => {
+    setRoute(response, donePath);
+    const { ticket: value = '' } = queryOf(request);
+    const past = await tickets.past(value);
+    if (!past?.isUsed) return seeOther(response, addressOfLink(value));
+    const client =
+      (past.clientId ? await provider.Client.find(past.clientId) : undefined) ??
+      (await rememberedClient(provider, provider.createContext(request, response)));
+    const back = linkBack(client);
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client });
+    sendPage(response, 'password-changed', { ...common, ...(back && { back }) });
+  });
+  router.use(deadLinks.router);
   return router;
 }
 
-async function showForm(
-  parts: ChangePasswordParts,
-  request: Request,
-  response: Response,
-  value: string,
-  ticket: PasswordTicket,
-  problem?: ProblemName,
-): Promise<void> {
-  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
-  const hidden = { ticket: value, csrf: parts.csrf.tokenFor(value) };
-  const page = { action: path, hidden, email: ticket.email, passwordMinLength, ...(problem ? { problem } : {}) };
-  sendPage(response, 'new-password', { ...common, ...page }, problem ? 400 : 200);
-}
-
-async function showExpired(parts: ChangePasswordParts, request: Request, response: Response): Promise<void> {
-  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
-  const page = { error: 'invalid_request', description: 'This link no longer works. Ask for a new one.' };
-  sendPage(response, 'error', { ...common, ...page }, 400);
+async function sendTo(
+  { connections, sendPasswordMail }: ChangePasswordParts,
+  email: string,
+  clientId: string | undefined,
+  ip: string,
+): Promise<'sent' | 'too_many'> {
+  const database = await connections.database(clientId);
+  const asked = database && { connection: database.name, email, ip, ...(clientId && { clientId }) };
+  return asked && (await sendPasswordMail(asked)) === 'too_many' ? 'too_many' : 'sent';
 }

@@ -13,8 +13,8 @@ import type { AccountStore } from './store.ts';
 type Asked = {
   connection: string;
   email: string;
-  /** The application from which it was requested: the page behind the link leads back there. */
-  clientId: string;
+  /** The application from which it was requested, if it is known: the page behind the link leads back there. */
+  clientId?: string;
   /** The network address of the request. */
   ip: string;
 };
@@ -45,7 +45,7 @@ export function makeSendPasswordMail(parts: {
     const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
     const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
     if (!(await parts.limits.take(to)) || !account?.email || account.blocked) return;
-    const ticket = await parts.tickets.issue({ account, email: account.email, clientId });
+    const ticket = await parts.tickets.issue({ account, email: account.email, ...(clientId && { clientId }) });
     const name = settings.friendlyName ?? 'Gatepost';
     const text = `Somebody asked to change the password of your ${name} account. To choose a new one, open
 

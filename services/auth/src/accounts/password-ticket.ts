@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { makePastLinks } from './past-links.ts';
 import { type AccountState, type AccountStore, stateOf, stateText } from './store.ts';
 
 export type PasswordTicket = {
@@ -25,12 +26,18 @@ export type PasswordTickets = {
   /** Looks it up without spending it: mail scanners open links too. */
   find(value: string): Promise<LiveTicket | undefined>;
   redeem(value: string): Promise<LiveTicket | undefined>;
+  /** What is still known of one that no longer works. */
+  past(value: string): Promise<PastTicket | undefined>;
 };
+
+type Kept = { email: string; clientId?: string };
+export type PastTicket = Kept & { isUsed: boolean };
 
 const ttlSeconds = 3_600;
 
 export function makePasswordTickets(redis: Redis, prefix: string, accounts: AccountStore): PasswordTickets {
   const key = (value: string) => `${prefix}password-ticket:${hashId(value)}`;
+  const past = makePastLinks<Kept>(redis, prefix, 'password-ticket');
   const live = async (stored: string | null): Promise<LiveTicket | undefined> => {
     if (!stored) return undefined;
     const ticket = JSON.parse(stored) as PasswordTicket;
@@ -43,9 +50,15 @@ export function makePasswordTickets(redis: Redis, prefix: string, accounts: Acco
       const value = randomBytes(32).toString('base64url');
       const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
       await redis.set(key(value), stored, 'EX', ttlSeconds);
+      await past.remember(value, { email: ticket.email, ...(ticket.clientId && { clientId: ticket.clientId }) });
       return value;
     },
     find: async (value) => live(await redis.get(key(value))),
-    redeem: async (value) => live(await redis.getdel(key(value))),
+    async redeem(value) {
+      const ticket = await live(await redis.getdel(key(value)));
+      if (ticket) await past.markUsed(value);
+      return ticket;
+    },
+    past: past.find,
   };
 }

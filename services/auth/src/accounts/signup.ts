@@ -11,10 +11,10 @@ export const passwordMinLength = 8;
 
 export type Signup =
   | { kind: 'created'; account: AccountModel }
-  | {
-      kind: 'refused';
-      problem: 'email_invalid' | 'password_too_short' | 'password_too_common' | 'signup_refused' | 'busy';
-    };
+  /** All that is wrong with what was given; else why it cannot be. Never empty. */
+  | { kind: 'refused'; problems: SignupProblem[] };
+
+export type SignupProblem = 'email_invalid' | 'password_too_short' | 'password_too_common' | 'signup_refused' | 'busy';
 
 export type SignUp = (given: {
   connection: string;
@@ -35,16 +35,17 @@ export type SignUp = (given: {
 
 export function makeSignUp(accounts: AccountStore, settings: SettingsStore): SignUp {
   return async ({ connection, email, password, ip, profile }) => {
-    if (typeof email !== 'string' || !isEmail(email.trim()) || !parseIdentifier(email)) return refused('email_invalid');
-    const problem = passwordProblem(password, email);
-    if (problem) return refused(problem);
+    const address = typeof email === 'string' && isEmail(email.trim()) && parseIdentifier(email) ? email : undefined;
+    const problem = passwordProblem(password, address ?? '');
+    if (address === undefined || problem)
+      return refused(...(address === undefined ? (['email_invalid'] as const) : []), ...(problem ? [problem] : []));
     if (!(await settings.load()).allowSignup) return refused('signup_refused');
     try {
       // Hashed before the account is looked up, so that a taken address does not answer faster.
-      const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: email });
+      const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: address });
       const account = await accounts.create({
         connection,
-        email: email.trim().toLowerCase(),
+        email: address.trim().toLowerCase(),
         passwordHash,
         ...profile,
       });
@@ -68,6 +69,6 @@ export function passwordProblem(
   return undefined;
 }
 
-function refused(problem: Extract<Signup, { kind: 'refused' }>['problem']): Signup {
-  return { kind: 'refused', problem };
+function refused(...problems: SignupProblem[]): Signup {
+  return { kind: 'refused', problems };
 }

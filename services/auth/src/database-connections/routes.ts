@@ -45,7 +45,7 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
       ip,
       profile: profileOf(fields, connection),
     });
-    if (result.kind === 'refused') throw refusal(result.problem);
+    if (result.kind === 'refused') throw refusal(result.problems[0]!);
     const { account } = result;
     parts.report.signedUp(account, client.clientId);
     response.json({

@@ -1,5 +1,6 @@
 /** Sends a hosted page, from one of our own routes or from inside the provider. */
 import type { ServerResponse } from 'node:http';
+import type { Response } from 'express';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Page, PageContext, PageName } from '../pages/pages.ts';
 import { renderPage } from '../pages/render.ts';
@@ -28,4 +29,9 @@ export function answerPage<Name extends PageName>(
   if (status !== undefined) ctx.status = status;
   ctx.body = page.html;
   return page;
+}
+
+/** Answers a form: the browser GETs that page, so that a reload does not send the form again. */
+export function seeOther(response: Response, address: string): void {
+  response.set('cache-control', 'no-store').set('referrer-policy', 'no-referrer').redirect(303, address);
 }

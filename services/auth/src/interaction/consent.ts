@@ -1,5 +1,4 @@
 /** The consent page: which application gets which scopes of which API. */
-import type { Response } from 'express';
 import { errors } from 'oidc-provider';
 import type { Consent } from '../authorization/consents.ts';
 import { addToGrant } from '../authorization/existing-grant.ts';
@@ -9,7 +8,7 @@ import type { ConsentApi } from '../pages/pages.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { Interaction } from './interaction.ts';
 
-export async function showConsent(interaction: Interaction, _response: Response): Promise<void> {
+export async function showConsent(interaction: Interaction): Promise<void> {
   await interaction.show('consent', {
     step: 'consent',
     apis: await consentApis(interaction),
@@ -18,7 +17,7 @@ export async function showConsent(interaction: Interaction, _response: Response)
 }
 
 /** Grants everything that the request asks for, and remembers it. */
-export async function allowConsent(interaction: Interaction, _response: Response): Promise<void> {
+export async function allowConsent(interaction: Interaction): Promise<void> {
   const { details, client, parts } = interaction;
   const { provider } = parts;
   const accountId = await accountOf(interaction);
@@ -50,6 +49,14 @@ export async function denyConsent(interaction: Interaction): Promise<void> {
     { error: 'access_denied', error_description: 'the resource owner refused the request' },
     false,
   );
+}
+
+/** "Not you?": somebody else logs in before this is asked again. Which page is next follows from the interaction's prompt. */
+export async function changeAccount(interaction: Interaction): Promise<void> {
+  const { details } = interaction;
+  details.prompt = { name: 'login', reasons: ['another_account'], details: {} };
+  await details.persist();
+  return interaction.turnTo('', { identifier: '' });
 }
 
 async function requestedConsent({ params, parts }: Interaction): Promise<Consent> {

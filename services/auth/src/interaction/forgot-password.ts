@@ -1,22 +1,42 @@
-/** "Forgot password?" on the hosted login. */
-import type { Request, Response } from 'express';
+/** "Forgot password?" on the hosted login. Nobody learns whether an address has an account. */
+import type { Request } from 'express';
 import { isEmail } from '../accounts/identifier.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from './interaction.ts';
 
-export async function showForgotPassword(interaction: Interaction, _response: Response): Promise<void> {
-  await interaction.show('forgot-password', { step: 'forgot-password', back: interaction.path() });
+/** How many mails one interaction may ask for, the first one included. */
+const mails = { max: 6, windowSeconds: 600 };
+
+export async function showForgotPassword(interaction: Interaction): Promise<void> {
+  const { typed, outcome } = await interaction.recall('forgot-password');
+  // What was typed elsewhere may be a number or a username.
+  const email = typed.includes('@') || outcome.problems ? typed : '';
+  return interaction.show('forgot-password', { step: 'forgot-password', email, back: true }, outcome);
 }
 
 export async function requestPasswordMail(interaction: Interaction, request: Request): Promise<void> {
-  const email = fieldsOf(request).email?.trim().toLowerCase() ?? '';
-  const back = interaction.path();
-  if (!isEmail(email))
-    return interaction.show('forgot-password', { step: 'forgot-password', email, back, problem: 'email_invalid' }, 400);
-  const { parts, client, address: ip } = interaction;
+  const { email: typed = '', action } = fieldsOf(request);
+  const email = typed.trim().toLowerCase();
+  const facts = { identifier: typed.slice(0, 320) };
+  if (!isEmail(email)) return interaction.turnTo('forgot-password', facts, { problems: ['email_invalid'] });
+  const { parts, client, uid, address: ip } = interaction;
+  const resent = action === 'again';
+  const refused = () =>
+    interaction.turnTo(resent ? 'password-mail' : 'forgot-password', facts, {
+      problems: ['too_many_mails'],
+      status: 429,
+    });
+  if (!(await parts.rate.take('password-mails-of', uid, mails.max, mails.windowSeconds))) return refused();
   const database = await parts.connections.database(client.clientId);
   const asked = database && { connection: database.name, email, clientId: client.clientId, ip };
-  if (asked && (await parts.sendPasswordMail(asked)) === 'too_many')
-    return interaction.show('too-many-attempts', { back }, 429);
-  return interaction.show('password-mail-sent', { email, back });
+  if (asked && (await parts.sendPasswordMail(asked)) === 'too_many') return refused();
+  return interaction.turnTo('password-mail', { identifier: email, mailTo: email }, { resent });
+}
+
+/** The mail is on its way, if there is somebody to get it. */
+export async function showPasswordMail(interaction: Interaction): Promise<void> {
+  const { mailTo: email, outcome } = await interaction.recall('password-mail');
+  if (!email) return interaction.turnTo('forgot-password');
+  const page = { step: 'forgot-password', hidden: { email }, email, signIn: interaction.path('identifier') };
+  return interaction.show('password-mail-sent', { ...page, resent: outcome.resent ?? false }, outcome);
 }

@@ -13,9 +13,9 @@ import type { TicketStore } from '../authorization/login-ticket.ts';
 import { interactionLifetime } from '../clients/lifetimes.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
-import { sendPage } from '../http/page.ts';
+import { seeOther, sendPage } from '../http/page.ts';
 import { loginOf } from '../library/seam.ts';
-import type { CommonContext, PageName, Pages } from '../pages/pages.ts';
+import type { CommonContext, Form, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
 import type { Report } from '../report.ts';
@@ -24,6 +24,7 @@ import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { MakeCommonContext } from './common-context.ts';
 import type { Csrf } from './csrf.ts';
+import type { Facts, Outcome, PageMemory } from './page-memory.ts';
 
 export type InteractionParts = {
   provider: Provider;
@@ -43,6 +44,7 @@ export type InteractionParts = {
   settings: SettingsStore;
   rate: Rate;
   csrf: Csrf;
+  pageMemory: PageMemory;
   commonContext: MakeCommonContext;
   report: Report;
   log: Log;
@@ -62,14 +64,21 @@ export type Interaction = {
   checkCsrf(token: unknown): void;
   /** Somebody has answered: from now on the interaction lives its full time. */
   keep(): Promise<void>;
+  /** What earlier POSTs left for the page of this step. */
+  recall(step: string): Promise<Recalled>;
   /** Shows a page of this interaction; a form's action, hidden fields and common context are filled in. */
   show<Name extends PageName>(
     name: Name,
-    page: Omit<Pages[Name], 'action' | 'hidden'> & { step?: string; hidden?: Record<string, string> },
-    status?: number,
+    page: Omit<Pages[Name], keyof Form> & { step?: string; hidden?: Record<string, string> },
+    outcome?: Omit<Outcome, 'step'>,
   ): Promise<void>;
+  /** Answers a POST: the browser GETs the page of that step, which recalls what is noted here. */
+  turnTo(step: string, facts?: Facts, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   finish(result: InteractionResults, merge?: boolean): Promise<void>;
 };
+
+/** `typed`: what somebody named themselves by, here or in the application. `outcome`: of the last POST, if this page is to show it. */
+export type Recalled = Facts & { typed: string; outcome: Omit<Outcome, 'step'> };
 
 /** @throws errors.SessionNotFound when the browser has no such interaction, or no longer has it */
 export async function openInteraction(
@@ -87,6 +96,7 @@ export async function openInteraction(
   if (!client) throw new errors.SessionNotFound('the application is gone');
   const account = await sessionOwner(parts, details.session);
   const path = (step?: string) => `/interaction/${uid}${step ? `/${step}` : ''}`;
+  const owner = `interaction ${uid}`;
   const commonContext = (): Promise<CommonContext> =>
     parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params, account, uid });
 
@@ -117,11 +127,22 @@ export async function openInteraction(
       ] as const)
         cookies.set(provider.cookieName(name), uid, { ...options, path: where });
     },
-    async show(name, { step, hidden, ...page }, status) {
-      const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) } };
+    async recall(step) {
+      const { outcome, ...facts } = await parts.pageMemory.recall(owner);
+      const hint = typeof params.login_hint === 'string' ? params.login_hint : '';
+      const isHere = outcome?.step === step;
+      return { ...facts, typed: facts.identifier ?? hint, outcome: isHere ? outcome : {} };
+    },
+    async show(name, { step, hidden, ...page }, { problems = [], status, retryAfterSeconds } = {}) {
+      const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) }, problems };
       const context = { ...(await commonContext()), ...form, ...page };
+      if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
       // The type of `show` has checked what this page needs; here the compiler no longer knows which page it is.
-      sendPage(response, name, context as never, status);
+      sendPage(response, name, context as never, status ?? (problems.length > 0 ? 400 : 200));
+    },
+    async turnTo(step, facts = {}, outcome) {
+      await parts.pageMemory.note(owner, facts, outcome && { ...outcome, step });
+      seeOther(response, path(step));
     },
     finish: (result, merge = true) =>
       provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),

@@ -1,5 +1,8 @@
-/** Logging in on the hosted pages. Known and unknown people see the same pages in the same time. */
-import type { Request, Response } from 'express';
+/**
+ * Logging in on the hosted pages. Known and unknown people see the same pages in the same time. Every `check…` answers a POST by a
+ * redirect to the page that follows or, with what was wrong, to its own; every `show…` answers a GET and may be repeated.
+ */
+import type { Request } from 'express';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { passwordMinLength } from '../accounts/signup.ts';
 import type { Subject } from '../accounts/subject.ts';
@@ -10,7 +13,7 @@ import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Channel } from '../passwordless/message.ts';
 import { busySeconds } from '../stores-away.ts';
-import type { Interaction } from './interaction.ts';
+import type { Interaction, Recalled } from './interaction.ts';
 
 /** The ways to log in that this request offers. */
 type Ways = {
@@ -19,42 +22,69 @@ type Ways = {
   email: ConnectionModel | undefined;
   sms: ConnectionModel | undefined;
   signup: boolean;
-  /** The passwordless connection that the parameter `connection` asked for. */
-  direct: boolean;
 };
 
-export async function showFirstPage(interaction: Interaction, _request: Request, response: Response): Promise<void> {
+export async function showFirstPage(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
-  if (interaction.params.screen_hint === 'signup' && ways.signup) return showSignup(interaction, response);
-  return showIdentifier(interaction, ways, textOf(interaction.params.login_hint));
+  return interaction.params.screen_hint === 'signup' && ways.signup
+    ? showSignup(interaction)
+    : showIdentifier(interaction);
 }
 
-/** Identifier-first: who are you? Leads to the password, or straight to a code. */
-export async function checkIdentifier(interaction: Interaction, request: Request): Promise<void> {
-  const { identifier: typed } = fieldsOf(request);
+/** Who are you? Classic login asks for the password on the same page. */
+export async function showIdentifier(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
-  if (!typed?.trim()) return showIdentifier(interaction, ways, typed, 'identifier_missing');
+  return isClassic(ways)
+    ? showClassic(interaction, ways, await interaction.recall('password'))
+    : interaction
+        .recall('identifier')
+        .then(({ typed, outcome }) =>
+          interaction.show('identifier', { step: 'identifier', ...identifierField(ways, typed) }, outcome),
+        );
+}
+
+/** Identifier-first: leads to the password, or straight to a code. */
+export async function checkIdentifier(interaction: Interaction, request: Request): Promise<void> {
+  const { identifier: typed = '' } = fieldsOf(request);
+  const ways = await waysOf(interaction);
+  if (!typed.trim()) return again(interaction, 'identifier', typed, ['identifier_missing']);
   const identifier = parseIdentifier(typed);
   if (!identifier || !kindsOf(ways).includes(identifier.kind))
-    return showIdentifier(interaction, ways, typed, 'identifier_unusable');
+    return again(interaction, 'identifier', typed, ['identifier_unusable']);
   if (ways.database && (identifier.kind !== 'phone' || !ways.sms))
-    return showPassword(interaction, ways, identifier.value);
+    return interaction.turnTo('password', { identifier: identifier.value });
   return startCode(interaction, ways, identifier.value);
 }
 
+export async function showPassword(interaction: Interaction): Promise<void> {
+  const ways = await waysOf(interaction);
+  const recalled = await interaction.recall('password');
+  if (isClassic(ways)) return showClassic(interaction, ways, recalled);
+  const { identifier, outcome } = recalled;
+  if (!identifier) return interaction.turnTo('identifier');
+  const page = {
+    step: 'password',
+    identifier,
+    edit: interaction.path('identifier'),
+    forgot: interaction.path('forgot-password'),
+    code: codeTarget(ways, identifier) !== undefined,
+  };
+  return interaction.show('password', page, outcome);
+}
+
 /** The password, after the identifier or together with it (classic login). */
-export async function checkPassword(interaction: Interaction, request: Request, response: Response): Promise<void> {
-  const { identifier = '', password = '', action, page } = fieldsOf(request);
+export async function checkPassword(interaction: Interaction, request: Request): Promise<void> {
+  const { identifier = '', password = '', action } = fieldsOf(request);
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   if (action === 'code') return startCode(interaction, ways, identifier);
-  const again = (problem: ProblemName, status?: number) =>
-    page === 'login'
-      ? showIdentifier(interaction, ways, identifier, problem, status)
-      : showPassword(interaction, ways, identifier, problem, status);
-  if (!identifier.trim()) return showIdentifier(interaction, ways, identifier, 'identifier_missing');
-  if (!password) return again('password_missing');
-  if (!ways.database) return again('wrong_credentials');
+  const missing: ProblemName[] = [
+    ...(identifier.trim() ? [] : (['identifier_missing'] as const)),
+    ...(password ? [] : (['password_missing'] as const)),
+  ];
+  if (!identifier.trim() && !isClassic(ways)) return again(interaction, 'identifier', identifier, missing.slice(0, 1));
+  if (missing.length > 0) return again(interaction, 'password', identifier, missing);
+  if (!ways.database) return again(interaction, 'identifier', identifier, ['wrong_credentials']);
   const connection = ways.database.name;
   const result = await parts.authenticate({ connection, login: identifier, password, address: interaction.address });
   switch (result.kind) {
@@ -62,92 +92,128 @@ export async function checkPassword(interaction: Interaction, request: Request, 
       return loggedIn(interaction, result.account, ['pwd']);
     case 'wrong':
       parts.report.loginFailed(interaction, 'wrong_password', result.subject);
-      return again('wrong_credentials');
+      return again(interaction, 'password', identifier, ['wrong_credentials']);
     case 'locked':
-      return showLocked(interaction, response, result);
+      return pause(interaction, result, { identifier, reset: true });
     case 'busy':
-      response.set('retry-after', String(busySeconds));
-      return again('busy', result.excess ? 429 : 503);
+      return again(interaction, 'password', identifier, ['busy'], result.excess ? 429 : 503);
   }
 }
 
-function showLocked(
+/** The same page again, with what was typed and what was wrong with it. */
+function again(
   interaction: Interaction,
-  response: Response,
+  step: string,
+  identifier: string,
+  problems: ProblemName[],
+  status?: number,
+): Promise<void> {
+  const retryAfterSeconds = problems.includes('busy') ? busySeconds : undefined;
+  const rest = { ...(status && { status }), ...(retryAfterSeconds && { retryAfterSeconds }) };
+  return interaction.turnTo(step, { identifier: identifier.slice(0, typedMax) }, { problems, ...rest });
+}
+
+const typedMax = 320;
+
+/** Too many attempts. A new password helps where wrong ones have led here. */
+function pause(
+  interaction: Interaction,
   { seconds, subject }: { seconds: number; subject: Subject },
+  { identifier, reset }: { identifier: string; reset: boolean },
 ): Promise<void> {
   interaction.parts.report.loginFailed(interaction, 'too_many_attempts', subject);
-  response.set('retry-after', String(seconds));
-  const page = { back: interaction.path(), minutes: Math.ceil(seconds / 60) };
-  return interaction.show('too-many-attempts', page, 429);
+  const until = Date.now() + seconds * 1000;
+  return interaction.turnTo('too-many-attempts', {
+    identifier: identifier.slice(0, typedMax),
+    pause: { until, reset },
+  });
+}
+
+/** As long as it lasts. */
+export async function showPause(interaction: Interaction): Promise<void> {
+  const { pause: paused } = await interaction.recall('too-many-attempts');
+  const seconds = paused?.until === undefined ? undefined : Math.ceil((paused.until - Date.now()) / 1000);
+  if (!paused || (seconds !== undefined && seconds <= 0)) return interaction.turnTo('identifier');
+  const page = {
+    back: interaction.path('identifier'),
+    ...(seconds && { minutes: Math.ceil(seconds / 60) }),
+    ...(paused.reset && { reset: interaction.path('forgot-password') }),
+  };
+  return interaction.show('too-many-attempts', page, {
+    status: 429,
+    ...(seconds && { retryAfterSeconds: seconds }),
+  });
+}
+
+export async function showCode(interaction: Interaction): Promise<void> {
+  const ways = await waysOf(interaction);
+  const { codeTo = '', outcome } = await interaction.recall('code');
+  const target = codeTarget(ways, codeTo);
+  if (!target) return interaction.turnTo('identifier');
+  const { channel, recipient } = target;
+  const page = {
+    step: 'code',
+    hidden: { identifier: recipient },
+    channel,
+    sentTo: recipient,
+    edit: interaction.path('identifier'),
+    resend: true,
+    resent: outcome.resent ?? false,
+  };
+  return interaction.show('code', page, outcome);
 }
 
 /** Checks a one-time code, or sends another one. */
-export async function checkCode(interaction: Interaction, request: Request, response: Response): Promise<void> {
+export async function checkCode(interaction: Interaction, request: Request): Promise<void> {
   const { code = '', identifier = '', action } = fieldsOf(request);
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   const target = codeTarget(ways, identifier);
-  if (!target) return showIdentifier(interaction, ways, identifier, 'identifier_unusable');
+  if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
   if (action === 'resend') return startCode(interaction, ways, identifier, true);
-  if (!code.trim()) return showCode(interaction, ways, target, { problem: 'code_missing' });
-  const asked = { connection: target.connection, recipient: target.recipient, binding: interaction.uid };
-  const { channel } = target;
+  const { channel, connection, recipient } = target;
+  const failed = (problem: ProblemName, more = {}) =>
+    interaction.turnTo('code', { codeTo: recipient }, { problems: [problem], ...more });
+  if (!code.trim()) return failed('code_missing');
+  const asked = { connection, recipient, binding: interaction.uid };
   const answer = await parts.checkCode({ channel, asked, code, ip: interaction.address });
   switch (answer.kind) {
     case 'busy':
-      response.set('retry-after', String(busySeconds));
-      return showCode(interaction, ways, target, { problem: 'busy' }, 503);
+      return failed('busy', { status: 503, retryAfterSeconds: busySeconds });
     case 'locked':
-      return showLocked(interaction, response, answer);
+      return pause(interaction, answer, { identifier: recipient, reset: false });
     case 'wrong':
       parts.report.loginFailed(interaction, 'wrong_code', answer.subject);
-      return showCode(interaction, ways, target, { problem: 'code_wrong' });
+      return failed('code_wrong');
     case 'expired':
       parts.report.loginFailed(interaction, 'code_expired', answer.subject);
-      return showCode(interaction, ways, target, { problem: 'code_expired' });
+      return failed('code_expired');
     case 'right':
   }
-  const account = await parts.openAccount(
-    target.channel,
-    target.connection,
-    target.recipient,
-    interaction.client.clientId,
-  );
-  if (!account) return showCode(interaction, ways, target, { problem: 'code_wrong' });
+  const account = await parts.openAccount(channel, connection, recipient, interaction.client.clientId);
+  if (!account) return failed('code_wrong');
   return loggedIn(interaction, account, ['otp']);
 }
 
-export async function showSignup(
-  interaction: Interaction,
-  _response: Response,
-  problem?: ProblemName,
-  email?: string,
-): Promise<void> {
+export async function showSignup(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
-  if (!ways.signup) return showIdentifier(interaction, ways);
-  return interaction.show(
-    'signup',
-    {
-      step: 'signup',
-      passwordMinLength,
-      login: interaction.path(),
-      ...(email === undefined ? {} : { email }),
-      ...(problem === undefined ? {} : { problem }),
-    },
-    problem ? 400 : 200,
-  );
+  if (!ways.signup) return showIdentifier(interaction);
+  const { typed, outcome } = await interaction.recall('signup');
+  // What was typed elsewhere may be a number or a username.
+  const email = typed.includes('@') || outcome.problems ? typed : undefined;
+  const page = { step: 'signup', passwordMinLength, login: true, ...(email && { email }) };
+  return interaction.show('signup', page, outcome);
 }
 
-export async function checkSignup(interaction: Interaction, request: Request, response: Response): Promise<void> {
-  const { email, password } = fieldsOf(request);
+export async function checkSignup(interaction: Interaction, request: Request): Promise<void> {
+  const { email = '', password } = fieldsOf(request);
   const { parts } = interaction;
   const ways = await waysOf(interaction);
-  if (!ways.signup || !ways.database) return showIdentifier(interaction, ways);
+  if (!ways.signup || !ways.database) return interaction.turnTo('identifier');
   if (!(await parts.rate.take('signups', networkOf(interaction.address), 60, 60)))
-    return showSignup(interaction, response, 'busy', email);
+    return again(interaction, 'signup', email, ['busy']);
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip: interaction.address });
-  if (result.kind === 'refused') return showSignup(interaction, response, result.problem, email);
+  if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems);
   parts.report.signedUp(result.account, interaction.client.clientId);
   return loggedIn(interaction, result.account, ['pwd']);
 }
@@ -177,8 +243,11 @@ async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
     email: settings.identifierFirst || !database ? offers('email') : undefined,
     sms: settings.identifierFirst || !database ? offers('sms') : undefined,
     signup: settings.allowSignup && database !== undefined,
-    direct: asked !== undefined,
   };
+}
+
+function isClassic(ways: Ways): boolean {
+  return !ways.identifierFirst && ways.database !== undefined;
 }
 
 function kindsOf(ways: Ways): IdentifierKind[] {
@@ -189,49 +258,17 @@ function kindsOf(ways: Ways): IdentifierKind[] {
   ];
 }
 
-async function showIdentifier(
-  interaction: Interaction,
-  ways: Ways,
-  identifier?: string,
-  problem?: ProblemName,
-  status?: number,
-): Promise<void> {
-  const page = {
+function identifierField(ways: Ways, identifier: string) {
+  return {
     // A phone number finds an account too, but nobody is asked for one if no text message can be sent.
     kinds: kindsOf(ways).filter((kind) => kind !== 'phone' || ways.sms !== undefined),
     ...(identifier ? { identifier } : {}),
-    ...(ways.signup ? { signup: interaction.path('signup') } : {}),
-    ...(problem ? { problem } : {}),
+    signup: ways.signup,
   };
-  if (ways.identifierFirst || !ways.database)
-    return interaction.show('identifier', { step: 'identifier', ...page }, status ?? (problem ? 400 : 200));
-  const forgot = interaction.path('forgot-password');
-  return interaction.show(
-    'login',
-    { step: 'password', hidden: { page: 'login' }, forgot, ...page },
-    status ?? (problem ? 400 : 200),
-  );
 }
 
-function showPassword(
-  interaction: Interaction,
-  ways: Ways,
-  identifier: string,
-  problem?: ProblemName,
-  status?: number,
-): Promise<void> {
-  return interaction.show(
-    'password',
-    {
-      step: 'password',
-      identifier,
-      edit: interaction.path(),
-      forgot: interaction.path('forgot-password'),
-      code: codeTarget(ways, identifier) !== undefined,
-      ...(problem ? { problem } : {}),
-    },
-    status ?? (problem ? 400 : 200),
-  );
+function showClassic(interaction: Interaction, ways: Ways, { typed, outcome }: Recalled): Promise<void> {
+  return interaction.show('login', { step: 'password', forgot: true, ...identifierField(ways, typed) }, outcome);
 }
 
 type CodeTarget = { channel: Channel; connection: string; recipient: string };
@@ -246,37 +283,12 @@ function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
   return undefined;
 }
 
-async function startCode(interaction: Interaction, ways: Ways, identifier: string, again = false): Promise<void> {
+async function startCode(interaction: Interaction, ways: Ways, identifier: string, resent = false): Promise<void> {
   const target = codeTarget(ways, identifier);
-  if (!target) return showIdentifier(interaction, ways, identifier, 'identifier_unusable');
+  if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
   const { parts, uid, address: ip } = interaction;
   const sent = await parts.sendCode({ ...target, binding: uid, ip });
-  if (sent === 'too_many') return interaction.show('too-many-attempts', { back: interaction.path() }, 429);
-  return showCode(interaction, ways, target, { resent: again });
-}
-
-function showCode(
-  interaction: Interaction,
-  _ways: Ways,
-  { channel, recipient }: CodeTarget,
-  more: { problem?: ProblemName; resent?: boolean },
-  status = more.problem ? 400 : 200,
-): Promise<void> {
-  return interaction.show(
-    'code',
-    {
-      step: 'code',
-      hidden: { identifier: recipient },
-      channel,
-      sentTo: recipient,
-      edit: interaction.path(),
-      resend: true,
-      ...more,
-    },
-    status,
-  );
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  const facts = { identifier, codeTo: target.recipient };
+  if (sent === 'too_many') return interaction.turnTo('too-many-attempts', { ...facts, pause: {} });
+  return interaction.turnTo('code', facts, { resent });
 }

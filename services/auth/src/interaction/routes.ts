@@ -1,7 +1,7 @@
 /**
- * The hosted login and consent: every page posts back here, and each handler either shows the next page or finishes the
- * interaction, which sends the browser back into the authorization request. The interaction's cookie binds it to one browser,
- * the CSRF token each form to the interaction.
+ * The hosted login and consent. Every form posts back here and is answered by a redirect: to the next page, or back to its own with
+ * what was wrong, or out of the interaction, which sends the browser back into the authorization request. So every address answers
+ * GET, and a reload repeats nothing. The interaction's cookie binds it to one browser, the CSRF token each form to the interaction.
  *
  *   identifier ──► password ──────┐
  *       └────────► code ──────────┤
@@ -14,55 +14,107 @@ import type { Request, Response } from 'express';
 import { Router } from 'express';
 import { errors } from 'oidc-provider';
 import { fieldsOf } from '../http/form-fields.ts';
+import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
-import { allowConsent, denyConsent, showConsent } from './consent.ts';
-import { requestPasswordMail, showForgotPassword } from './forgot-password.ts';
+import { allowConsent, changeAccount, denyConsent, showConsent } from './consent.ts';
+import { requestPasswordMail, showForgotPassword, showPasswordMail } from './forgot-password.ts';
 import type { Interaction } from './interaction.ts';
 import { type InteractionParts, openInteraction } from './interaction.ts';
-import { checkCode, checkIdentifier, checkPassword, checkSignup, showFirstPage, showSignup } from './login.ts';
+import {
+  checkCode,
+  checkIdentifier,
+  checkPassword,
+  checkSignup,
+  showCode,
+  showFirstPage,
+  showIdentifier,
+  showPassword,
+  showPause,
+  showSignup,
+} from './login.ts';
 import { answerSignInAs, showSignInAs } from './sign-in-as.ts';
 
-type Handler = (interaction: Interaction, request: Request, response: Response) => Promise<void>;
+type Handler = (interaction: Interaction, request: Request) => Promise<void>;
+
+/** Buttons that lead to another page without sending the form: what was typed goes along. */
+const leads: Record<string, string> = { signup: 'signup', login: 'identifier', forgot: 'forgot-password' };
 
 export function makeInteractionRoutes(parts: InteractionParts): Router {
   const router = Router();
 
-  const page = (path: string, handler: Handler) =>
+  const page = (path: string, show: Handler) =>
     router.get(path, async (request, response) => {
       setRoute(response, path);
-      await handler(await openInteraction(parts, request, response), request, response);
+      const interaction = await openInteraction(parts, request, response);
+      // A login page cannot give consent, and a consent page comes only after the login.
+      if (isOfConsent(path) !== isOfConsent(interaction)) return showCurrent(interaction, request);
+      await show(interaction, request);
     });
-  const post = (path: string, handler: Handler) =>
+  const post = (path: string, check: Handler) =>
     router.post(path, async (request, response) => {
       setRoute(response, path);
-      const interaction = await openInteraction(parts, request, response);
-      interaction.checkCsrf(fieldsOf(request).csrf);
-      // A login page cannot give consent, and a consent page comes only after the login.
-      if ((interaction.prompt === 'consent') !== path.endsWith('/consent'))
+      const interaction = await openForm(parts, request, response);
+      if (!interaction) return;
+      const { csrf, action = '', identifier, email } = fieldsOf(request);
+      interaction.checkCsrf(csrf);
+      if (isOfConsent(path) !== isOfConsent(interaction))
         throw new errors.SessionNotFound('another step of the interaction');
       await interaction.keep();
-      await handler(interaction, request, response);
+      const lead = leads[action];
+      if (lead === undefined) return check(interaction, request);
+      await interaction.turnTo(lead, { identifier: (identifier ?? email ?? '').slice(0, 320) });
     });
 
-  page('/interaction/:uid', (interaction, request, response) =>
-    interaction.prompt === 'consent'
-      ? showConsent(interaction, response)
-      : interaction.params.login_ticket !== undefined
-        ? showSignInAs(interaction, request, response)
-        : showFirstPage(interaction, request, response),
-  );
+  page('/interaction/:uid', showCurrent);
+  page('/interaction/:uid/sign-in-as', showCurrent);
   post('/interaction/:uid/sign-in-as', answerSignInAs);
+  page('/interaction/:uid/identifier', showIdentifier);
   post('/interaction/:uid/identifier', checkIdentifier);
+  page('/interaction/:uid/password', showPassword);
   post('/interaction/:uid/password', checkPassword);
+  page('/interaction/:uid/code', showCode);
   post('/interaction/:uid/code', checkCode);
-  page('/interaction/:uid/signup', (interaction, _request, response) => showSignup(interaction, response));
+  page('/interaction/:uid/too-many-attempts', showPause);
+  page('/interaction/:uid/signup', showSignup);
   post('/interaction/:uid/signup', checkSignup);
-  page('/interaction/:uid/forgot-password', (interaction, _request, response) =>
-    showForgotPassword(interaction, response),
-  );
+  page('/interaction/:uid/forgot-password', showForgotPassword);
   post('/interaction/:uid/forgot-password', requestPasswordMail);
-  post('/interaction/:uid/consent', (interaction, request, response) =>
-    fieldsOf(request).action === 'deny' ? denyConsent(interaction) : allowConsent(interaction, response),
-  );
+  page('/interaction/:uid/password-mail', showPasswordMail);
+  page('/interaction/:uid/consent', showConsent);
+  post('/interaction/:uid/consent', (interaction, request) => {
+    switch (fieldsOf(request).action) {
+      case 'deny':
+        return denyConsent(interaction);
+      case 'other':
+        return changeAccount(interaction);
+      default:
+        return allowConsent(interaction);
+    }
+  });
   return router;
+}
+
+/** The page that the interaction begins with, or has come to. */
+function showCurrent(interaction: Interaction, _request?: Request): Promise<void> {
+  if (isOfConsent(interaction)) return showConsent(interaction);
+  return interaction.params.login_ticket !== undefined ? showSignInAs(interaction) : showFirstPage(interaction);
+}
+
+function isOfConsent(what: string | Interaction): boolean {
+  return typeof what === 'string' ? what.endsWith('/consent') : what.prompt === 'consent';
+}
+
+/** The interaction of a form; undefined when it is over, which the page that GET shows says. */
+async function openForm(
+  parts: InteractionParts,
+  request: Request,
+  response: Response,
+): Promise<Interaction | undefined> {
+  try {
+    return await openInteraction(parts, request, response);
+  } catch (error) {
+    if (!(error instanceof errors.SessionNotFound)) throw error;
+    seeOther(response, `/interaction/${encodeURIComponent(String(request.params.uid))}`);
+    return undefined;
+  }
 }

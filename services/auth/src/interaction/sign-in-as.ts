@@ -2,7 +2,7 @@
  * "Sign in as …?": asked when an authorization request brings along a login that was not proven in this browser. Otherwise the
  * sender of such a request could make somebody work, pay or confide in the sender’s own account (login CSRF, RFC 9700 4.7).
  */
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { Ticket } from '../authorization/login-ticket.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
@@ -10,20 +10,19 @@ import type { Interaction } from './interaction.ts';
 import { finishLogin, showFirstPage } from './login.ts';
 
 /** The page that asks, or the login page if that login does not exist or has expired. */
-export async function showSignInAs(interaction: Interaction, request: Request, response: Response): Promise<void> {
+export async function showSignInAs(interaction: Interaction): Promise<void> {
   const ticket = await interaction.parts.tickets.find(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);
-  if (!account) return showFirstPage(interaction, request, response);
+  if (!account) return showFirstPage(interaction);
   const identifier = account.email ?? account.phoneNumber ?? account.username ?? account.name ?? account.userId;
   return interaction.show('sign-in-as', { step: 'sign-in-as', identifier });
 }
 
 /** Whatever the answer, the ticket is spent. */
-export async function answerSignInAs(interaction: Interaction, request: Request, response: Response): Promise<void> {
+export async function answerSignInAs(interaction: Interaction, request: Request): Promise<void> {
   const ticket = await interaction.parts.tickets.redeem(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);
-  if (!ticket || !account || fieldsOf(request).action !== 'default')
-    return showFirstPage(interaction, request, response);
+  if (!ticket || !account || fieldsOf(request).action !== 'default') return interaction.turnTo('');
   return finishLogin(interaction, account, ticket.amr);
 }
 

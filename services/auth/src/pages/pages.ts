@@ -54,8 +54,8 @@ export type User = {
   app_metadata?: Record<string, unknown>;
 };
 
-/** A form: where it posts to, what it carries along, and what was wrong with the last try. */
-export type Form = { action: string; hidden?: Record<string, string>; problem?: ProblemName | undefined };
+/** A form: where it posts to, what it carries along, and all that was wrong with the last try. */
+export type Form = { action: string; hidden?: Record<string, string>; problems?: ProblemName[] };
 
 /** One API of a consent; the OpenID Connect scopes come as one without `identifier`. A scope without description shows ours, or its value. */
 export type ConsentApi = {
@@ -68,12 +68,12 @@ export type ConsentApi = {
 export type IdentifierKind = 'email' | 'phone' | 'username';
 
 export type Pages = {
-  /** Posts `identifier`. */
-  identifier: Form & { identifier?: string; kinds: IdentifierKind[]; signup?: string };
+  /** Posts `identifier`; `action=signup` leads to the sign-up, with what was typed. */
+  identifier: Form & { identifier?: string; kinds: IdentifierKind[]; signup?: boolean };
   /** Posts `identifier`, `password`; `action=code` asks for a one-time code instead. `edit` leads back to the identifier. */
   password: Form & { identifier: string; edit: string; code?: boolean; forgot?: string };
-  /** Classic login: posts `identifier`, `password`. */
-  login: Form & { identifier?: string; kinds: IdentifierKind[]; forgot?: string; signup?: string };
+  /** Classic login: posts `identifier`, `password`; `action=forgot` and `action=signup` lead on with what was typed. */
+  login: Form & { identifier?: string; kinds: IdentifierKind[]; forgot?: boolean; signup?: boolean };
   /** Posts `code`; `action=resend` asks for another one. `sentTo` is what the user typed, never what we know. `resent` says that a new code is on its way. */
   code: Form & {
     channel: 'email' | 'sms';
@@ -87,9 +87,12 @@ export type Pages = {
   'login-link': Form & { email: string };
   /** A login that was proven elsewhere: `action=default` takes it, `action=other` leads to the login page. */
   'sign-in-as': Form & { identifier: string };
-  /** Posts `email`, `password`. */
-  signup: Form & { email?: string; login?: string; passwordMinLength: number };
-  /** `action=default` allows, `action=deny` refuses. `redirectHost` is where the answer goes (host and port, or a scheme). */
+  /** Posts `email`, `password`; `action=login` leads to the login, with what was typed. */
+  signup: Form & { email?: string; login?: boolean; passwordMinLength: number };
+  /**
+   * `action=default` allows, `action=deny` refuses, `action=other` lets somebody else log in. `redirectHost` is where the answer
+   * goes (host and port, or a scheme). Shows the application’s logo, if it has one.
+   */
   consent: Form & { apis: ConsentApi[]; redirectHost: string };
   /** Posts `user_code`. */
   'device-code': Form & { userCode?: string };
@@ -103,10 +106,22 @@ export type Pages = {
   error: { error: string; description?: string; reference?: string; back?: string };
   /** A page that outlived its interaction; `back` leads to the application. */
   stale: { back?: string };
-  'too-many-attempts': { back?: string; minutes?: number };
-  /** Posts `email`. */
-  'forgot-password': Form & { email?: string; back?: string };
-  'password-mail-sent': { email: string; back?: string };
+  /** `reset` leads to a new password, where wrong ones have led here. */
+  'too-many-attempts': { back?: string; minutes?: number; reset?: string };
+  /** Posts `email`; with `back`, `action=login` leads back with what was typed. */
+  'forgot-password': Form & { email?: string; back?: boolean };
+  /**
+   * Its form sends the mail again (`action=again`). Without `email` it goes to wherever the last one went. `signIn` leads to the login,
+   * `back` to the application.
+   */
+  'password-mail-sent': Form & { email?: string; signIn?: string; back?: string; resent?: boolean };
+  /** The same for a link that logs in. */
+  'login-mail-sent': Form & { back?: string; resent?: boolean };
+  /**
+   * A link from a mail that no longer works. Its form asks for another one: posts `email` if `asks`, nothing beside `hidden` if it is
+   * known where the last one went; there is no form if neither is possible.
+   */
+  'dead-link': Form & { reason: DeadLinkReason; renewal: 'asks' | 'known' | 'none'; email?: string; back?: string };
   /** Posts `password`. */
   'new-password': Form & { email: string; passwordMinLength: number };
   'password-changed': { back?: string };
@@ -118,6 +133,9 @@ export type Pages = {
   /** web_message: posted to exactly `origin`, which alone may frame the page. */
   'web-message': { origin: string; response: Record<string, string | number> };
 };
+
+/** Why a link from a mail no longer works, as far as we know. */
+export type DeadLinkReason = 'used' | 'expired' | 'unknown';
 
 export type PageName = keyof Pages;
 export type PageContext<Name extends PageName> = Pages[Name] & CommonContext;

@@ -128,6 +128,24 @@ describe('renderPage', () => {
     expect(renderPage('login', { ...login, branding, template }).html).toContain('</head>#ffd400');
   });
 
+  test('consent shows the application’s logo, by https or from the developer’s own machine', () => {
+    const consent = (logo_url: string) =>
+      renderPage('consent', {
+        ...form,
+        redirectHost: 'app.example',
+        apis: [],
+        application: { id: 'app', name: 'App', logo_url },
+      });
+    const { html, headers } = consent('https://cdn.example/app.svg?a="1"');
+    expect(html).toContain('<img src="https://cdn.example/app.svg?a=%221%22" alt="" referrerpolicy="no-referrer">');
+    expect(headers['content-security-policy']).toContain("img-src 'self' data: https://cdn.example;");
+    expect(consent('http://localhost:4599/logo.png').html).toContain('<img');
+    for (const other of ['http://cdn.example/app.svg', 'javascript:alert(1)', 'data:image/png;base64,AA', 'x', ''])
+      expect(consent(other).html).not.toContain('<img');
+    const application = { id: 'app', name: 'App', logo_url: 'https://cdn.example/app.svg' };
+    expect(renderPage('login', { ...login, application }).headers['content-security-policy']).not.toContain('cdn');
+  });
+
   test.each([
     [undefined, undefined, 'en'],
     ['de', 'en', 'de'],

@@ -6,7 +6,7 @@ import { renderTenantTemplate } from './custom-template.ts';
 import { renderOwn } from './engine.ts';
 import { pageHeaders } from './headers.ts';
 import type { Branding, CommonContext, Page, PageContext, PageName, Pages } from './pages.ts';
-import { makeView, templateContext } from './view.ts';
+import { applicationLogo, makeView, templateContext } from './view.ts';
 
 const none: Branding = {};
 
@@ -40,7 +40,11 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
 /** Where the page may lead, and who may frame it. */
 function targets(name: PageName, context: CommonContext & Partial<Pages['form-post'] & Pages['web-message']>) {
   return {
-    pictures: [context.branding?.logoUrl, context.branding?.faviconUrl],
+    pictures: [
+      context.branding?.logoUrl,
+      context.branding?.faviconUrl,
+      name === 'consent' ? applicationLogo(context) : undefined,
+    ],
     fontUrl: context.branding?.fontUrl,
     redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),
     framedBy: name === 'web-message' ? context.origin : undefined,

@@ -101,7 +101,24 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     prompt: 'reset-password',
     screen: 'reset-password-email',
     values: ({ email }) => ({ identifier: email }),
+    lead: ({ email }) => (email === undefined ? 'leadSame' : 'lead'),
     themed: true,
+  },
+  'login-mail-sent': {
+    texts: 'passwordMailSent',
+    prompt: 'login-passwordless',
+    screen: 'login-passwordless-email-link-sent',
+    lead: () => 'leadSame',
+    themed: true,
+  },
+  'dead-link': {
+    texts: 'deadLink',
+    prompt: 'error',
+    screen: ({ reason }) => `link-${reason}`,
+    title: ({ reason }) => `title${capitalized(reason)}`,
+    lead: ({ reason, renewal, back }) =>
+      renewal !== 'none' ? `lead${capitalized(reason)}` : back === undefined ? 'leadPlain' : 'leadBack',
+    themed: false,
   },
   'new-password': {
     texts: 'newPassword',
@@ -125,6 +142,10 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
   },
   'web-message': { texts: 'webMessage', prompt: 'web-message', screen: 'web-message', themed: false },
 };
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 function errorKind(error: string): '' | 'Unavailable' | 'Denied' | 'Missing' {
   switch (error) {

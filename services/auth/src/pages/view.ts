@@ -3,6 +3,7 @@
  * `user`, `locale`, `dir`, `prompt`, `state`, `transaction`) are for tenants' templates too, see `templateContext`; the others
  * are between this file and our own widgets.
  */
+import { isLoopback } from '../http/loopback.ts';
 import { defaultPageBackground, defaultPrimary } from './brand-style.ts';
 import { fill, inertJson, type Values } from './fill.ts';
 import { chooseLanguage, locales } from './language.ts';
@@ -13,7 +14,7 @@ import type { ProblemName, Strings } from './strings/en.ts';
 /** All that any page may hold, to be looked at without knowing which page it is. */
 type AnyPage = CommonContext &
   Partial<Pick<Pages['web-message'], 'origin' | 'response'>> & {
-    problem?: ProblemName | undefined;
+    problems?: ProblemName[];
     kinds?: IdentifierKind[];
     identifier?: string;
     apis?: ConsentApi[];
@@ -57,6 +58,10 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     ...screen.values?.(page),
   };
   const identifier = identifierField(any.kinds, strings);
+  const problems = (any.problems ?? []).map((problem) => ({
+    text: fill(strings.problems[problem], { ...values, label: identifier.identifierLabel }),
+    field: problemFields[problem],
+  }));
   const own: Record<string, string> = strings[screen.texts];
   const texts = Object.fromEntries(Object.entries(own).map(([key, text]) => [key, fill(text, values)]));
   const title = texts[screen.title?.(page) ?? 'title'] ?? '';
@@ -79,16 +84,19 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
       screen: { name: typeof screen.screen === 'string' ? screen.screen : screen.screen(page), texts },
     },
     transaction: { params: any.params ?? {}, locale: language.tag },
-    problem: any.problem && {
-      text: fill(strings.problems[any.problem], { ...values, label: identifier.identifierLabel }),
-      field: problemFields[any.problem],
-    },
-    focus: (any.problem && problemFields[any.problem]) ?? firstField(name, any.identifier),
+    problems,
+    // By field, for the field that says so.
+    invalid: Object.fromEntries(problems.flatMap(({ field }) => (field ? [[field, true]] : []))),
+    focus: problems[0]?.field ?? firstField(name, any.identifier),
     support: any.tenant?.support_url || (any.tenant?.support_email && `mailto:${any.tenant.support_email}`),
     backLabel: values.application === undefined ? strings.common.back : fill(strings.common.backTo, values),
     open: any.back === undefined,
     ...identifier,
-    ...(any.apis && { apis: describeScopes(any.apis, strings), initial: initialOf(any.application?.name) }),
+    ...(any.apis && {
+      apis: describeScopes(any.apis, strings),
+      initial: initialOf(any.application?.name),
+      applicationLogo: applicationLogo(any),
+    }),
     ...(any.origin !== undefined && { message: inertJson({ origin: any.origin, response: any.response }) }),
   };
 }
@@ -149,12 +157,19 @@ function firstField(name: PageName, identifier: string | undefined): string | un
       return 'code';
     case 'signup':
     case 'forgot-password':
+    case 'dead-link':
       return 'email';
     case 'device-code':
       return 'user_code';
     default:
       return undefined;
   }
+}
+
+/** The logo of the application that asks for consent: by https, or from the developer’s own machine. */
+export function applicationLogo({ application }: CommonContext): string | undefined {
+  const url = URL.parse(application?.logo_url ?? '');
+  return url && (url.protocol === 'https:' || isLoopback(url)) ? url.href : undefined;
 }
 
 function describeScopes(apis: ConsentApi[], { scopes }: Strings): ConsentApi[] {

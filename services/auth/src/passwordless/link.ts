@@ -6,9 +6,10 @@
 
 import { randomBytes } from 'node:crypto';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
-import express, { type Request, type Response, type Router } from 'express';
+import express, { type Router } from 'express';
 import type { Redis } from 'ioredis';
-import type { Client, Provider } from 'oidc-provider';
+import type { Client } from 'oidc-provider';
+import { makePastLinks } from '../accounts/past-links.ts';
 import { type AccountStore, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
@@ -16,11 +17,10 @@ import { ApiError } from '../http/api-error.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
-import { sendPage } from '../http/page.ts';
+import { seeOther, sendPage } from '../http/page.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
-import type { MakeCommonContext } from '../interaction/common-context.ts';
-import type { Csrf } from '../interaction/csrf.ts';
+import { type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
 import type { Report } from '../report.ts';
 import type { OpenAccount } from './account.ts';
 import type { SendMessage } from './message.ts';
@@ -28,17 +28,16 @@ import type { SendMessage } from './message.ts';
 /** What a link stands for: the mailbox, and the authorization request that it continues. */
 export type Link = { connection: string; email: string; clientId: string; params: Record<string, string> };
 
-export type LinkParts = {
-  issuer: string;
+/** Without the parameters, if those are long, only the application is known to lead back to. */
+type Kept = Omit<Link, 'params'> & { params?: Record<string, string>; uiLocales?: string };
+
+export type LinkParts = DeadLinkParts & {
   accounts: AccountStore;
-  provider: Provider;
   redis: Redis;
   prefix: string;
   sendMessage: SendMessage;
   openAccount: OpenAccount;
   tickets: TicketStore;
-  csrf: Csrf;
-  commonContext: MakeCommonContext;
   report: Report;
 };
 
@@ -46,6 +45,8 @@ export type SendLink = (link: Link, ip: string) => Promise<'sent' | 'too_many'>;
 
 const path = '/passwordless/link';
 const ttlSeconds = 600;
+/** A link that no longer works is kept for long, so it must be small. */
+const keptMax = 2_000;
 
 export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Router } {
   const { redis } = parts;
@@ -58,7 +59,12 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
     return stateText(account) === owner ? link : undefined;
   };
   const find = async (value: string) => live(await redis.get(key(value)));
-  const redeem = async (value: string) => live(await redis.getdel(key(value)));
+  const past = makePastLinks<Kept>(redis, parts.prefix, 'login-link');
+  const redeem = async (value: string) => {
+    const link = await live(await redis.getdel(key(value)));
+    if (link) await past.markUsed(value);
+    return link;
+  };
 
   const sendLink: SendLink = (link, ip) =>
     parts.sendMessage({
@@ -69,6 +75,7 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
       async compose(name, owner) {
         const value = randomBytes(32).toString('base64url');
         await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
+        await past.remember(value, keptOf(link));
         const text = `To sign in to ${name}, open
 
 ${baseUrlOf(parts.issuer)}${path.slice(1)}?ticket=${value}
@@ -78,6 +85,14 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
       },
     });
 
+  const deadLinks = makeDeadLinks(parts, {
+    path,
+    sentPage: 'login-mail-sent',
+    find: past.find,
+    renew({ connection, email, clientId, params }, ip) {
+      return params && (() => sendLink({ connection, email, clientId, params }, ip));
+    },
+  });
   const browserCookie = makeBrowserCookie(parts.issuer);
   const router = express.Router();
   router.get(path, async (request, response) => {
@@ -85,31 +100,42 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     const { ticket: value = '' } = queryOf(request);
     const link = await find(value);
     const client = link && (await parts.provider.Client.find(link.clientId));
-    if (!link || !client) return showExpired(parts, request, response);
-    const redirectUri = link.params.redirect_uri ?? client.redirectUris?.[0];
-    const params = redirectUri === undefined ? {} : { redirect_uri: redirectUri };
+    if (!link || !client) return deadLinks.show(request, response, value);
+    const { outcome } = await parts.pageMemory.recall(`link ${value}`);
+    const { redirect_uri = client.redirectUris?.[0], ui_locales } = link.params;
+    const params = { redirect_uri, ui_locales };
     const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
     const browser = browserCookie.ensure(request.get('cookie'), response);
     const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
-    sendPage(response, 'login-link', { ...common, ...form, email: link.email });
+    const problems = outcome?.problems ?? [];
+    sendPage(response, 'login-link', { ...common, ...form, email: link.email, problems }, outcome?.status);
   });
   router.post(path, async (request, response) => {
     setRoute(response, path);
     const { ticket: value = '', csrf } = fieldsOf(request);
+    const again = () => seeOther(response, `${path}?${new URLSearchParams({ ticket: value })}`);
     // The form must have been shown in this very browser, so that another site cannot post it to log somebody in.
     const browser = browserCookie.of(request.get('cookie'));
-    const link = browser && parts.csrf.matches(`${value} ${browser}`, csrf) ? await redeem(value) : undefined;
+    if (!browser || !parts.csrf.matches(`${value} ${browser}`, csrf)) {
+      if (await find(value))
+        await parts.pageMemory.note(`link ${value}`, {}, { step: path, problems: ['refused'], status: 400 });
+      return again();
+    }
+    const link = await redeem(value);
     const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
-    if (!browser || !link || !account) return showExpired(parts, request, response);
+    if (!link || !account) return again();
     parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
     const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
     const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
-    response
-      .set('cache-control', 'no-store')
-      .set('referrer-policy', 'no-referrer')
-      .redirect(303, `/authorize?${new URLSearchParams(query)}`);
+    seeOther(response, `/authorize?${new URLSearchParams(query)}`);
   });
+  router.use(deadLinks.router);
   return { sendLink, router };
+}
+
+function keptOf({ params, ...link }: Link): Kept {
+  const uiLocales = params.ui_locales && { uiLocales: params.ui_locales.slice(0, 200) };
+  return { ...link, ...uiLocales, ...(JSON.stringify(params).length <= keptMax && { params }) };
 }
 
 /** What the link itself determines cannot be overridden by the request. */
@@ -132,10 +158,4 @@ export function linkParams(given: unknown, client: Client): Record<string, strin
       code: 'bad.redirect_uri',
     });
   return { response_type: 'code', ...params };
-}
-
-async function showExpired(parts: LinkParts, request: Request, response: Response): Promise<void> {
-  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
-  const page = { error: 'invalid_request', description: 'This link no longer works. Ask for a new one.' };
-  sendPage(response, 'error', { ...common, ...page }, 400);
 }

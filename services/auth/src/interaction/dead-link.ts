@@ -1,0 +1,137 @@
+/**
+ * The page behind a link from a mail that no longer works: it says why, sends another link, and leads back to the application.
+ * Whoever holds an old link learns no address from it, and can make us mail nobody but its owner, as often as anybody could.
+ */
+import express, { type Request, type Response, type Router } from 'express';
+import type { Client, Provider } from 'oidc-provider';
+import { isEmail } from '../accounts/identifier.ts';
+import type { Rate } from '../accounts/rate.ts';
+import { makeBrowserCookie } from '../http/browser-cookie.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { addressOf } from '../http/head.ts';
+import { seeOther, sendPage } from '../http/page.ts';
+import { setRoute } from '../http/route.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
+import type { MakeCommonContext } from './common-context.ts';
+import type { Csrf } from './csrf.ts';
+import type { PageMemory } from './page-memory.ts';
+import { linkBack, rememberedClient } from './way-back.ts';
+
+export type DeadLinkParts = {
+  issuer: string;
+  provider: Provider;
+  csrf: Csrf;
+  pageMemory: PageMemory;
+  rate: Rate;
+  commonContext: MakeCommonContext;
+};
+
+/** What is still known of a link. */
+export type Known = { email: string; clientId?: string; isUsed: boolean; uiLocales?: string };
+
+export type Renewal<Link extends Known> = {
+  /** Of the page that the links of this kind lead to. */
+  path: string;
+  sentPage: 'password-mail-sent' | 'login-mail-sent';
+  find(value: string): Promise<Link | undefined>;
+  /** Sends another link, given what is known of the old one. Absent where that is not enough. */
+  renew(link: Link, ip: string): (() => Promise<'sent' | 'too_many'>) | undefined;
+  /** Sends a link to an address that was typed, where nothing is known of the old one. */
+  sendTo?(email: string, client: Client | undefined, ip: string): Promise<'sent' | 'too_many'>;
+};
+
+export type DeadLinks = {
+  /** For a GET. */
+  show(request: Request, response: Response, value: string): Promise<void>;
+  router: Router;
+};
+
+/** How many links one browser may ask for here. */
+const again = { max: 5, windowSeconds: 600 };
+
+export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link>): DeadLinks {
+  const { path } = renewal;
+  const { pageMemory, csrf, provider } = parts;
+  const browserCookie = makeBrowserCookie(parts.issuer);
+  const ownerOf = (browser: string) => `browser ${path} ${browser}`;
+  const formOf = (value: string, browser: string, hidden: Record<string, string> = {}) => ({
+    action: `${path}/new`,
+    hidden: { ...hidden, ticket: value, csrf: csrf.tokenFor(`new ${value} ${browser}`) },
+  });
+  const addressFor = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
+
+  /** The application that the link was for, or else the one that this browser was last with. */
+  const clientOf = async (request: Request, response: Response, link: Link | undefined) =>
+    (link?.clientId ? await provider.Client.find(link.clientId) : undefined) ??
+    rememberedClient(provider, provider.createContext(request, response));
+  const commonOf = async (request: Request, client: Client | undefined, link: Link | undefined) => {
+    const back = linkBack(client);
+    const params = { ui_locales: link?.uiLocales };
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
+    return { ...common, ...(back && { back }) };
+  };
+
+  const show: DeadLinks['show'] = async (request, response, value) => {
+    const link = await renewal.find(value);
+    const client = await clientOf(request, response, link);
+    const browser = browserCookie.ensure(request.get('cookie'), response);
+    const { identifier: email = '', outcome } = await pageMemory.recall(ownerOf(browser));
+    const canRenew = link !== undefined && renewal.renew(link, '') !== undefined;
+    const asks = link === undefined && renewal.sendTo !== undefined;
+    const page = {
+      ...formOf(value, browser),
+      reason: link === undefined ? ('unknown' as const) : link.isUsed ? ('used' as const) : ('expired' as const),
+      renewal: canRenew ? ('known' as const) : asks ? ('asks' as const) : ('none' as const),
+      email,
+      problems: outcome?.step === 'dead-link' ? (outcome.problems ?? []) : [],
+    };
+    sendPage(response, 'dead-link', { ...(await commonOf(request, client, link)), ...page }, outcome?.status ?? 400);
+  };
+
+  const router = express.Router();
+  router.post(`${path}/new`, async (request, response) => {
+    setRoute(response, `${path}/new`);
+    const { ticket: value = '', csrf: token, email: typed = '', action } = fieldsOf(request);
+    const browser = browserCookie.of(request.get('cookie'));
+    if (!browser || !csrf.matches(`new ${value} ${browser}`, token)) return seeOther(response, addressFor(value));
+    const ip = addressOf(request);
+    const link = await renewal.find(value);
+    const facts = { identifier: typed.slice(0, 320) };
+    const refuse = async (problem: ProblemName, status = 400) => {
+      const resent = action === 'again';
+      const step = resent ? 'sent' : 'dead-link';
+      await pageMemory.note(ownerOf(browser), facts, { step, problems: [problem], status });
+      seeOther(response, resent ? `${path}/sent` : addressFor(value));
+    };
+    const email = typed.trim().toLowerCase();
+    if (!link && !isEmail(email)) return refuse('email_invalid');
+    const { sendTo } = renewal;
+    const send = link
+      ? renewal.renew(link, ip)
+      : sendTo && (async () => sendTo(email, await clientOf(request, response, link), ip));
+    if (!send) return seeOther(response, addressFor(value));
+    const isAllowed = await parts.rate.take('links-again', browser, again.max, again.windowSeconds);
+    if (!isAllowed || (await send()) === 'too_many') return refuse('too_many_mails', 429);
+    const mailTo = link ? '' : email;
+    const outcome = { step: 'sent', resent: action === 'again' };
+    await pageMemory.note(ownerOf(browser), { ...facts, link: value, mailTo }, outcome);
+    seeOther(response, `${path}/sent`);
+  });
+
+  router.get(`${path}/sent`, async (request, response) => {
+    setRoute(response, `${path}/sent`);
+    const browser = browserCookie.of(request.get('cookie'));
+    const { link: value, mailTo: email, outcome } = browser ? await pageMemory.recall(ownerOf(browser)) : {};
+    if (!browser || value === undefined) return seeOther(response, path);
+    const link = await renewal.find(value);
+    const page = {
+      ...formOf(value, browser, email ? { email } : {}),
+      ...(email && { email }),
+      resent: outcome?.resent ?? false,
+      problems: outcome?.problems ?? [],
+    };
+    const common = await commonOf(request, await clientOf(request, response, link), link);
+    sendPage(response, renewal.sentPage, { ...common, ...page }, outcome?.status);
+  });
+  return { show, router };
+}

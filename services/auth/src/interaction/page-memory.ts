@@ -1,0 +1,70 @@
+/**
+ * What pages remember from a POST to the GET that follows it. Each form is answered by a redirect (303) to a page that GET shows, so
+ * that a reload repeats nothing. What came of the POST is shown once; what somebody typed to name themselves stays in the fields of
+ * the pages that follow. Never a password; sealed, since people do type one into the wrong field.
+ */
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Redis } from 'ioredis';
+import { hashId } from '../adapter/hashed.ts';
+import { interactionLifetime } from '../clients/lifetimes.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
+
+export type Facts = {
+  /** What somebody typed to name themselves, as it was typed. */
+  identifier?: string;
+  /** Where a code was sent. */
+  codeTo?: string;
+  /** Where a mail was sent. */
+  mailTo?: string;
+  /** The link from a mail that no longer worked. */
+  link?: string;
+  /** Too many attempts: when they may go on (epoch milliseconds) if that is known, and whether a new password would help. */
+  pause?: { until?: number; reset?: boolean };
+};
+
+export type Outcome = {
+  /** The page that shows it. */
+  step: string;
+  problems?: ProblemName[];
+  /** Another code or mail is on its way. */
+  resent?: boolean;
+  /** Of the page: 400 for a problem unless it says otherwise. */
+  status?: number;
+  retryAfterSeconds?: number;
+};
+
+/** `owner` is an interaction, a link or a browser, with which kind it is. */
+export type PageMemory = {
+  note(owner: string, facts: Facts, outcome?: Outcome): Promise<void>;
+  /** The outcome is given once. */
+  recall(owner: string): Promise<Facts & { outcome?: Outcome }>;
+};
+
+export function makePageMemory(redis: Redis, prefix: string, seal: Seal): PageMemory {
+  const keyOf = (owner: string) => `${prefix}page:${hashId(owner)}`;
+  return {
+    async note(owner, facts, outcome) {
+      const key = keyOf(owner);
+      const fields = Object.entries({ ...facts, outcome }).flatMap(([name, value]) =>
+        value === undefined ? [] : [name, seal.seal(JSON.stringify(value), key)],
+      );
+      if (fields.length > 0)
+        await redis
+          .multi()
+          .hset(key, ...fields)
+          .expire(key, interactionLifetime.answered)
+          .exec();
+    },
+    async recall(owner) {
+      const key = keyOf(owner);
+      const [[error, fields] = []] = (await redis.multi().hgetallBuffer(key).hdel(key, 'outcome').exec()) ?? [];
+      if (error) throw error;
+      return Object.fromEntries(
+        Object.entries(fields as Record<string, Buffer>).map(([name, value]) => [
+          name,
+          JSON.parse(seal.open(value, key)),
+        ]),
+      );
+    },
+  };
+}
