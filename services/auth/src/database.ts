@@ -19,13 +19,13 @@ export type Databases = AsyncDisposable & {
 };
 
 /**
- * Opens the pool and Prisma’s client on it. A query that gets no connection within 2 s rejects, and PostgreSQL cancels one that
- * takes 4 s. If it does not answer even then, the query is abandoned together with its connection, so that nobody waits for a
+ * Opens the pool and Prisma’s client on it. PostgreSQL cancels a query that takes `timeoutMs`; one that gets no connection in half of
+ * that rejects. If it does not answer even then, the query is abandoned together with its connection, so that nobody waits for a
  * frozen server.
  */
-export function openDatabase(databaseUrl: string, log: Log): Databases {
-  const pool = openPool(databaseUrl, log, { max: 16 });
-  const searchPool = openPool(databaseUrl, log, {
+export function openDatabase(databaseUrl: string, timeoutMs: number, log: Log): Databases {
+  const pool = openPool(databaseUrl, timeoutMs, log, { max: 16 });
+  const searchPool = openPool(databaseUrl, timeoutMs, log, {
     max: 2,
     statement_timeout: 2_000,
     options: `-c search_path=${schemaName} -c default_transaction_read_only=on -c jit=off`,
@@ -42,14 +42,14 @@ export function openDatabase(databaseUrl: string, log: Log): Databases {
   };
 }
 
-function openPool(databaseUrl: string, log: Log, differing: pg.PoolConfig): Pool {
+function openPool(databaseUrl: string, timeoutMs: number, log: Log, differing: pg.PoolConfig): Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: 'gatepost-auth',
     keepAlive: true,
-    connectionTimeoutMillis: 2_000,
-    statement_timeout: 4_000,
-    query_timeout: 4_500,
+    connectionTimeoutMillis: timeoutMs / 2,
+    statement_timeout: timeoutMs,
+    query_timeout: timeoutMs + 500,
     options: `-c search_path=${schemaName}`,
     ...differing,
   });

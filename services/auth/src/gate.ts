@@ -126,8 +126,11 @@ async function openGround({ env, log, stack }: Start<Env>) {
 
   const { applied } = await migrateAuth(databaseUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
-  const { pool, db, searchPool } = stack.use(openDatabase(databaseUrl, log));
-  const redis = stack.adopt(await openRedis(env.REDIS_URL, log), (opened) => void opened.disconnect());
+  const { pool, db, searchPool } = stack.use(openDatabase(databaseUrl, env.STORE_TIMEOUT_MS, log));
+  const redis = stack.adopt(
+    await openRedis(env.REDIS_URL, env.STORE_TIMEOUT_MS / 2, log),
+    (opened) => void opened.disconnect(),
+  );
   const changes = stack.use(await openChanges(databaseUrl));
   await ensureSigningKeys(pool, seal);
   for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER));

@@ -19,16 +19,16 @@ class GateRedis extends Redis {
 }
 
 /**
- * Connects; commands issued in one turn travel together. While Redis is away a command fails within 2 s instead of waiting,
+ * Connects; commands issued in one turn travel together. While Redis is away a command fails within `timeoutMs` instead of waiting,
  * and the connection comes back by itself.
  */
-export async function openRedis(url: string, log: Log): Promise<Redis> {
+export async function openRedis(url: string, timeoutMs: number, log: Log): Promise<Redis> {
   const redis = new GateRedis(url, {
     lazyConnect: true,
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    commandTimeout: 2_000,
+    commandTimeout: timeoutMs,
     connectTimeout: 3_000,
     retryStrategy: (tries) => Math.min(tries * 100, 2_000),
     reconnectOnError: makeReconnectOnError(log),

@@ -16,8 +16,8 @@ afterAll(() => stack.disposeAsync());
 const log = openLog('test', 'silent');
 const { url } = stack.use(await freshDatabase());
 await migrateAuth(url);
-const { pool } = stack.use(openDatabase(url, log));
-const redis = stack.adopt(await openRedis(redisUrl(), log), (opened) => void opened.disconnect());
+const { pool } = stack.use(openDatabase(url, 30_000, log));
+const redis = stack.adopt(await openRedis(redisUrl(), 30_000, log), (opened) => void opened.disconnect());
 const prefix = freshPrefix();
 
 const stores: [string, (model: string) => Adapter][] = [

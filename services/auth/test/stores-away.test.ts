@@ -38,6 +38,7 @@ async function stopRedis(): Promise<void> {
 }
 await startRedis();
 stack.defer(stopRedis);
+const asInProduction = { STORE_TIMEOUT_MS: '4000' };
 const gate = stack.use(await openGate(fullSeed, { REDIS_URL: `redis://127.0.0.1:${port}` }));
 
 const password = {
@@ -108,7 +109,7 @@ test('without PostgreSQL the same, for pages and tokens; nothing is answered tha
   const database = stack.use(await freshDatabase());
   const url = new URL(database.url);
   url.host = `127.0.0.1:${proxyPort}`;
-  await using own = await openGate(fullSeed, { DATABASE_URL: url.href });
+  await using own = await openGate(fullSeed, { DATABASE_URL: url.href, ...asInProduction });
   const { json } = await own.post('oauth/token', password);
   await cut();
   const refresh = refreshOf(json);
@@ -128,7 +129,7 @@ test('without PostgreSQL the same, for pages and tokens; nothing is answered tha
 test('a PostgreSQL that keeps its connections and answers nothing holds nobody for longer than five seconds', async () => {
   const database = stack.use(await freshDatabase());
   await using frozen = await openCuttable(database.url);
-  await using own = await openGate(fullSeed, { DATABASE_URL: frozen.url });
+  await using own = await openGate(fullSeed, { DATABASE_URL: frozen.url, ...asInProduction });
   const { json } = await own.post('oauth/token', password);
   const refresh = refreshOf(json);
   const login = new Browser(own);
@@ -151,7 +152,7 @@ test('a PostgreSQL that keeps its connections and answers nothing holds nobody f
 
 test('a Redis that keeps its connection and answers nothing neither, and machines get their tokens as ever', async () => {
   await using frozen = await openCuttable(redisUrl());
-  await using own = await openGate(fullSeed, { REDIS_URL: frozen.url });
+  await using own = await openGate(fullSeed, { REDIS_URL: frozen.url, ...asInProduction });
   const machine = {
     grant_type: 'client_credentials',
     client_id: 'machine',
@@ -187,7 +188,7 @@ test('a Redis that becomes a replica is left: temporarily_unavailable at every d
   await using first = await openRedisServer();
   await using second = await openRedisServer();
   await using relay = await openCuttable(first.url);
-  await using own = await openGate(fullSeed, { REDIS_URL: relay.url });
+  await using own = await openGate(fullSeed, { REDIS_URL: relay.url, ...asInProduction });
   const readiness = async () => {
     const answer = await fetch(`${own.opsUrl}/readyz`);
     return { status: answer.status, failing: ((await answer.json()) as { failing?: object }).failing };
@@ -223,7 +224,7 @@ test('a Redis that becomes a replica is left: temporarily_unavailable at every d
 
 test('a Redis that is full refuses what must be kept, as temporarily_unavailable', async () => {
   await using full = await openRedisServer();
-  await using own = await openGate(fullSeed, { REDIS_URL: full.url });
+  await using own = await openGate(fullSeed, { REDIS_URL: full.url, ...asInProduction });
   await full.call('CONFIG', 'SET', 'maxmemory', '1');
   expect(await own.post('oauth/token', password)).toMatchObject({
     status: 503,

@@ -11,7 +11,7 @@ import { stateOf } from './signing-keys.ts';
 
 const command = process.argv[2];
 const env = readEnv(variables);
-await using databases = openDatabase(databaseUrlOf(env), openLog('keys', 'warn'));
+await using databases = openDatabase(databaseUrlOf(env), env.STORE_TIMEOUT_MS, openLog('keys', 'warn'));
 const { pool, db } = databases;
 
 if (command === 'rotate') {
