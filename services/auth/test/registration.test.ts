@@ -89,7 +89,8 @@ test('keys at jwks_uri authenticate, a new one at once when they are exchanged, 
   const { status, json } = await register(byKeys);
   expect([status, json.jwks_uri]).toEqual([201, jwks_uri]);
   reads = 0;
-  expect(await authenticate(json.client_id!, first!)).toBe(known);
+  // A reading that a busy machine makes too slow is tried again.
+  await until('the first key', async () => (await authenticate(json.client_id!, first!)) === known);
   published = [second!.publicJwk];
   await until('the new key', async () => (await authenticate(json.client_id!, second!)) === known);
   expect(await authenticate(json.client_id!, first!)).toBe(unknown);
