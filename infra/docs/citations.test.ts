@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const exclude = (name: string): boolean => /^(node_modules|dist|generated|\.[a-z].*)$/.test(path.basename(name));
-const files = ['*', '{bench,docs,infra,packages,services,tests}/**/*']
+const files = ['*', '{bench,docs,examples,infra,packages,services,tests}/**/*']
   .flatMap((pattern) => globSync(`${pattern}.{ts,mjs,md,yaml,yml,sql,prisma,liquid}`, { cwd: root, exclude }))
   .filter((file) => file !== 'pnpm-lock.yaml' && file !== path.relative(root, import.meta.filename))
   .map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));

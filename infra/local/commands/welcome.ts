@@ -1,6 +1,6 @@
 /** What a newcomer reads when everything runs: where things are, who can sign in, what to try. */
 import { join } from 'node:path';
-import type { CertificateFiles } from '../processes/certificates.ts';
+import { type CertificateFiles, trustVariables } from '../processes/certificates.ts';
 import { demoPort, portOf } from '../processes/services.ts';
 import { producerEnvFile, tlsIssuer, webhookApiUrl } from './environment.ts';
 
@@ -39,9 +39,8 @@ export function welcome(
   return [...places, ...(hasDemo ? demo : []), '', '  Ctrl-C stops everything that was started here.'];
 }
 
-/** Each trusts what its file holds besides, or instead of, what it knows. Python reads one of two, by its library. */
+/** Each trusts what its file holds besides, or instead of, what it knows. */
 function trustOf(bundle: string): string {
   const quoted = /^[\w/.@%+:,-]+$/.test(bundle) ? bundle : `'${bundle.replaceAll("'", "'\\''")}'`;
-  const names = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
-  return names.map((name) => `${name}=${quoted}`).join(' ');
+  return trustVariables.map((name) => `${name}=${quoted}`).join(' ');
 }

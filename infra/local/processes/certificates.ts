@@ -18,6 +18,9 @@ export type CertificateFiles = {
   bundle: string;
 };
 
+/** By which programs are told of the bundle: Node, Python (one of two, by its library) and Go, curl. */
+export const trustVariables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
+
 const dayMs = 86_400_000;
 /** Apple's systems take no certificate that is good for longer than 825 days, whoever signed it. */
 const goodForMs = 820 * dayMs;

@@ -3,7 +3,16 @@ import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seed } from './seed.ts';
 
 export const demoSecrets = {
-  clientSecrets: ['demo-web-secret', 'demo-m2m-secret', 'demo-trusted-secret'],
+  clientSecrets: [
+    'demo-web-secret',
+    'demo-m2m-secret',
+    'demo-trusted-secret',
+    'example-express-secret',
+    'example-nextjs-secret',
+    'example-fastapi-secret',
+    'example-go-secret',
+    'example-spring-secret',
+  ],
   passwords: [{ user_id: 'auth0|alice', password: 'correct horse battery staple' }],
 };
 

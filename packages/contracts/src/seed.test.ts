@@ -22,6 +22,14 @@ test('the demo seed is taken', () => {
     'demo-spa',
     'demo-native',
     'demo-trusted',
+    'example-express',
+    'example-react',
+    'example-nextjs',
+    'example-vue',
+    'example-spa',
+    'example-fastapi',
+    'example-go',
+    'example-spring',
   ]);
   expect(seed.organizations[0]).toMatchObject({ login: 'acme', repositories: ['widgets', 'gadgets'] });
 });
@@ -41,6 +49,11 @@ test('in production every secret of the demo is refused, and nothing else of it'
       'clients[0].client_secret',
       'clients[1].client_secret',
       'clients[4].client_secret',
+      'clients[5].client_secret',
+      'clients[7].client_secret',
+      'clients[10].client_secret',
+      'clients[11].client_secret',
+      'clients[12].client_secret',
       'users[0].password',
     ]);
     expect((error as Misconfigured).message).not.toMatch(/demo-web-secret|correct horse/);

@@ -25,6 +25,11 @@ test('production refuses the demo’s seed before anything is opened, and a data
       'client demo-m2m has a secret of the demo’s',
       'client demo-trusted has a secret of the demo’s',
       'client demo-web has a secret of the demo’s',
+      'client example-express has a secret of the demo’s',
+      'client example-fastapi has a secret of the demo’s',
+      'client example-go has a secret of the demo’s',
+      'client example-nextjs has a secret of the demo’s',
+      'client example-spring has a secret of the demo’s',
       'user auth0|alice has the demo’s password',
     ],
   });

@@ -1,0 +1,51 @@
+/** `npm run docs:commands`: types every block of commands in the documents that can run against a running `npm start`, and says what it did not run. */
+import { globSync } from 'node:fs';
+import { runBlock } from '../examples/run.ts';
+import { dropHooksAt, useSystem } from '../examples/system.ts';
+import type { Context } from '../local/commands/command.ts';
+import { rootFolder } from '../local/processes/home.ts';
+import { endOf } from '../local/processes/trouble.ts';
+import { type Block, readBlocks } from './blocks.ts';
+
+/** All but `examples/`, whose commands `npm run examples` types. */
+export function documents(): string[] {
+  const patterns = ['*.md', 'docs/**/*.md', 'infra/**/*.md', 'packages/*/*.md', 'services/**/*.md', 'bench/*.md'];
+  return globSync(patterns, {
+    cwd: rootFolder,
+    exclude: (name) => /(^|\/)(node_modules|dist)$/.test(String(name)),
+  }).sort();
+}
+
+/** The hooks that the documents make lead to this port; nobody listens there. */
+const hookPort = 8080;
+
+/** 0 if every block that was run ended well, and no answer of 4xx or 5xx was among it. */
+export async function commands({ args, env, home, say, signal, stack }: Context): Promise<number> {
+  const files = args.length > 0 ? args : documents();
+  const system = stack.use(await useSystem({ env, home, say, signal }));
+  const options = { cwd: rootFolder, env: { ...env, ...system.trust, GATEPOST_HOME: system.home }, signal };
+  const count = { ran: 0, failed: 0, notRun: 0 };
+  for (const file of files) {
+    const blocks = readBlocks(file);
+    for (const { line, notRun } of blocks) if (notRun) say.about(`${file}:${line}`, `not run: ${notRun}`);
+    const some = blocks.filter(({ notRun }) => !notRun);
+    count.notRun += blocks.length - some.length;
+    if (some.length === 0) continue;
+    await dropHooksAt(hookPort);
+    const ran = await say.step(
+      file,
+      ({ code }) => (code === 0 ? `${some.length} ran` : 'FAILED'),
+      () => runBlock(asOne(some), options),
+    );
+    if (ran.code === 0) count.ran += some.length;
+    else count.failed += 1;
+    if (ran.code !== 0) for (const line of endOf(ran.output)) say.line(line);
+  }
+  say.line(`  ${count.ran} blocks ran, ${count.failed} documents failed, ${count.notRun} blocks not run`);
+  return count.failed === 0 ? 0 : 1;
+}
+
+/** As a reader types them, one after the other in one terminal: later ones use the variables of earlier ones. */
+function asOne(blocks: Block[]): string {
+  return blocks.map(({ file, line, text }) => `echo '# ${file}:${line}'\n${text}`).join('\n');
+}

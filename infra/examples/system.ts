@@ -1,0 +1,76 @@
+/** The system that documents and quick starts are tried against: the running `npm start`, or one of our own on the same ports. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Context } from '../local/commands/command.ts';
+import { trustVariables } from '../local/processes/certificates.ts';
+import { startChild } from '../local/processes/child.ts';
+import { logEnd, logFile, makeFolder, rootFolder } from '../local/processes/home.ts';
+import { answers } from '../local/processes/ports.ts';
+import { Trouble } from '../local/processes/trouble.ts';
+import { waitFor } from '../local/processes/wait.ts';
+
+const gatePort = 4400;
+const startMs = 300_000;
+
+export type System = AsyncDisposable & {
+  /** Its folder. */
+  home: string;
+  /** What makes programs trust its certificate. */
+  trust: Record<string, string>;
+};
+
+export async function useSystem({
+  env,
+  home,
+  say,
+  signal,
+}: Pick<Context, 'env' | 'home' | 'say' | 'signal'>): Promise<System> {
+  if (await answers(gatePort)) {
+    say.about('system', 'the running `npm start`');
+    return { home, trust: trustOf(home), [Symbol.asyncDispose]: async () => {} };
+  }
+  const own = makeFolder(join(home, 'tried'));
+  const log = logFile(own, 'start');
+  rmSync(log, { force: true });
+  const args = ['--conditions=source', join(rootFolder, 'infra/local/commands/start.ts'), '--private', '--fresh'];
+  return say.step('system', 'a `npm start` of its own', async () => {
+    const child = startChild({
+      name: 'start',
+      command: process.execPath,
+      args,
+      cwd: rootFolder,
+      env: { ...env, GATEPOST_HOME: own },
+      log,
+      stopDeadlineMs: 60_000,
+    });
+    const ready = () =>
+      logEnd(log).join('\n').includes('Ctrl-C stops') ? true : child.hasExited() ? false : undefined;
+    if (!(await waitFor(ready, startMs, signal))) {
+      await child[Symbol.asyncDispose]();
+      throw new Trouble(`npm start did not get ready; ${log}:`, ...logEnd(log));
+    }
+    return { home: own, trust: trustOf(own), [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+  });
+}
+
+function trustOf(home: string): Record<string, string> {
+  return Object.fromEntries(trustVariables.map((name) => [name, join(home, 'tls/bundle.pem')]));
+}
+
+/** Deletes the hooks of acme/widgets that lead to a port, which an earlier run has left: to make one twice is refused. */
+export async function dropHooksAt(port: number): Promise<void> {
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: 'demo-m2m',
+    client_secret: 'demo-m2m-secret',
+    audience: 'http://localhost:4500/',
+  });
+  const granted = await fetch(`http://localhost:${gatePort}/oauth/token`, { method: 'POST', body: form });
+  const { access_token: token } = (await granted.json()) as { access_token: string };
+  const hooksUrl = 'http://localhost:4500/repos/acme/widgets/hooks';
+  const headers = { authorization: `Bearer ${token}`, 'user-agent': 'gatepost-examples' };
+  const listed = await fetch(`${hooksUrl}?per_page=100`, { headers });
+  const hooks = (await listed.json()) as { id: number; config: { url: string } }[];
+  for (const { id, config } of hooks)
+    if (new URL(config.url).port === String(port)) await fetch(`${hooksUrl}/${id}`, { method: 'DELETE', headers });
+}
