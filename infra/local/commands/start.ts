@@ -10,7 +10,7 @@ import { logEnd, takeHome } from '../processes/home.ts';
 import { isFree } from '../processes/ports.ts';
 import { checkPorts, demoPort, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
 import { type Death, describeExit, supervise } from '../processes/supervise.ts';
-import { Trouble } from '../processes/trouble.ts';
+import { BadConfiguration, Trouble } from '../processes/trouble.ts';
 import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
 import { bringUp, findSources, openMachine, type Store, urlsOf } from '../stores/stores.ts';
 import { type Context, runCommand } from './command.ts';
@@ -78,7 +78,7 @@ async function start(context: Context): Promise<number> {
     const start = () => startService(name, running);
     return { name: name as string, start, child: await say.step(name, 'ready', start) };
   };
-  const services = await Promise.all([
+  const services = await allOrWhatIsWrong([
     startOne('auth', serviceEnv.EVENTS_ACCOUNT ? Promise.all([migrated, ready]) : migrated),
     startOne('webhook-api', Promise.all([migrated, ready])),
     startOne('dispatcher', Promise.all([migrated, ready])),
@@ -100,6 +100,18 @@ async function start(context: Context): Promise<number> {
   if (hasDemo && !(await runSmoke(demoEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
   for (const line of welcome(serviceEnv, home, hasDemo, certificates)) say.line(line);
   throw await ended;
+}
+
+/** What all promise. Where one refuses its environment, the others are heard too, so that everything can be mended at once. */
+async function allOrWhatIsWrong<T>(starts: Promise<T>[]): Promise<T[]> {
+  try {
+    return await Promise.all(starts);
+  } catch (error) {
+    if (!(error instanceof BadConfiguration)) throw error;
+    const results = await Promise.allSettled(starts);
+    const wrong = results.map((result) => (result.status === 'rejected' ? result.reason : undefined));
+    throw new Trouble(...wrong.flatMap((reason) => (reason instanceof BadConfiguration ? reason.lines : [])));
+  }
 }
 
 /** What producers publish with: a user of their own, where the broker is ours to make one in, else what the services have. */

@@ -6,7 +6,7 @@ import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stoppin
 import { type Child, type Group, startChild } from './child.ts';
 import { logEnd, logFile, logLength, rootFolder } from './home.ts';
 import { findHolder, isFree } from './ports.ts';
-import { Trouble } from './trouble.ts';
+import { BadConfiguration, Trouble } from './trouble.ts';
 
 export type ServiceName = 'auth' | 'webhook-api' | 'dispatcher';
 
@@ -91,7 +91,7 @@ async function startReady(
   const end = logEnd(log, before);
   // What an operator has to mend stands there in plain lines; the structured ones are for other troubles.
   if ((await child.exited).code === badConfiguration)
-    throw new Trouble(`${name} ${what}:`, ...end.filter((line) => !line.trimStart().startsWith('{')));
+    throw new BadConfiguration(`${name} ${what}:`, ...end.filter((line) => !line.trimStart().startsWith('{')));
   throw new Trouble(`${name} ${what}; the end of ${log}:`, ...end);
 }
 

@@ -8,6 +8,11 @@ export class Trouble extends Error {
   }
 }
 
+/** A service that refuses its environment. */
+export class BadConfiguration extends Trouble {
+  override name = 'BadConfiguration';
+}
+
 /** The command was told to stop; everything that waits rejects with it. */
 export class Stopped extends Error {
   override name = 'Stopped';

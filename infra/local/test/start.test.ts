@@ -131,7 +131,7 @@ test('leaves nothing behind when it is killed outright', async () => {
   expect([gone, processesOf(home)]).toEqual([true, []]);
 });
 
-test('a bad environment is shown at once, every bad variable of it, and ends everything', async () => {
+test('a bad environment is shown, every bad variable of every service, and ends everything', async () => {
   const run = start([], { DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1' });
   expect(await run.ended).toBe(1);
   expect(run.output()).toMatch(/DELIVERY_TIMEOUT_MS: .*"soon"/);
