@@ -51,7 +51,7 @@ export function makeApp(options: {
   app.use(() => {
     throw notFound();
   });
-  app.use(answerError(options.log));
+  app.use(answerError(options.log, baseOf));
   return app;
 }
 

@@ -78,9 +78,10 @@ export const variables = z.object({
   DELIVERY_EGRESS_CIDRS: cidrList
     .default(['127.0.0.1/32'])
     .meta({ description: 'what `GET /meta` lists under `hooks`', shownDefault: '127.0.0.1/32' }),
-  EVENT_CATALOG_FILE: existingFile
-    .optional()
-    .meta({ description: "YAML or JSON list of event types beyond GitHub's and the gate's" }),
+  EVENT_CATALOG_FILE: existingFile.optional().meta({
+    description:
+      "YAML or JSON file of event types beyond GitHub's and the gate's: names, or names with descriptions for `/docs`",
+  }),
   THROTTLE_RATE: positive
     .default(100)
     .meta({ description: 'deliveries per second and account, unless set per account' }),

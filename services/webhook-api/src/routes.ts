@@ -27,7 +27,7 @@ import { testHook } from './hooks/test.ts';
 import { updateHook } from './hooks/update.ts';
 import { updateHookConfig } from './hooks/update-config.ts';
 import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
-import { getDocs } from './meta/docs.ts';
+import { getDocs, getDocsScript } from './meta/docs.ts';
 import { askGraphql } from './meta/graphql.ts';
 import { getMeta } from './meta/meta.ts';
 import { getOpenApi } from './meta/openapi.ts';
@@ -154,4 +154,5 @@ export const routes: AnyRoute[] = [
   at('get',    '/rate_limit',                         open,                            getRateLimit),
   at('get',    '/openapi.json',                       open,                            getOpenApi),
   at('get',    '/docs',                               open,                            getDocs),
+  at('get',    '/docs/viewer.js',                     open,                            getDocsScript),
 ];

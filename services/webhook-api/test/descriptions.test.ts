@@ -2,8 +2,9 @@
  * What the descriptions promise, ours at `/openapi.json` and GitHub's own: every route answers every status that is listed for it, and no
  * other, and what it answers, pings and pushes that hold our objects are whole. `call` compares each answer with both descriptions.
  */
+import type { JsonSchema } from '@gatepost/api-docs/json-schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { describeApi, type JsonSchema } from '../src/meta/describe.ts';
+import { describeApi } from '../src/meta/describe.ts';
 import { type AnyRoute, routes } from '../src/routes.ts';
 import { type Api, type Called, call, openApi } from './support/api.ts';
 import { describedByGithub, findPayloadProblem, namesIn, namesOfGithub } from './support/github-openapi.ts';

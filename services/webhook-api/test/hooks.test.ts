@@ -93,7 +93,7 @@ describe('a repository hook', () => {
       status: 404,
       body: {
         message: 'Not Found',
-        documentation_url: 'https://docs.github.com/rest/repos/webhooks#get-a-repository-webhook',
+        documentation_url: `${api.base}/docs#operation/repos/get-webhook`,
         status: '404',
       },
     });
@@ -245,7 +245,7 @@ describe('the rules', () => {
       body: {
         message: 'Validation Failed',
         errors: [{ resource: 'Hook', code: 'custom', message: 'Hook already exists on this repository' }],
-        documentation_url: 'https://docs.github.com/rest/repos/webhooks#create-a-repository-webhook',
+        documentation_url: `${api.base}/docs#operation/repos/create-webhook`,
         status: '422',
       },
     });

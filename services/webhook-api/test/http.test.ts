@@ -146,7 +146,7 @@ describe('what needs no token', () => {
     expect(await call(api, 'nonsense', 'GET', '/meta')).toMatchObject({ status: 401 });
   });
 
-  test('describes every route, for programs and for people', async () => {
+  test('describes every route', async () => {
     const { body } = await call(api, undefined, 'GET', '/api/v3/openapi.json');
     expect(body).toMatchObject({ openapi: '3.0.3', servers: [{ url: `${api.base}/api/v3` }] });
     const { get, patch } = body.paths['/repos/{owner}/{repo}/hooks/{hook_id}'];
@@ -156,13 +156,6 @@ describe('what needs no token', () => {
       Object.values(path).map(({ operationId }) => operationId),
     );
     expect(new Set(ids).size).toBe(ids.length);
-
-    const docs = await call(api, undefined, 'GET', '/docs');
-    expect(docs.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(docs.body).toContain('<code>/orgs/{org}/hooks/{hook_id}/pings</code>');
-    expect(docs.body).toContain('id="local-receivers"');
-    expect(docs.body).not.toContain('<script');
-    expect(docs.headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 });
 

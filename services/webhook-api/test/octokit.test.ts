@@ -214,7 +214,7 @@ describe('@octokit/rest', () => {
     expect((await as('t-admin').repos.deleteWebhook({ ...place, hook_id: hook.id })).status).toBe(204);
     const { status, data, message } = await problem(as('t-admin').repos.getWebhook({ ...place, hook_id: hook.id }));
     expect([status, data.message]).toEqual([404, 'Not Found']);
-    expect(message).toMatch(/^Not Found - https:/);
+    expect(message).toMatch(/^Not Found - http.*\/docs#operation\/repos\/get-webhook$/);
   });
 
   test('15: hears 404 for what its scopes do not reach', async () => {

@@ -40,7 +40,7 @@ describe('an organization hook', () => {
       status: 422,
       body: {
         errors: [{ message: 'Hook already exists on this organization' }],
-        documentation_url: 'https://docs.github.com/rest/orgs/webhooks#create-an-organization-webhook',
+        documentation_url: `${api.base}/docs#operation/orgs/create-webhook`,
       },
     });
   });

@@ -39,7 +39,7 @@ describe('what is refused', () => {
       body: {
         message: 'Validation Failed',
         errors: [{ resource: 'Hook', code: 'custom', field: 'url', message: 'URL host localhost is not supported' }],
-        documentation_url: `${api.base}/docs#local-receivers`,
+        documentation_url: `${api.base}/docs#tag/local-receivers`,
       },
     });
   });

@@ -24,13 +24,21 @@ describe('the event catalogue', () => {
     ['a YAML list', '- invoice_paid\n- invoice_sent\n'],
     ['a JSON list', '["invoice_paid", "invoice_sent"]'],
     ['names with blanks between', 'invoice_paid\ninvoice_sent\n'],
+    ['names with descriptions', 'invoice_paid: An invoice was paid\ninvoice_sent: An invoice was sent\n'],
   ])('is extended by %s', (_what, text) => {
     const catalog = readCatalog(fileOf(text));
     expect([catalog.has('invoice_paid'), catalog.has('invoice_sent'), catalog.has('push')]).toEqual([true, true, true]);
   });
 
+  test('says of each event what it is, also of those that the installation describes', () => {
+    const catalog = readCatalog(fileOf('invoice_paid: An invoice was paid'));
+    expect(catalog.get('invoice_paid')).toBe('An invoice was paid');
+    expect([...readCatalog(undefined).values()].filter((text) => text === '')).toEqual([]);
+  });
+
   test('refuses what is no name of an event type', () => {
     expect(() => readCatalog(fileOf('- Invoice Paid'))).toThrow('not an event type: Invoice Paid');
-    expect(() => readCatalog(fileOf('a: b'))).toThrow('does not hold a list');
+    expect(() => readCatalog(fileOf('invoice_paid: 1'))).toThrow('not an event type: invoice_paid');
+    expect(() => readCatalog(fileOf('7'))).toThrow('does not hold a list');
   });
 });

@@ -4,6 +4,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { ApiError } from '../http/errors.ts';
+import { guideUrl } from '../meta/guides.ts';
 import { type HookUrl, joinUrl } from './credentials.ts';
 
 const maxLength = 2048;
@@ -26,7 +27,7 @@ export function checkUrl(given: HookUrl, allowedNetworks: readonly string[]): vo
   if (!isReadable(parsed.username) || !isReadable(parsed.password) || !isWithoutCredentials(given.url))
     throw refuse(notValid);
   if (isLocal(parsed.hostname, allowedNetworks))
-    throw refuse('URL host localhost is not supported', '/docs#local-receivers');
+    throw refuse('URL host localhost is not supported', guideUrl('localReceivers'));
 }
 
 /** Percent-encoded UTF-8 without control characters, which RFC 7617 does not allow. */

@@ -1,15 +1,19 @@
 /** Turns every error into an answer in GitHub’s form. Internal errors reveal nothing to the client. */
 
 import { NotPublished } from '@gatepost/amqp/publisher';
+import { anchorOf } from '@gatepost/api-docs/viewer';
 import type { Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import type { ErrorRequestHandler } from 'express';
 import { BadCredentials } from '../access/token.ts';
+import { operationIdOf } from '../meta/describe.ts';
+import { guideNames } from '../meta/guides.ts';
 import type { AnyRoute } from '../routes.ts';
+import type { BaseOf } from './base.ts';
 import { ApiError, unavailable } from './errors.ts';
 
-export function answerError(log: Log): ErrorRequestHandler {
-  return (error: unknown, _request, response, _next) => {
+export function answerError(log: Log, baseOf: BaseOf): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
     const answer = asAnswer(error);
     if (answer.status >= 500)
       log[answer.status === 503 ? 'warn' : 'error'](
@@ -19,10 +23,11 @@ export function answerError(log: Log): ErrorRequestHandler {
     if (error instanceof BadCredentials) response.locals.refused = error.refused;
     if (response.headersSent) return void response.destroy();
     const route = response.locals.route as AnyRoute | undefined;
-    const docs = route?.operation.docs(route.family) ?? 'https://docs.github.com/rest';
+    const base: string = response.locals.base ?? baseOf(request);
+    const docs = `${base}/docs#${route ? anchorOf.operation(operationIdOf(route)) : anchorOf.tag(guideNames.errors)}`;
     response.status(answer.status).set(answer.headers);
     response.removeHeader('ETag');
-    response.type('application/json; charset=utf-8').end(JSON.stringify(answer.body(docs, response.locals.base ?? '')));
+    response.type('application/json; charset=utf-8').end(JSON.stringify(answer.body(docs, base)));
   };
 }
 

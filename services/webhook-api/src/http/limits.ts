@@ -7,6 +7,7 @@ import type { Response } from 'express';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Token } from '../access/token.ts';
+import { guideUrl } from '../meta/guides.ts';
 import { ApiError } from './errors.ts';
 
 export type Limits = {
@@ -27,7 +28,6 @@ export type Admitted = { settle(status: number, response: Response): void; leave
 const hourSeconds = 3600;
 // GitHub’s limit for requests that create content.
 const creationsPerHour = 500;
-const rateDocs = 'https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api';
 const unlimited: Admitted = { settle() {}, leave() {} };
 
 export function makeLimits(options: {
@@ -160,12 +160,13 @@ function writeHeaders(response: Response, consumed: number, msBeforeNext: number
 
 // Without `Retry-After`, by which clients (hub4j among them) tell the secondary limit from this one.
 const tooMany = (token: Token) =>
-  new ApiError(403, `API rate limit exceeded for ${token.subject}.`, { documentationUrl: rateDocs });
+  new ApiError(403, `API rate limit exceeded for ${token.subject}.`, { documentationUrl: guideUrl('limits') });
 
 const secondary = (wait: string, seconds: number) =>
   new ApiError(429, `You have exceeded a secondary rate limit. Please wait a few ${wait} before you try again.`, {
     headers: { 'Retry-After': String(seconds) },
-    documentationUrl: `${rateDocs}#about-secondary-rate-limits`,
+    // go-github tells the secondary limit by the end of this URL.
+    documentationUrl: guideUrl('secondaryLimits'),
   });
 
 const tooManyAtOnce = () => secondary('seconds', 1);

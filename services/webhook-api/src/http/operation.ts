@@ -58,10 +58,8 @@ export type Operation<Call> = {
   /** GitHub's operation id without its family: `list-webhooks`. */
   id: (family: Family) => string;
   summary: string;
-  /** Where GitHub, or we, describe it: the `documentation_url` of its errors. */
-  docs: (family: Family) => string;
-  /** GitHub has none like it. */
-  own: boolean;
+  /** Where GitHub describes it; without it the operation is one of our own. */
+  docs?: (family: Family) => string;
   query?: z.ZodObject;
   body?: z.ZodType;
   /** The good ones; errors only where they do not follow from what the operation takes (`meta/describe.ts`). */
@@ -77,17 +75,14 @@ export type Operation<Call> = {
 
 type Definition<Call> = Omit<
   Operation<Call>,
-  'id' | 'docs' | 'own' | 'query' | 'body' | 'entersItself' | 'uncounted' | 'run'
+  'id' | 'docs' | 'query' | 'body' | 'entersItself' | 'uncounted' | 'run'
 > & {
   id: string | ((family: Family) => string);
-  /** Without it the operation is one of our own. */
   docs?: string | ((family: Family) => string);
 };
 
 type Shapes<B, Q> = { body?: B; query?: Q };
 type Parsed<S> = S extends z.ZodType ? z.infer<S> : undefined;
-
-const ourDocs = 'https://docs.github.com/rest';
 
 /** Declares an operation at a place; its `run` gets the body and query as its schemas give them. */
 export function placeOperation<
@@ -134,11 +129,10 @@ export function uncountedOperation(
 }
 
 function complete(definition: { id: Definition<never>['id']; docs?: Definition<never>['docs'] }): unknown {
-  const { id, docs = ourDocs } = definition;
+  const { id, docs } = definition;
   return {
     ...definition,
     id: typeof id === 'string' ? () => id : id,
     docs: typeof docs === 'string' ? () => docs : docs,
-    own: definition.docs === undefined,
   };
 }

@@ -1,31 +1,44 @@
-/** The API in OpenAPI 3.0, as GitHub's own description: more generators take it than 3.1. */
+/** The API in OpenAPI 3.0, made of the table of routes and of the schemas that validate. */
+import { exampleOf } from '@gatepost/api-docs/example';
+import { type JsonSchema, toJsonSchema } from '@gatepost/api-docs/json-schema';
 import { z } from 'zod';
 import type { AnswerSchema } from '../http/operation.ts';
 import type { AnyRoute } from '../routes.ts';
+import {
+  examplesOfAnswers,
+  examplesOfBodies,
+  examplesOfErrors,
+  examplesOfParameters,
+  examplesOfSchemas,
+} from './examples.ts';
+import { operationTags, type Tag } from './guides.ts';
 
-export type JsonSchema = { [key: string]: unknown; $ref?: string; definitions?: Record<string, JsonSchema> };
 export type Parameter = {
   name: string;
   in: 'path' | 'query';
   required: boolean;
   description?: string;
   schema: JsonSchema;
+  example?: unknown;
 };
-export type Response = { $ref?: string; description?: string; content?: Record<string, { schema: JsonSchema }> };
+type Content = Record<string, { schema: JsonSchema; example?: unknown }>;
+export type Response = { $ref?: string; description?: string; content?: Content };
 export type Described = {
   operationId: string;
   summary: string;
+  description?: string;
   tags: string[];
-  externalDocs: { url: string };
+  externalDocs?: { description: string; url: string };
   security: Record<string, string[]>[];
   parameters: Parameter[];
-  requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
+  requestBody?: { required: boolean; content: Content };
   responses: Record<string, Response>;
   'x-gatepost'?: true;
 };
 export type OpenApi = {
   openapi: string;
   info: { title: string; version: string; description: string };
+  tags: Tag[];
   paths: Record<string, Record<string, Described>>;
   components: Record<string, Record<string, unknown>> & { schemas: Record<string, JsonSchema> };
 };
@@ -50,20 +63,19 @@ export function describeApi(routes: readonly AnyRoute[]): OpenApi {
       description:
         "GitHub's webhook routes, and the accounts they belong to. Every route is also served below `/api/v3`. Routes and properties that GitHub has not are marked with `x-gatepost`. A request without a `User-Agent` is answered 403 in HTML, as GitHub does.",
     },
+    tags: operationTags,
     paths,
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token of the gate' },
       },
       responses: Object.fromEntries(
-        Object.entries(errors).map(([name, { description }]) => [
-          name,
-          { description, content: { 'application/json': { schema: refTo('Error') } } },
-        ]),
+        Object.entries(errors).map(([name, { status, description }]) => [name, describeError(status, description)]),
       ),
       schemas: { Error: toJsonSchema(errorSchema, 'output', schemas), ...schemas },
     },
   };
+  addExamples(api);
   described.set(routes, api);
   return api;
 }
@@ -105,11 +117,12 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
   const tag = tagOf(route.path);
   const closed = access.kind !== 'open';
   return {
-    operationId: `${tag}/${operation.id(family)}${route.path.endsWith('/test') ? '-by-test-url' : ''}`,
+    operationId: operationIdOf(route),
     summary: operation.summary,
     tags: [tag],
-    externalDocs: { url: operation.docs(family) },
-    security: closed ? securityOf(access.scopes) : [],
+    ...(operation.docs && { externalDocs: { description: "GitHub's page about it", url: operation.docs(family) } }),
+    ...(closed && access.scopes.length > 0 && { description: `Takes one of the scopes ${listOf(access.scopes)}.` }),
+    security: closed ? [{ token: [] }] : [],
     parameters: [...pathParameters(route.path), ...queryParameters(operation.query, schemas)],
     ...(operation.body
       ? {
@@ -129,8 +142,13 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
       ),
       ...(route.method === 'get' && operation.answers[200] ? { 304: { description: 'Not modified' } } : {}),
     },
-    ...(operation.own ? { 'x-gatepost': true } : {}),
+    ...(operation.docs ? {} : { 'x-gatepost': true }),
   };
+}
+
+/** Under this name the page shows it. */
+export function operationIdOf({ path, family, operation }: AnyRoute): string {
+  return `${tagOf(path)}/${operation.id(family)}${path.endsWith('/test') ? '-by-test-url' : ''}`;
 }
 
 /** What the way to an operation may answer (`http/serve.ts`). */
@@ -163,9 +181,12 @@ const tagOf = (path: string): string => {
   return ['repos', 'orgs', 'admin', 'accounts'].includes(first) ? first : 'meta';
 };
 
-/** One of the scopes is enough. */
-const securityOf = (scopes: readonly string[]) =>
-  scopes.length === 0 ? [{ token: [] }] : scopes.map((scope) => ({ token: [scope] }));
+const listOf = (scopes: readonly string[]) => scopes.map((scope) => `\`${scope}\``).join(', ');
+
+const describeError = (status: number, description: string): Response => ({
+  description,
+  content: { 'application/json': { schema: refTo('Error'), example: examplesOfErrors[status] } },
+});
 
 function describeAnswer(
   status: number,
@@ -173,8 +194,7 @@ function describeAnswer(
   route: AnyRoute,
   schemas: Record<string, JsonSchema>,
 ): Response {
-  if (status >= 400)
-    return { description: answer.description, content: { 'application/json': { schema: refTo('Error') } } };
+  if (status >= 400) return describeError(status, answer.description);
   const schema = typeof answer.schema === 'function' ? answer.schema(route.family) : answer.schema;
   if (!schema) return { description: answer.description };
   const mediaType = answer.mediaType ?? 'application/json';
@@ -190,6 +210,7 @@ function pathParameters(path: string): Parameter[] {
     in: 'path',
     required: true,
     schema: { type: name!.endsWith('_id') && name !== 'client_id' ? 'integer' : 'string' },
+    example: examplesOfParameters[name!],
   }));
 }
 
@@ -205,33 +226,18 @@ function queryParameters(query: z.ZodObject | undefined, schemas: Record<string,
   }));
 }
 
-/** A schema in JSON Schema; what has an `id` goes into `schemas`, and a reference stands in its place. */
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
-  const made = z.toJSONSchema(schema, {
-    io,
-    target: 'openapi-3.0',
-    override: ({ jsonSchema }) => adapt(jsonSchema),
-  });
-  const { $schema, definitions = {}, ...root } = made as JsonSchema;
-  for (const [name, definition] of Object.entries(definitions)) schemas[name] = withReferences(definition);
-  return withReferences(root);
-}
-
-/**
- * Takes out what the format or type says already, for readers' sake, and what generators make too much of: a client of today must not refuse
- * a property of tomorrow.
- */
-function adapt(schema: Record<string, unknown>): void {
-  // What only some languages' regular expressions know (`\p{…}`, a look ahead), a generated client would fail on.
-  if (schema.format !== undefined || /\\[pP]\{|\(\?[!=<]/.test(String(schema.pattern))) delete schema.pattern;
-  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  if (schema.additionalProperties === false) delete schema.additionalProperties;
-  // OpenAPI 3.0.3: otherwise null would not be among the values.
-  if (schema.nullable && Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
-}
-
-function withReferences(schema: JsonSchema): JsonSchema {
-  const text = JSON.stringify(schema, (key, value) => (key === 'id' && typeof value === 'string' ? undefined : value));
-  return JSON.parse(text.replaceAll('"#/definitions/', '"#/components/schemas/')) as JsonSchema; // it came from JSON
+/** Gives each request and answer an example. */
+function addExamples({ paths, components: { schemas } }: OpenApi): void {
+  const known = Object.entries(schemas).map(([name, schema]) => [
+    name,
+    { ...schema, example: examplesOfSchemas[name] },
+  ]);
+  const withExamples = Object.fromEntries(known) as Record<string, JsonSchema>;
+  for (const { operationId, requestBody, responses } of Object.values(paths).flatMap(Object.values<Described>)) {
+    for (const content of Object.values(requestBody?.content ?? {}))
+      content.example = examplesOfBodies[operationId] ?? exampleOf(content.schema, withExamples);
+    for (const { content = {} } of Object.values(responses))
+      for (const answer of Object.values(content))
+        answer.example ??= examplesOfAnswers[operationId] ?? exampleOf(answer.schema, withExamples);
+  }
 }

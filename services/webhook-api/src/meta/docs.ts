@@ -1,25 +1,28 @@
-/**
- * `GET /docs`: the description as one page to read. No script, nothing from elsewhere: the usual viewers bring install scripts that report
- * to their makers, or load fonts and code from other hosts.
- */
-import { createHash } from 'node:crypto';
+/** `GET /docs`: the description as a page to read. All of it comes from here (packages/api-docs/src/viewer.ts). */
+import { docsPage, docsPolicy, docsScript } from '@gatepost/api-docs/viewer';
 import { z } from 'zod';
 import { openOperation } from '../http/operation.ts';
-import { describeApi } from './describe.ts';
-import { renderPage, style } from './docs-page.ts';
 
-const styleHash = createHash('sha256').update(style).digest('base64');
+const page = docsPage({ title: 'Gatepost webhook API', script: 'docs/viewer.js', description: 'openapi.json' });
 
 export const getDocs = openOperation({
   id: 'get-docs',
   summary: 'This description, to read',
   answers: { 200: { description: 'A page', schema: z.string(), mediaType: 'text/html' } },
-  run: ({ routes, base }) => ({
+  run: () => ({
     status: 200,
-    json: renderPage(describeApi(routes), base),
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'`,
-    },
+    json: page,
+    headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': docsPolicy },
+  }),
+});
+
+export const getDocsScript = openOperation({
+  id: 'get-docs-script',
+  summary: 'What shows this description',
+  answers: { 200: { description: 'A script', schema: z.string(), mediaType: 'text/javascript' } },
+  run: () => ({
+    status: 200,
+    json: docsScript(),
+    headers: { 'Content-Type': 'text/javascript; charset=utf-8' },
   }),
 });

@@ -46,11 +46,12 @@ export const getRoot = openOperation({
   summary: 'Where things are',
   docs: 'https://docs.github.com/rest/meta/meta#github-api-root',
   answers: { 200: { description: 'URLs, and URL templates (RFC 6570)', schema: rootSchema } },
-  run: ({ base }) => ({
-    status: 200,
-    body: {
-      ...linksBelow(base, links),
-      current_user_authorizations_html_url: `${webBase(base)}/settings/connections/applications{/client_id}`,
-    },
-  }),
+  run: ({ base }) => ({ status: 200, body: presentRoot(base) }),
 });
+
+export function presentRoot(base: string): z.infer<typeof rootSchema> {
+  return {
+    ...linksBelow(base, links),
+    current_user_authorizations_html_url: `${webBase(base)}/settings/connections/applications{/client_id}`,
+  };
+}

@@ -32,7 +32,7 @@ test('one caller makes 500 an hour, and then hears GitHub’s secondary limit, w
     status: 429,
     body: {
       message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
-      documentation_url: expect.stringContaining('#about-secondary-rate-limits'),
+      documentation_url: expect.stringContaining('/docs#tag/secondary-rate-limits'),
     },
   });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3000);

@@ -1,7 +1,9 @@
 /** Holds every answer against our OpenAPI description, and against GitHub's: status, media type, and the schema of the body. */
+
+import type { JsonSchema } from '@gatepost/api-docs/json-schema';
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import { describeApi, type JsonSchema } from '../../src/meta/describe.ts';
+import { describeApi } from '../../src/meta/describe.ts';
 import { routes } from '../../src/routes.ts';
 import { findAnswerProblem } from './github-openapi.ts';
 

@@ -1,0 +1,54 @@
+/** Zod's schemas as those of OpenAPI 3.0, in the form of GitHub's own description: more generators take it than 3.1. */
+import { z } from 'zod';
+
+export type JsonSchema = { [key: string]: unknown; $ref?: string; definitions?: Record<string, JsonSchema> };
+
+/** A schema in JSON Schema; what has an `id` goes into `schemas`, and a reference stands in its place. */
+export function toJsonSchema(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+  schemas: Record<string, JsonSchema>,
+): JsonSchema {
+  const made = z.toJSONSchema(schema, {
+    io,
+    target: 'openapi-3.0',
+    // A value of any kind where only the code knows more.
+    unrepresentable: 'any',
+    override: ({ jsonSchema, zodSchema }) => adapt(jsonSchema, zodSchema, io, schemas),
+  });
+  const { $schema, definitions = {}, ...root } = made as JsonSchema;
+  for (const [name, definition] of Object.entries(definitions)) schemas[name] = withReferences(definition);
+  return withReferences(root);
+}
+
+/**
+ * Takes out what the format or type says already, for readers' sake, and what generators make too much of: a client of today must not refuse
+ * a property of tomorrow.
+ */
+function adapt(
+  schema: Record<string, unknown>,
+  zodSchema: unknown,
+  io: 'input' | 'output',
+  schemas: Record<string, JsonSchema>,
+): void {
+  const prepared = io === 'input' && afterPreparation(zodSchema);
+  if (prepared) Object.assign(schema, toJsonSchema(prepared, io, schemas));
+  // What only some languages' regular expressions know (`\p{…}`, a look ahead), a generated client would fail on.
+  if (schema.format !== undefined || /\\[pP]\{|\(\?[!=<]/.test(String(schema.pattern))) delete schema.pattern;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  // OpenAPI 3.0.3: otherwise null would not be among the values.
+  if (schema.nullable && Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
+}
+
+/** What `z.preprocess` hands on to: whatever is tidied up before, that is what a client is to send. */
+function afterPreparation(schema: unknown): z.ZodType | undefined {
+  if (!(schema instanceof z.ZodPipe)) return undefined;
+  return schema.def.in instanceof z.ZodTransform ? (schema.def.out as z.ZodType) : undefined;
+}
+
+function withReferences(schema: JsonSchema): JsonSchema {
+  const text = JSON.stringify(schema, (key, value) => (key === 'id' && typeof value === 'string' ? undefined : value));
+  return JSON.parse(text.replaceAll('"#/definitions/', '"#/components/schemas/')) as JsonSchema; // it came from JSON
+}

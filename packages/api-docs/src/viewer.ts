@@ -1,0 +1,69 @@
+/**
+ * The page that shows an OpenAPI description, by Redoc (https://github.com/Redocly/redoc): an HTML page and one script, both our own
+ * resources. Nothing is loaded from elsewhere, and the page's policy would not allow it.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+/** The `id` that the page has where it shows an operation, or the page that a tag is. */
+export const anchorOf = {
+  operation: (operationId: string): string => `operation/${operationId}`,
+  tag: (tag: string): string => `tag/${tag}`,
+};
+
+/** Paths are relative to the page. */
+export function docsPage(options: { title: string; script: string; description: string }): string {
+  const [title, script, description] = [options.title, options.script, options.description].map(escapeHtml);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title><style>${ownStyle}</style></head><body>
+<main id="docs" data-description="${description}"><noscript>This page needs JavaScript. The same for programs:
+<a href="${description}">${description}</a></noscript></main>
+<script src="${script}"></script></body></html>`;
+}
+
+const ownStyle = 'body{margin:0}';
+
+/** What Redoc's bundle adds to the page besides its rules, which it inserts one by one: an empty style sheet, and that of its scroll bars. */
+const styleHashes = [hashOf(ownStyle), hashOf(''), "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='"];
+
+export const docsPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  `style-src ${styleHashes.join(' ')}`,
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Redoc's bundle, and the line that starts it. */
+export function docsScript(): string {
+  script ??= `${readBundle()}\n;${start}`;
+  return script;
+}
+
+let script: string | undefined;
+
+function readBundle(): string {
+  const file = createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js');
+  // Its maker's logo would come from its maker's server; without one its name stands there.
+  return readFileSync(file, 'utf8').replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', 'data:,');
+}
+
+/** A worker for the search would need a policy that allows scripts from `blob:`; the browser's own search finds all of the page. */
+const start = `(() => {
+  const place = document.getElementById('docs');
+  const options = { disableSearch: true, expandResponses: '', hideDownloadButton: false, nativeScrollbars: true, pathInMiddlePanel: true };
+  Redoc.init(new URL(place.dataset.description, document.baseURI).href, options, place);
+})();`;
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,41 @@
+/** A page of documentation in a real browser: what it may not do, and where its links lead. */
+import type { Browser, Page } from 'playwright-core';
+import { patienceMs } from './chromium.ts';
+
+/** Opens a page, hands it over, and tells what it did that it may not: break its policy, fail, or ask another host. */
+export async function inDocs(browser: Browser, url: string, look: (page: Page) => Promise<void>): Promise<string[]> {
+  const context = await browser.newContext();
+  context.setDefaultTimeout(patienceMs);
+  const page = await context.newPage();
+  const troubles: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && troubles.push(message.text()));
+  page.on('pageerror', (error) => troubles.push(error.message));
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== new URL(url).origin && protocol !== 'data:') troubles.push(`asked ${request.url()}`);
+  });
+  // Chromium asks for one of its own accord.
+  await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
+  try {
+    await page.goto(url);
+    await page.locator('h1').first().waitFor();
+    await look(page);
+  } finally {
+    await context.close();
+  }
+  return troubles;
+}
+
+/** Waits until the page shows what an anchor leads to. */
+export async function followAnchor(page: Page, url: string): Promise<string> {
+  const id = new URL(url).hash.slice(1);
+  await page.goto('about:blank');
+  await page.goto(url);
+  const heading = page.locator(`[id="${id}"]`).locator('h1, h2').first();
+  await heading.waitFor();
+  // It is scrolled to once all is drawn.
+  await page.waitForFunction(
+    `Math.abs(document.getElementById(${JSON.stringify(id)}).getBoundingClientRect().top) < innerHeight`,
+  );
+  return ((await heading.textContent()) ?? '').trim();
+}

@@ -1,0 +1,161 @@
+/** What the description shows as examples: an organization, its repository, a hook there and a delivery, as the API answers them. */
+import { presentMembership } from '../accounts/memberships.ts';
+import { mask } from '../hooks/mask.ts';
+import { presentOrganization, presentSimpleOrganization } from '../objects/organization.ts';
+import { presentRepository } from '../objects/repository.ts';
+import { presentProfile, presentUser, userOfSubject } from '../objects/user.ts';
+import { presentRoot } from './root.ts';
+
+const base = 'http://localhost:4500';
+const time = '2026-11-22T10:30:00Z';
+const created = new Date(time);
+const acme = { id: 1, login: 'acme', createdAt: created };
+const widgets = {
+  id: 7,
+  name: 'widgets',
+  createdAt: created,
+  updatedAt: created,
+  visibility: 'private',
+  settings: {},
+} as const;
+const alice = 'auth0|alice';
+
+const config = { url: 'https://example.com/hook', content_type: 'json', insecure_ssl: '0', secret: mask };
+
+function hook(type: 'Repository' | 'Organization', place: string): object {
+  const url = `${base}${place}/hooks/42`;
+  return {
+    type,
+    id: 42,
+    name: 'web',
+    active: true,
+    events: ['push', 'issues'],
+    config,
+    retry: 'on',
+    request_headers: {},
+    updated_at: time,
+    created_at: time,
+    url,
+    ...(type === 'Repository' && { test_url: `${url}/test` }),
+    ping_url: `${url}/pings`,
+    deliveries_url: `${url}/deliveries`,
+    ...(type === 'Repository' && { last_response: { code: 200, status: 'active', message: 'OK' } }),
+    disabled_reason: null,
+  };
+}
+
+const delivery = {
+  id: 1001,
+  guid: '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
+  delivered_at: time,
+  redelivery: false,
+  duration: 0.083,
+  status: 'OK',
+  status_code: 200,
+  event: 'issues',
+  action: 'opened',
+  installation_id: null,
+  repository_id: widgets.id,
+  throttled_at: null,
+  url: config.url,
+  attempt: 1,
+  error: null,
+  timings: { dns: 4.1, connect: 11.8, tls: 24.6, first_byte: 41.2, total: 83.0 },
+};
+
+const rate = { limit: 5000, used: 12, remaining: 4988, reset: 1795348800, resource: 'core' };
+
+/** By the name of a schema. */
+export const examplesOfSchemas: Record<string, unknown> = {
+  Delivery: delivery,
+  DeliveryDetail: {
+    ...delivery,
+    request: {
+      headers: { 'X-GitHub-Event': 'issues', 'X-Hub-Signature-256': 'sha256=757107ea0eb2509fc211221cce984b8a…' },
+      payload: { action: 'opened', issue: { number: 1, title: 'It squeaks' } },
+    },
+    response: { headers: { 'content-type': 'text/plain' }, payload: 'thanks' },
+  },
+  GraphqlAnswer: { data: { viewer: { login: alice } } },
+  HookConfig: config,
+  HookConfigInput: { url: config.url, content_type: 'json', secret: 'It’s a secret to everybody' },
+  HookCreation: {
+    name: 'web',
+    active: true,
+    events: ['push', 'issues'],
+    config: { url: config.url, content_type: 'json', secret: 'It’s a secret to everybody' },
+  },
+  HookUpdate: { active: true, add_events: ['pull_request'] },
+  Membership: presentMembership(acme, alice, 'admin', base),
+  Meta: { verifiable_password_authentication: false, hooks: ['192.0.2.0/24'] },
+  OauthAppApproval: { client_id: 'build-badges', approved_at: time },
+  OauthAppPolicy: { enabled: true },
+  Organization: presentOrganization(acme, base, 'admin'),
+  OrganizationHook: hook('Organization', '/orgs/acme'),
+  Profile: presentProfile(userOfSubject(alice), created, base),
+  Repository: presentRepository(acme, widgets, base, 'admin'),
+  RepositoryCreation: { name: widgets.name, description: 'What we sell', private: true },
+  RepositoryHook: hook('Repository', '/repos/acme/widgets'),
+  RepositoryUpdate: { description: 'What we sell', has_issues: true },
+  Root: presentRoot(base),
+  SimpleOrganization: presentSimpleOrganization(acme, base),
+  Throttle: { rate: 20, burst: 40 },
+  Topics: { names: ['hardware', 'gates'] },
+  User: presentUser(userOfSubject(alice), base),
+};
+
+/** By the operation, where its schemas have no names. */
+export const examplesOfAnswers: Record<string, unknown> = {
+  'meta/get-all-versions': ['2026-03-10', '2022-11-28'],
+  'meta/get-docs': '<!doctype html>…',
+  'meta/get-docs-script': '/* the viewer */',
+  'meta/get-openapi': { openapi: '3.0.3', info: { title: 'Gatepost webhook API' }, paths: {} },
+  'meta/get-rate-limit': {
+    resources: { core: rate, search: { ...rate, used: 0, remaining: 5000, resource: 'search' } },
+    rate,
+  },
+};
+export const examplesOfBodies: Record<string, unknown> = {
+  'admin/create-org': { login: 'acme', admin: alice },
+  'meta/graphql': { query: '{ viewer { login } }' },
+  'orgs/set-membership-for-user': { role: 'member' },
+};
+
+/** By the name of a parameter in a path. */
+export const examplesOfParameters: Record<string, unknown> = {
+  client_id: 'build-badges',
+  delivery_id: delivery.id,
+  hook_id: 42,
+  login: acme.login,
+  org: acme.login,
+  organization_id: acme.id,
+  owner: acme.login,
+  repo: widgets.name,
+  repository_id: widgets.id,
+  subject: alice,
+  username: alice,
+};
+
+const page = `${base}/docs#operation/repos/create-webhook`;
+const error = (status: number, message: string, more: object = {}) => ({
+  message,
+  ...more,
+  documentation_url: page,
+  status: String(status),
+});
+
+/** By status. */
+export const examplesOfErrors: Record<number, unknown> = {
+  400: error(400, 'Problems parsing JSON'),
+  401: error(401, 'Bad credentials'),
+  403: { ...error(403, `API rate limit exceeded for ${alice}.`), documentation_url: `${base}/docs#tag/rate-limits` },
+  404: error(404, 'Not Found'),
+  413: error(413, 'The body is over 1 MB'),
+  415: error(415, 'Unsupported content encoding "odd"'),
+  422: error(422, 'Validation Failed', { errors: [{ resource: 'Hook', field: 'url', code: 'missing_field' }] }),
+  429: {
+    ...error(429, 'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.'),
+    documentation_url: `${base}/docs#tag/secondary-rate-limits`,
+  },
+  503: error(503, 'Service Unavailable'),
+};
