@@ -58,6 +58,7 @@ import { keepKeysCurrent } from './keys/keep-current.ts';
 import { makePublishedAlgs } from './keys/published.ts';
 import { ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
 import { throttleClientAuthentication } from './library/client-authentication.ts';
+import { discoverLanguages } from './library/discovered-languages.ts';
 import { publishUsedKeys } from './library/published-keys.ts';
 import { shareSuccessors } from './library/tokens/refresh.ts';
 import { endWithSources } from './library/tokens/sources.ts';
@@ -240,6 +241,7 @@ async function makeGateProvider(parts: Parts) {
     dpopNonceSecret: keyFor('dpop nonces'),
     pages: makeProviderPages(commonContext),
   });
+  discoverLanguages(provider, parts.settings);
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
   shareSuccessors(provider, keyFor('refresh tokens'));
   findStructuredTokens(provider, parts.issuers, revokedTokens);

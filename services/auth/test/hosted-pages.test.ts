@@ -52,7 +52,7 @@ test('sec-077-consent: the client is named as text, with where the answer goes a
 
 test('speaks the language of the request, then that of the browser', async () => {
   const browser = new Browser(gate);
-  const german = await browser.authorize({ ...request, ...pkce(), ui_locales: 'fr de' });
+  const german = await browser.authorize({ ...request, ...pkce(), ui_locales: 'it de' });
   expect(german.html).toContain('<html lang="de"');
   const english = await browser.authorize({ ...request, ...pkce() });
   expect(english.headers.get('content-language')).toBe('en');

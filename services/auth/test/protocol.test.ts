@@ -199,7 +199,7 @@ describe('dynamic registration', () => {
 
 test('discovery names the languages of the hosted pages', async () => {
   const { json } = await gate.get('.well-known/openid-configuration');
-  expect(json.ui_locales_supported).toEqual(['en', 'de']);
+  expect(json.ui_locales_supported).toEqual(['en', 'de', 'es', 'fr', 'pt', 'ja']);
 });
 
 describe('CORS', () => {

@@ -1,12 +1,20 @@
 /** Which of our languages a page speaks. */
 import { de } from './strings/de.ts';
 import { en, type Strings } from './strings/en.ts';
+import { es } from './strings/es.ts';
+import { fr } from './strings/fr.ts';
+import { ja } from './strings/ja.ts';
+import { pt } from './strings/pt.ts';
 
 export type Language = { tag: string; dir: 'ltr' | 'rtl'; strings: Strings };
 
 const languages: Language[] = [
   { tag: 'en', dir: 'ltr', strings: en },
   { tag: 'de', dir: 'ltr', strings: de },
+  { tag: 'es', dir: 'ltr', strings: es },
+  { tag: 'fr', dir: 'ltr', strings: fr },
+  { tag: 'pt', dir: 'ltr', strings: pt },
+  { tag: 'ja', dir: 'ltr', strings: ja },
 ];
 
 /** The languages that we speak, by their BCP 47 tags: what is enabled where a tenant named none. */

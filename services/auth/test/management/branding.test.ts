@@ -59,6 +59,8 @@ test('the pages speak the enabled languages, the first of them where nobody asks
   expect(all.slice(0, 2)).toEqual(['en', 'de']);
   const enabled_locales = ['de-AT', 'en'];
   expect((await asManager('PATCH', 'tenants/settings', { enabled_locales })).body).toMatchObject({ enabled_locales });
+  const discovery = async () => (await gate.get('.well-known/openid-configuration')).json.ui_locales_supported;
+  expect(await discovery()).toEqual(enabled_locales);
   expect((await signIn()).html).toContain('<html lang="de-AT"');
   expect((await signIn({ ui_locales: 'en-GB' })).html).toContain('<html lang="en"');
   expect(await asManager('PATCH', 'tenants/settings', { enabled_locales: ['de', 'tlh'] })).toMatchObject({
@@ -67,4 +69,5 @@ test('the pages speak the enabled languages, the first of them where nobody asks
   });
   await asManager('PATCH', 'tenants/settings', { enabled_locales: null });
   expect(await settings()).toEqual(all);
+  expect(await discovery()).toEqual(all);
 });

@@ -226,7 +226,10 @@ test('branding/templates/universal-login: dresses the login page; a bad template
 
 test('tenants/settings: read, changed and at work at once', async () => {
   const { settings } = auth0.tenants;
-  expect(await settings.get()).toMatchObject({ enabled_locales: ['en', 'de'], session_lifetime: 168 });
+  expect(await settings.get()).toMatchObject({
+    enabled_locales: ['en', 'de', 'es', 'fr', 'pt', 'ja'],
+    session_lifetime: 168,
+  });
   expect(await settings.update({ friendly_name: 'Acme', support_email: 'help@acme.example' })).toMatchObject({
     friendly_name: 'Acme',
   });

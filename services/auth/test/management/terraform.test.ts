@@ -203,7 +203,7 @@ test('the tenant: applied and read', async () => {
     session_lifetime: 720,
     sandbox_version: '16',
     default_redirection_uri: 'https://example.com/login',
-    enabled_locales: ['en', 'de'],
+    enabled_locales: ['en', 'de', 'fr'],
     session_cookie: { mode: 'non-persistent' },
   };
   expect((await apply('PATCH', settings, change)).read).toMatchObject(change);

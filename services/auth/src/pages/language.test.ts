@@ -1,0 +1,39 @@
+/** What every language has to say, and with which values. */
+import { expect, test } from '@jest/globals';
+import { chooseLanguage, locales } from './language.ts';
+import { en } from './strings/en.ts';
+
+type Texts = { [key: string]: string | Texts };
+
+/** Every text by its path. */
+function textsOf(texts: Texts, path = ''): [path: string, text: string][] {
+  return Object.entries(texts).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[path + key, value] as [string, string]] : textsOf(value, `${path}${key}.`),
+  );
+}
+
+const placeholders = (text: string) => [...text.matchAll(/\{\w*\}/g)].map(([name]) => name).sort();
+const english = textsOf(en);
+
+test('there are English, German, Spanish, French, Portuguese and Japanese', () => {
+  expect(locales).toEqual(['en', 'de', 'es', 'fr', 'pt', 'ja']);
+});
+
+test.each(locales)('%s has every text, in the order of English, with the same values', (locale) => {
+  const own = textsOf(chooseLanguage(locale).strings);
+  expect(own.map(([path]) => path)).toEqual(english.map(([path]) => path));
+  const valuesOf = (texts: [string, string][]) => texts.map(([path, text]) => [path, placeholders(text)]);
+  expect(valuesOf(own)).toEqual(valuesOf(english));
+});
+
+test.each(locales.slice(1))('%s says nothing in English, but for words that are the same', (locale) => {
+  const own = new Map(textsOf(chooseLanguage(locale).strings));
+  const same = english.filter(([path, text]) => own.get(path) === text).map(([path]) => path);
+  const allowed = ['error.code', 'error.description', 'common.errorPrefix'];
+  expect(same.filter((path) => !allowed.includes(path))).toEqual([]);
+});
+
+test.each(locales)('%s has no empty text, no plain apostrophe, no two spaces', (locale) => {
+  const flawed = textsOf(chooseLanguage(locale).strings).filter(([, text]) => /^\s*$|'| {2}|^ | $/.test(text));
+  expect(flawed.filter(([path]) => path !== 'common.errorPrefix')).toEqual([]);
+});
