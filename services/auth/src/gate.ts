@@ -64,6 +64,7 @@ import { shareSuccessors } from './library/tokens/refresh.ts';
 import { endWithSources } from './library/tokens/sources.ts';
 import { findStructuredTokens, makeRevokedTokens } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
+import { makeLetters } from './mail/letters.ts';
 import { openPostBox } from './mail/post-box.ts';
 import { makeManagement } from './management/management.ts';
 import { migrateAuth } from './migrations.ts';
@@ -213,7 +214,7 @@ function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, chang
 /** Steps that several grants and pages share. */
 function makeSteps(parts: Shared) {
   const { keyFor, accounts, connections, settings, codes, lockout } = parts;
-  const sending = { ...parts, limits: parts.messageLimits };
+  const sending = { ...parts, limits: parts.messageLimits, letters: makeLetters(parts) };
   const sendMessage = makeSendMessage(sending);
   return {
     commonContext: makeCommonContextMaker(parts),

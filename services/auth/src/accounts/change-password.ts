@@ -5,7 +5,7 @@ import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
-import { type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
+import { type Asker, type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack, rememberedClient } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Report } from '../report.ts';
@@ -40,10 +40,10 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     sentPage: 'password-mail-sent',
     find: tickets.past,
     renew:
-      ({ email, clientId }, ip) =>
+      ({ email, clientId }, asker) =>
       () =>
-        sendTo(parts, email, clientId, ip),
-    sendTo: (email, client, ip) => sendTo(parts, email, client?.clientId, ip),
+        sendTo(parts, email, clientId, asker),
+    sendTo: (email, client, asker) => sendTo(parts, email, client?.clientId, asker),
   });
   const addressOfLink = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
   const ownerOf = (value: string) => `link ${value}`;
@@ -115,9 +115,9 @@ async function sendTo(
   { connections, sendPasswordMail }: ChangePasswordParts,
   email: string,
   clientId: string | undefined,
-  ip: string,
+  asker: Asker,
 ): Promise<'sent' | 'too_many'> {
   const database = await connections.database(clientId);
-  const asked = database && { connection: database.name, email, ip, ...(clientId && { clientId }) };
+  const asked = database && { connection: database.name, email, ...asker, ...(clientId && { clientId }) };
   return asked && (await sendPasswordMail(asked)) === 'too_many' ? 'too_many' : 'sent';
 }

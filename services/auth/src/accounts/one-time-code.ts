@@ -23,7 +23,7 @@ export type OneTimeCodes = {
   check(request: CodeRequest, code: string, keep?: boolean): Promise<CodeCheck>;
 };
 
-const ttlSeconds = 180;
+export const codeTtlSeconds = 180;
 const triesMax = 3;
 const madeMax = 20;
 const wrongMax = 30;
@@ -70,7 +70,7 @@ export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): 
       const short = long.slice(0, 6);
       const [wrong, made] = [count('wrong', request), count('made', request)];
       const digests = [digest(short), digest(long)];
-      const isLong = await oneTimeCodeMake(key(request), wrong, made, ...digests, madeMax, wrongMax, ttlSeconds);
+      const isLong = await oneTimeCodeMake(key(request), wrong, made, ...digests, madeMax, wrongMax, codeTtlSeconds);
       return isLong ? long : short;
     },
     check(request, code, keep = false) {

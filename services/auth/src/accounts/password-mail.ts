@@ -2,11 +2,12 @@
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
+import type { Languages } from '../mail/language.ts';
+import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
-import type { SettingsStore } from '../settings/store.ts';
 import { busy } from '../stores-away.ts';
 import type { MessageLimits } from './message-limits.ts';
-import type { PasswordTickets } from './password-ticket.ts';
+import { type PasswordTickets, passwordTicketTtlSeconds } from './password-ticket.ts';
 import type { Rate } from './rate.ts';
 import type { AccountStore } from './store.ts';
 
@@ -17,6 +18,7 @@ type Asked = {
   clientId?: string;
   /** The network address of the request. */
   ip: string;
+  languages: Languages;
 };
 
 /**
@@ -34,25 +36,26 @@ export function makeSendPasswordMail(parts: {
   tickets: PasswordTickets;
   rate: Rate;
   limits: MessageLimits;
-  settings: SettingsStore;
+  letters: Letters;
   postBox: PostBox;
   background: Background;
 }): SendPasswordMail {
-  const send = async ({ connection, email, clientId, ip }: Asked): Promise<void> => {
+  const send = async ({ connection, email, clientId, ip, languages }: Asked): Promise<void> => {
     const account = await parts.accounts.findByLogin(connection, email);
-    const settings = await parts.settings.load();
     // Counted for unknown recipients as well, so that they cause the same work as known ones.
     const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
     const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
     if (!(await parts.limits.take(to)) || !account?.email || account.blocked) return;
     const ticket = await parts.tickets.issue({ account, email: account.email, ...(clientId && { clientId }) });
-    const name = settings.friendlyName ?? 'Gatepost';
-    const text = `Somebody asked to change the password of your ${name} account. To choose a new one, open
-
-${baseUrlOf(parts.issuer)}change-password?ticket=${ticket}
-
-within an hour. If that was not you, ignore this message: nothing has changed.`;
-    await parts.postBox.sendMail({ to: account.email, subject: `Change your ${name} password`, text });
+    const url = `${baseUrlOf(parts.issuer)}change-password?ticket=${ticket}`;
+    const about = { email: account.email, account, connection, clientId, languages };
+    const letter = await parts.letters.write({
+      name: 'reset_email',
+      ...about,
+      url,
+      ttlSeconds: passwordTicketTtlSeconds,
+    });
+    await parts.postBox.sendMail({ to: account.email, ...letter });
   };
   return async (asked) => {
     const network = networkOf(asked.ip);

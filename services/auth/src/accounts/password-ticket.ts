@@ -33,7 +33,7 @@ export type PasswordTickets = {
 type Kept = { email: string; clientId?: string };
 export type PastTicket = Kept & { isUsed: boolean };
 
-const ttlSeconds = 3_600;
+export const passwordTicketTtlSeconds = 3_600;
 
 export function makePasswordTickets(redis: Redis, prefix: string, accounts: AccountStore): PasswordTickets {
   const key = (value: string) => `${prefix}password-ticket:${hashId(value)}`;
@@ -49,7 +49,7 @@ export function makePasswordTickets(redis: Redis, prefix: string, accounts: Acco
     async issue(ticket) {
       const value = randomBytes(32).toString('base64url');
       const stored = JSON.stringify({ ...ticket, account: stateOf(ticket.account) });
-      await redis.set(key(value), stored, 'EX', ttlSeconds);
+      await redis.set(key(value), stored, 'EX', passwordTicketTtlSeconds);
       await past.remember(value, { email: ticket.email, ...(ticket.clientId && { clientId: ticket.clientId }) });
       return value;
     },

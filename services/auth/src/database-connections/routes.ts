@@ -10,6 +10,7 @@ import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
+import { languagesOf } from '../mail/language.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 
@@ -66,7 +67,13 @@ function changePassword(parts: DatabaseConnectionParts): ApiHandler {
     const connection = await databaseOf(parts, fields, client.clientId);
     const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
     if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
-    const asked = { connection: connection.name, email, clientId: client.clientId, ip: addressOf(request) };
+    const asked = {
+      connection: connection.name,
+      email,
+      clientId: client.clientId,
+      ip: addressOf(request),
+      languages: languagesOf(request),
+    };
     if ((await parts.sendPasswordMail(asked)) === 'too_many')
       throw new ApiError(429, 'too_many_requests', 'too many mails were asked for; try again later');
     response.type('text/plain').send("We've just sent you an email to reset your password.");

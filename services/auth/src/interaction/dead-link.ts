@@ -11,6 +11,7 @@ import { fieldsOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
+import type { Languages } from '../mail/language.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { MakeCommonContext } from './common-context.ts';
 import type { Csrf } from './csrf.ts';
@@ -29,15 +30,18 @@ export type DeadLinkParts = {
 /** What is still known of a link. */
 export type Known = { email: string; clientId?: string; isUsed: boolean; uiLocales?: string };
 
+/** Who asks for another link. */
+export type Asker = { ip: string; languages: Languages };
+
 export type Renewal<Link extends Known> = {
   /** Of the page that the links of this kind lead to. */
   path: string;
   sentPage: 'password-mail-sent' | 'login-mail-sent';
   find(value: string): Promise<Link | undefined>;
   /** Sends another link, given what is known of the old one. Absent where that is not enough. */
-  renew(link: Link, ip: string): (() => Promise<'sent' | 'too_many'>) | undefined;
+  renew(link: Link, asker: Asker): (() => Promise<'sent' | 'too_many'>) | undefined;
   /** Sends a link to an address that was typed, where nothing is known of the old one. */
-  sendTo?(email: string, client: Client | undefined, ip: string): Promise<'sent' | 'too_many'>;
+  sendTo?(email: string, client: Client | undefined, asker: Asker): Promise<'sent' | 'too_many'>;
 };
 
 export type DeadLinks = {
@@ -76,7 +80,7 @@ export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal:
     const client = await clientOf(request, response, link);
     const browser = browserCookie.ensure(request.get('cookie'), response);
     const { identifier: email = '', outcome } = await pageMemory.recall(ownerOf(browser));
-    const canRenew = link !== undefined && renewal.renew(link, '') !== undefined;
+    const canRenew = link !== undefined && renewal.renew(link, { ip: '', languages: {} }) !== undefined;
     const asks = link === undefined && renewal.sendTo !== undefined;
     const page = {
       ...formOf(value, browser),
@@ -94,8 +98,9 @@ export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal:
     const { ticket: value = '', csrf: token, email: typed = '', action } = fieldsOf(request);
     const browser = browserCookie.of(request.get('cookie'));
     if (!browser || !csrf.matches(`new ${value} ${browser}`, token)) return seeOther(response, addressFor(value));
-    const ip = addressOf(request);
     const link = await renewal.find(value);
+    const languages = { uiLocales: link?.uiLocales, acceptLanguage: request.get('accept-language') };
+    const asker = { ip: addressOf(request), languages };
     const facts = { identifier: typed.slice(0, 320) };
     const refuse = async (problem: ProblemName, status = 400) => {
       const resent = action === 'again';
@@ -107,8 +112,8 @@ export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal:
     if (!link && !isEmail(email)) return refuse('email_invalid');
     const { sendTo } = renewal;
     const send = link
-      ? renewal.renew(link, ip)
-      : sendTo && (async () => sendTo(email, await clientOf(request, response, link), ip));
+      ? renewal.renew(link, asker)
+      : sendTo && (async () => sendTo(email, await clientOf(request, response, link), asker));
     if (!send) return seeOther(response, addressFor(value));
     const isAllowed = await parts.rate.take('links-again', browser, again.max, again.windowSeconds);
     if (!isAllowed || (await send()) === 'too_many') return refuse('too_many_mails', 429);

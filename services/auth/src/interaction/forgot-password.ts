@@ -19,7 +19,7 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   const email = typed.trim().toLowerCase();
   const facts = { identifier: typed.slice(0, 320) };
   if (!isEmail(email)) return interaction.turnTo('forgot-password', facts, { problems: ['email_invalid'] });
-  const { parts, client, uid, address: ip } = interaction;
+  const { parts, client, uid, languages, address: ip } = interaction;
   const resent = action === 'again';
   const refused = () =>
     interaction.turnTo(resent ? 'password-mail' : 'forgot-password', facts, {
@@ -28,7 +28,7 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
     });
   if (!(await parts.rate.take('password-mails-of', uid, mails.max, mails.windowSeconds))) return refused();
   const database = await parts.connections.database(client.clientId);
-  const asked = database && { connection: database.name, email, clientId: client.clientId, ip };
+  const asked = database && { connection: database.name, email, clientId: client.clientId, ip, languages };
   if (asked && (await parts.sendPasswordMail(asked)) === 'too_many') return refused();
   return interaction.turnTo('password-mail', { identifier: email, mailTo: email }, { resent });
 }

@@ -15,6 +15,7 @@ import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { loginOf } from '../library/seam.ts';
+import type { Languages } from '../mail/language.ts';
 import type { CommonContext, Form, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
@@ -59,6 +60,8 @@ export type Interaction = {
   client: Client;
   /** The client's address. */
   address: string;
+  /** What its pages and mails are asked to speak. */
+  languages: Languages;
   /** `/interaction/{uid}/{step}`, or without a step its first page. */
   path(step?: string): string;
   checkCsrf(token: unknown): void;
@@ -108,6 +111,7 @@ export async function openInteraction(
     params,
     client,
     address: addressOf(request),
+    languages: { uiLocales: textOf(params.ui_locales), acceptLanguage: request.get('accept-language') },
     path,
     checkCsrf(token) {
       if (!csrf.matches(uid, token)) throw new ForeignForm();
@@ -162,4 +166,8 @@ async function sessionOwner(
 /** A form without the token of its interaction: cross-site, or from another tab’s login. */
 export class ForeignForm extends Error {
   override name = 'ForeignForm';
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

@@ -286,8 +286,9 @@ function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
 async function startCode(interaction: Interaction, ways: Ways, identifier: string, resent = false): Promise<void> {
   const target = codeTarget(ways, identifier);
   if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
-  const { parts, uid, address: ip } = interaction;
-  const sent = await parts.sendCode({ ...target, binding: uid, ip });
+  const { parts, uid, languages, address: ip } = interaction;
+  const { clientId } = interaction.client;
+  const sent = await parts.sendCode({ ...target, binding: uid, ip, clientId, languages });
   const facts = { identifier, codeTo: target.recipient };
   if (sent === 'too_many') return interaction.turnTo('too-many-attempts', { ...facts, pause: {} });
   return interaction.turnTo('code', facts, { resent });

@@ -34,7 +34,7 @@ export function isSpoken(tag: string): boolean {
 export function chooseLanguage(uiLocales = '', acceptLanguage = '', enabled: readonly string[] = []): Language {
   const tags = enabled.filter(isSpoken);
   if (tags.length === 0) tags.push(...locales);
-  const wanted = [...uiLocales.slice(0, 200).split(/\s+/), ...byPreference(acceptLanguage.slice(0, 500))];
+  const wanted = tagsByPreference(uiLocales, acceptLanguage);
   const chosen = wanted.map((each) => match(each, tags)).find((tag) => tag !== undefined) ?? (tags[0] as string);
   return { ...(spokenAs(chosen) as Language), tag: chosen };
 }
@@ -50,6 +50,11 @@ function match(wanted: string, tags: string[]): string | undefined {
 
 const primary = (tag: string) => tag.toLowerCase().split('-', 1)[0];
 const spokenAs = (tag: string) => languages.find((language) => language.tag === primary(tag));
+
+/** The tags of both, in order of preference. */
+export function tagsByPreference(uiLocales: string, acceptLanguage: string): string[] {
+  return [...uiLocales.slice(0, 200).split(/\s+/), ...byPreference(acceptLanguage.slice(0, 500))];
+}
 
 function byPreference(header: string): string[] {
   return header

@@ -21,6 +21,7 @@ import { seeOther, sendPage } from '../http/page.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
 import { type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
+import type { Languages } from '../mail/language.ts';
 import type { Report } from '../report.ts';
 import type { OpenAccount } from './account.ts';
 import type { SendMessage } from './message.ts';
@@ -41,7 +42,7 @@ export type LinkParts = DeadLinkParts & {
   report: Report;
 };
 
-export type SendLink = (link: Link, ip: string) => Promise<'sent' | 'too_many'>;
+export type SendLink = (link: Link, ip: string, languages: Languages) => Promise<'sent' | 'too_many'>;
 
 const path = '/passwordless/link';
 const ttlSeconds = 600;
@@ -66,22 +67,20 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
     return link;
   };
 
-  const sendLink: SendLink = (link, ip) =>
+  const sendLink: SendLink = (link, ip, languages) =>
     parts.sendMessage({
       channel: 'email',
       connection: link.connection,
       recipient: link.email,
       ip,
-      async compose(name, owner) {
+      clientId: link.clientId,
+      languages,
+      async compose(owner) {
         const value = randomBytes(32).toString('base64url');
         await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
         await past.remember(value, keptOf(link));
-        const text = `To sign in to ${name}, open
-
-${baseUrlOf(parts.issuer)}${path.slice(1)}?ticket=${value}
-
-within ten minutes, in the browser where you asked for it. If you did not ask for it, ignore this message.`;
-        return { subject: `Sign in to ${name}`, text };
+        const url = `${baseUrlOf(parts.issuer)}${path.slice(1)}?ticket=${value}`;
+        return { name: 'login_link', url, ttlSeconds };
       },
     });
 
@@ -89,8 +88,8 @@ within ten minutes, in the browser where you asked for it. If you did not ask fo
     path,
     sentPage: 'login-mail-sent',
     find: past.find,
-    renew({ connection, email, clientId, params }, ip) {
-      return params && (() => sendLink({ connection, email, clientId, params }, ip));
+    renew({ connection, email, clientId, params }, { ip, languages }) {
+      return params && (() => sendLink({ connection, email, clientId, params }, ip, languages));
     },
   });
   const browserCookie = makeBrowserCookie(parts.issuer);

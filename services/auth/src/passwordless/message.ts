@@ -4,25 +4,38 @@ import type { Rate } from '../accounts/rate.ts';
 import { type AccountStore, stateText } from '../accounts/store.ts';
 import type { Background } from '../background.ts';
 import { networkOf } from '../http/network.ts';
+import type { Languages } from '../mail/language.ts';
+import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { busy } from '../stores-away.ts';
 
 export type Channel = 'email' | 'sms';
-export type Message = { subject: string; text: string };
-
-export type SendMessage = (request: {
+/** Who asks for a message, and to whom it goes. */
+export type Asked = {
   channel: Channel;
   connection: string;
   recipient: string;
   /** The network address of the request. */
   ip: string;
-  /**
-   * Composed for everybody, so that it takes equally long for those who get no message. @param name the tenant’s name @param owner
-   * the state of the account that the recipient opens
-   */
-  compose: (name: string, owner: string) => Promise<Message>;
-}) => Promise<'sent' | 'too_many'>;
+  /** The application that the login is for. */
+  clientId: string;
+  languages: Languages;
+};
+
+export type SendMessage = (
+  request: Asked & {
+    /**
+     * What the message holds; made for everybody, so that it takes equally long for those who get none. @param owner the state of the
+     * account that the recipient opens
+     */
+    compose: (owner: string) => Promise<Composed>;
+  },
+) => Promise<'sent' | 'too_many'>;
+type Composed = { ttlSeconds: number } & (
+  | { name: 'auth_email_by_code'; code: string }
+  | { name: 'login_link'; url: string }
+);
 
 /** For each asking network, per hour. */
 const perAsker = { max: 100, windowSeconds: 3_600 };
@@ -36,10 +49,11 @@ export function makeSendMessage(parts: {
   rate: Rate;
   limits: MessageLimits;
   settings: SettingsStore;
+  letters: Letters;
   postBox: PostBox;
   background: Background;
 }): SendMessage {
-  return async ({ channel, connection, recipient, ip, compose }) => {
+  return async ({ channel, connection, recipient, ip, clientId, languages, compose }) => {
     const network = networkOf(ip);
     if (!(await parts.rate.take('codes-by', network, perAsker.max, perAsker.windowSeconds))) return 'too_many';
     const [known, settings] = await Promise.all([
@@ -48,12 +62,18 @@ export function makeSendMessage(parts: {
     ]);
     const ownNetwork = known?.lastIp ? networkOf(known.lastIp) : undefined;
     if (!(await parts.limits.take({ kind: 'login', recipient, network, ownNetwork }))) return 'too_many';
-    const { subject, text } = await compose(settings.friendlyName ?? 'Gatepost', stateText(known));
+    const composed = await compose(stateText(known));
     if (known ? known.blocked : !settings.allowSignup) return 'sent';
-    const send = () =>
-      channel === 'email'
-        ? parts.postBox.sendMail({ to: recipient, subject, text })
-        : parts.postBox.sendText({ to: recipient, text });
+    const about = { account: known, connection, clientId, languages };
+    const send = async () => {
+      if (channel === 'email')
+        await parts.postBox.sendMail({
+          to: recipient,
+          ...(await parts.letters.write({ ...composed, ...about, email: recipient })),
+        });
+      else if ('code' in composed)
+        await parts.postBox.sendText({ to: recipient, text: await parts.letters.writeText({ ...composed, ...about }) });
+    };
     if (!parts.background.add('a message', send)) throw busy();
     return 'sent';
   };

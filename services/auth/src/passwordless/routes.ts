@@ -15,6 +15,7 @@ import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
+import { languagesOf } from '../mail/language.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
@@ -86,12 +87,17 @@ function start(parts: PasswordlessParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const target = await targetOf(parts, fields, client.clientId);
     const ip = await askerAddress(parts, { request, client, fields });
-    const sent = wantsLink(fields, target.channel)
-      ? await parts.sendLink(linkOf(fields, client, target), ip)
+    const { clientId } = client;
+    const languages = languagesOf(request);
+    const link = wantsLink(fields, target.channel) ? linkOf(fields, client, target) : undefined;
+    const sent = link
+      ? await parts.sendLink(link, ip, { ...languages, uiLocales: link.params.ui_locales })
       : await parts.sendCode({
           channel: target.channel,
           ip,
-          ...apiCodeRequest({ ...target, clientId: client.clientId, ip }),
+          clientId,
+          languages,
+          ...apiCodeRequest({ ...target, clientId, ip }),
         });
     if (sent === 'too_many')
       throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');

@@ -1,0 +1,57 @@
+/** Which language a message to somebody is in. */
+import type { Request } from 'express';
+import { tagsByPreference } from '../pages/language.ts';
+import { de } from './strings/de.ts';
+import { en, type MailStrings } from './strings/en.ts';
+import { es } from './strings/es.ts';
+import { fr } from './strings/fr.ts';
+import { ja } from './strings/ja.ts';
+import { pt } from './strings/pt.ts';
+
+/** What the request that caused a message says of its reader’s language. Empty for a request that is not the reader’s own. */
+export type Languages = {
+  /** `ui_locales` of the authorization request; goes first. */
+  uiLocales?: string | undefined;
+  acceptLanguage?: string | undefined;
+};
+
+export type MailLanguage = { locale: string; strings: MailStrings };
+
+const languages: Record<string, MailStrings> = { en, de, es, fr, pt, ja };
+
+/**
+ * The first language we write of those that the request asks for; else the one that the account’s `user_metadata.lang` names; else
+ * the tenant’s first.
+ */
+export function chooseMailLanguage(
+  { uiLocales = '', acceptLanguage = '' }: Languages,
+  userMetadata: unknown,
+  tenantLocales: readonly string[] = [],
+): MailLanguage {
+  const { lang } = (userMetadata ?? {}) as { lang?: unknown };
+  const wanted = [
+    ...tagsByPreference(uiLocales, acceptLanguage),
+    ...(typeof lang === 'string' ? [lang] : []),
+    ...tenantLocales,
+  ];
+  for (const tag of wanted) {
+    const locale = tag.toLowerCase().split(/[-_]/, 1)[0] ?? '';
+    if (Object.hasOwn(languages, locale)) return { locale, strings: languages[locale] as MailStrings };
+  }
+  return { locale: 'en', strings: en };
+}
+
+/** Of an API call. Auth0’s SDKs say in a header of their own what the page that they run in speaks. */
+export function languagesOf(request: Request): Languages {
+  return { acceptLanguage: request.get('x-request-language') ?? request.get('accept-language') };
+}
+
+/** `5 days`, in the largest unit that says it exactly. */
+export function spellTime(seconds: number, locale: string): string {
+  const units = { day: 86_400, hour: 3_600, minute: 60, second: 1 };
+  const [unit, length] = Object.entries(units).find(([, size]) => seconds >= size && seconds % size === 0) ?? [
+    'second',
+    1,
+  ];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / length);
+}

@@ -1,0 +1,48 @@
+/** The mails and text messages in German. */
+import type { MailStrings } from './en.ts';
+
+export const de: MailStrings = {
+  verify_email: {
+    subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
+    title: 'Bestätigen Sie Ihre Adresse',
+    lead: 'Mit {email} wurde ein Konto für {application} angelegt. Bestätigen Sie, dass das Ihre Adresse ist.',
+    action: 'Adresse bestätigen',
+    expiry: 'Der Link funktioniert einmal und gilt {time}.',
+    otherwise: 'Wenn Sie kein Konto angelegt haben, ignorieren Sie diese Nachricht und öffnen Sie den Link nicht.',
+  },
+  reset_email: {
+    subject: 'Ihr Passwort für {application} ändern',
+    title: 'Neues Passwort wählen',
+    lead: 'Jemand möchte das Passwort Ihres Kontos bei {application} ändern.',
+    action: 'Passwort wählen',
+    expiry: 'Der Link funktioniert einmal und gilt {time}.',
+    otherwise: 'Wenn Sie das nicht waren, ignorieren Sie diese Nachricht: Es hat sich nichts geändert.',
+  },
+  welcome_email: {
+    subject: 'Willkommen bei {application}',
+    title: 'Willkommen bei {application}',
+    lead: 'Ihr Konto für {email} ist eingerichtet.',
+    action: '{application} öffnen',
+    expiry: '',
+    otherwise: '',
+  },
+  login_link: {
+    subject: 'Bei {application} anmelden',
+    title: 'Bei {application} anmelden',
+    lead: 'Öffnen Sie diesen Link in dem Browser, in dem Sie ihn angefordert haben.',
+    action: 'Anmelden',
+    expiry: 'Der Link funktioniert einmal und gilt {time}.',
+    otherwise: 'Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht.',
+  },
+  auth_email_by_code: {
+    subject: 'Ihr Code für {application}',
+    title: 'Ihr Code',
+    lead: 'Geben Sie ihn ein, um mit {application} fortzufahren.',
+    action: '',
+    expiry: 'Er gilt {time}.',
+    otherwise: 'Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht.',
+  },
+  codeSentence: 'Ihr Code für {application} ist {code}. Er gilt {time}.',
+  copy: 'Falls die Schaltfläche nicht funktioniert, kopieren Sie diese Adresse in Ihren Browser:',
+  support: 'Hilfe',
+};

@@ -1,0 +1,55 @@
+/**
+ * The mails and text messages in English. `{name}` stands for a value: `application` and `email` as the reader knows them, `code`,
+ * and `time`, how long a link or code is good for. A language is a file like this one, listed in ../language.ts; the type makes it
+ * complete.
+ */
+export const en = {
+  verify_email: {
+    subject: 'Confirm your email address',
+    title: 'Confirm your email address',
+    lead: '{email} was used to create an account for {application}. Confirm that this is your address.',
+    action: 'Confirm address',
+    expiry: 'The link works once, within {time}.',
+    otherwise: 'If you did not create an account, ignore this message and do not open the link.',
+  },
+  reset_email: {
+    subject: 'Change your {application} password',
+    title: 'Choose a new password',
+    lead: 'Somebody asked to change the password of your {application} account.',
+    action: 'Choose a password',
+    expiry: 'The link works once, within {time}.',
+    otherwise: 'If that was not you, ignore this message: nothing has changed.',
+  },
+  welcome_email: {
+    subject: 'Welcome to {application}',
+    title: 'Welcome to {application}',
+    lead: 'Your account for {email} is ready.',
+    action: 'Open {application}',
+    expiry: '',
+    otherwise: '',
+  },
+  login_link: {
+    subject: 'Sign in to {application}',
+    title: 'Sign in to {application}',
+    lead: 'Open this link in the browser where you asked for it.',
+    action: 'Sign in',
+    expiry: 'The link works once, within {time}.',
+    otherwise: 'If you did not ask for it, ignore this message.',
+  },
+  auth_email_by_code: {
+    subject: 'Your {application} code',
+    title: 'Your code',
+    lead: 'Enter it to continue to {application}.',
+    action: '',
+    expiry: 'It is good for {time}.',
+    otherwise: 'If you did not ask for it, ignore this message.',
+  },
+  /** The code as one sentence, for text messages and for mail without HTML. */
+  codeSentence: 'Your {application} code is {code}. It is good for {time}.',
+  copy: 'If the button does not work, copy this address into your browser:',
+  support: 'Get help',
+};
+
+type Shape<T> = { [Key in keyof T]: T[Key] extends string ? string : Shape<T[Key]> };
+/** What a language has to say. */
+export type MailStrings = Shape<typeof en>;

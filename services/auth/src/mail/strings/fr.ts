@@ -1,0 +1,48 @@
+/** The mails and text messages in French. */
+import type { MailStrings } from './en.ts';
+
+export const fr: MailStrings = {
+  verify_email: {
+    subject: 'Confirmez votre adresse e-mail',
+    title: 'Confirmez votre adresse e-mail',
+    lead: 'Un compte {application} a été créé avec l’adresse {email}. Confirmez qu’il s’agit bien de la vôtre.',
+    action: 'Confirmer l’adresse',
+    expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
+    otherwise: 'Si vous n’avez pas créé de compte, ignorez ce message et n’ouvrez pas le lien.',
+  },
+  reset_email: {
+    subject: 'Changez votre mot de passe {application}',
+    title: 'Choisissez un nouveau mot de passe',
+    lead: 'Quelqu’un a demandé à changer le mot de passe de votre compte {application}.',
+    action: 'Choisir un mot de passe',
+    expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
+    otherwise: 'Si ce n’était pas vous, ignorez ce message : rien n’a changé.',
+  },
+  welcome_email: {
+    subject: 'Bienvenue sur {application}',
+    title: 'Bienvenue sur {application}',
+    lead: 'Votre compte associé à {email} est prêt.',
+    action: 'Ouvrir {application}',
+    expiry: '',
+    otherwise: '',
+  },
+  login_link: {
+    subject: 'Connectez-vous à {application}',
+    title: 'Connectez-vous à {application}',
+    lead: 'Ouvrez ce lien dans le navigateur où vous l’avez demandé.',
+    action: 'Se connecter',
+    expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
+    otherwise: 'Si vous ne l’avez pas demandé, ignorez ce message.',
+  },
+  auth_email_by_code: {
+    subject: 'Votre code {application}',
+    title: 'Votre code',
+    lead: 'Saisissez-le pour continuer vers {application}.',
+    action: '',
+    expiry: 'Il expire dans {time}.',
+    otherwise: 'Si vous ne l’avez pas demandé, ignorez ce message.',
+  },
+  codeSentence: 'Votre code {application} est {code}. Il expire dans {time}.',
+  copy: 'Si le bouton ne fonctionne pas, copiez cette adresse dans votre navigateur :',
+  support: 'Aide',
+};

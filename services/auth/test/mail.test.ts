@@ -1,0 +1,122 @@
+/** The mails that people get: in their language, as HTML and text, with the application's name and logo; through a real mail server. */
+import { Browser } from '@gatepost/testkit/browser';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { managementApi } from '../src/resources/management-api.ts';
+import { openGate } from './gate.ts';
+import { fullSeed } from './seeds.ts';
+import { openSmtpReceiver } from './smtp-receiver.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const smtp = stack.use(await openSmtpReceiver());
+const allScopes = managementApi('').scopes.map(({ value }) => value);
+const logo_uri = 'https://app.example/logo.png';
+const gate = stack.use(
+  await openGate(
+    (issuer: string) => ({
+      ...fullSeed,
+      clients: [
+        ...fullSeed.clients,
+        {
+          client_id: 'manager',
+          client_secret: 'manager-secret',
+          grant_types: ['client_credentials'],
+          client_grants: [{ audience: `${issuer}api/v2/`, scope: allScopes }],
+        },
+      ],
+    }),
+    { MAIL_URL: smtp.url, MAIL_FROM: 'Acme <no-reply@acme.example>' },
+  ),
+);
+const { json: token } = await gate.post('oauth/token', {
+  grant_type: 'client_credentials',
+  client_id: 'manager',
+  client_secret: 'manager-secret',
+  audience: `${gate.issuer}api/v2/`,
+});
+async function manage(method: string, path: string, body?: object) {
+  const headers = { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${gate.issuer}api/v2/${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) };
+}
+beforeAll(async () => {
+  await manage('PATCH', 'tenants/settings', { friendly_name: 'Acme' });
+  await manage('PATCH', 'clients/spa', { name: 'Shop <b>& Co</b>', logo_uri });
+});
+
+const connection = 'Username-Password-Authentication';
+const request = {
+  client_id: 'spa',
+  redirect_uri: 'https://app.example/cb',
+  scope: 'openid',
+  response_type: 'id_token',
+  nonce: 'n',
+};
+/** Whatever a mail would load, and wherever it leads. */
+const addresses = (html = '') =>
+  [...html.matchAll(/(?:src|href|url|background)\s*[=(]\s*["']?([^"')\s>]+)/gi)].map(([, url]) => url!);
+
+describe('a mail', () => {
+  test('is HTML and text, names the application and shows its logo, and loads nothing else', async () => {
+    const browser = new Browser(gate);
+    await browser.submit(await browser.authorize({ ...request, connection: 'email' }), {
+      identifier: 'alice@example.com',
+    });
+    const { subject, from, html, text } = await smtp.mailTo('alice@example.com');
+    expect(from).toEqual({ name: 'Acme', address: 'no-reply@acme.example' });
+    expect(subject).toBe('Your Shop <b>& Co</b> code');
+    expect(text).toMatch(/^Your Shop <b>& Co<\/b> code is \d{6}\. It is good for 3 minutes\./);
+    expect(html).toContain('Shop &lt;b&gt;&amp; Co&lt;/b&gt;');
+    expect(html).not.toContain('<b>');
+    expect(html).toContain(/code is (\d{6})/.exec(text!)![1]!);
+    expect(addresses(html)).toEqual([logo_uri]);
+  });
+
+  test.each([
+    ['of the page', { ui_locales: 'de' }, 'fr', 'Ihr Code für'],
+    ['of the browser', {}, 'fr-CA,en;q=0.5', 'Votre code'],
+  ])('speaks the language %s', async (_, params, acceptLanguage, words) => {
+    const email = `${acceptLanguage.slice(0, 2)}-${Object.keys(params).length}@example.com`;
+    const browser = new Browser(gate);
+    const page = await browser.authorize({ ...request, ...params, connection: 'email' });
+    const { action, fields } = page.forms[0]!;
+    await browser.post(
+      new URL(action, page.url).href,
+      { ...fields, identifier: email },
+      { 'accept-language': acceptLanguage },
+    );
+    const { subject, text, html } = await smtp.mailTo(email);
+    for (const part of [subject, text, html]) expect(part).toContain(words);
+  });
+
+  test('of an API call speaks the language of the page behind it, else the one of the account', async () => {
+    const email = 'emil@example.com';
+    await manage('POST', 'users', { connection, email, password: 'four words of his', user_metadata: { lang: 'es' } });
+    const ask = (headers: Record<string, string>) =>
+      gate.post('dbconnections/change_password', { client_id: 'spa', connection, email }, headers);
+    await ask({ 'x-request-language': 'ja', 'accept-language': 'en' });
+    expect((await smtp.mailTo(email)).subject).toBe('Shop <b>& Co</b> のパスワードの変更');
+    await ask({});
+    const { subject, html, text } = await smtp.mailTo(email, 1);
+    expect(subject).toBe('Cambia tu contraseña de Shop <b>& Co</b>');
+    const link = /http\S+change-password\?ticket=[\w-]+/.exec(text!)![0];
+    expect(addresses(html).filter((url) => url !== logo_uri)).toEqual([link, link]);
+  });
+});
+
+test('the link of a text message or a mail is in one piece', async () => {
+  await gate.post('passwordless/start', {
+    client_id: 'web',
+    connection: 'email',
+    send: 'link',
+    email: 'bob@example.com',
+  });
+  const { text, html } = await smtp.mailTo('bob@example.com');
+  const [link] = /http\S+passwordless\/link\?ticket=[\w-]{43}$/m.exec(text!)!;
+  expect(html).toContain(`href="${link}"`);
+});
