@@ -11,6 +11,7 @@ export type CachedTable =
   | 'settings'
   | 'page_templates'
   | 'custom_texts'
+  | 'email_templates'
   | 'signing_keys';
 
 export type Changes = AsyncDisposable & {

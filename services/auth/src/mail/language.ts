@@ -21,25 +21,28 @@ const languages: Record<string, MailStrings> = { en, de, es, fr, pt, ja };
 
 /**
  * The first language we write of those that the request asks for; else the one that the account’s `user_metadata.lang` names; else
- * the tenant’s first.
+ * the tenant’s first. Only those that the tenant has enabled, if it has named any.
  */
 export function chooseMailLanguage(
   { uiLocales = '', acceptLanguage = '' }: Languages,
   userMetadata: unknown,
-  tenantLocales: readonly string[] = [],
+  enabled: readonly string[] = [],
 ): MailLanguage {
   const { lang } = (userMetadata ?? {}) as { lang?: unknown };
   const wanted = [
     ...tagsByPreference(uiLocales, acceptLanguage),
     ...(typeof lang === 'string' ? [lang] : []),
-    ...tenantLocales,
+    ...enabled,
   ];
-  for (const tag of wanted) {
-    const locale = tag.toLowerCase().split(/[-_]/, 1)[0] ?? '';
-    if (Object.hasOwn(languages, locale)) return { locale, strings: languages[locale] as MailStrings };
+  const primaries = new Set(enabled.map(primaryOf));
+  for (const locale of wanted.map(primaryOf)) {
+    const isEnabled = primaries.size === 0 || primaries.has(locale);
+    if (isEnabled && Object.hasOwn(languages, locale)) return { locale, strings: languages[locale] as MailStrings };
   }
   return { locale: 'en', strings: en };
 }
+
+const primaryOf = (tag: string) => tag.toLowerCase().split(/[-_]/, 1)[0] ?? '';
 
 /** Of an API call. Auth0’s SDKs say in a header of their own what the page that they run in speaks. */
 export function languagesOf(request: Request): Languages {

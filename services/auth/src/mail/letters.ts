@@ -3,14 +3,22 @@
  * use. Nothing in them that somebody else could have chosen, but what names the application and the address itself: a stranger
  * signs up with anybody’s address and any name.
  */
+import type { Log } from '@gatepost/runtime/log';
+import { accountClaims } from '../accounts/store.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
-import type { AccountModel, SettingsModel } from '../generated/models.ts';
+import type { AccountModel, EmailTemplateModel, SettingsModel } from '../generated/models.ts';
+import { renderTenantBody } from '../pages/custom-template.ts';
 import { renderOwn } from '../pages/engine.ts';
+import { defaultPrimary } from '../pages/brand-style.ts';
+import { textOn } from '../pages/contrast.ts';
 import { fill } from '../pages/fill.ts';
+import { brandingOf } from '../settings/branding.ts';
+import type { EmailTemplateStore } from '../settings/email-templates.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { chooseMailLanguage, type Languages, type MailLanguage, spellTime } from './language.ts';
 import type { Mail } from './post-box.ts';
 import type { MailStrings } from './strings/en.ts';
+import { renderLine, renderResultUrl, renderSender } from './tenant-letter.ts';
 
 /** Auth0’s names for the mails that we send, and `login_link`, of which Auth0 has no template of its own. */
 export type LetterName = Exclude<keyof MailStrings, 'codeSentence' | 'copy' | 'support'>;
@@ -32,8 +40,20 @@ export type Letter = {
   ttlSeconds?: number;
 };
 
+/** What the tenant’s template says of the link in a mail, beside its words. */
+export type LinkRules = {
+  /** False: such mails are not sent. */
+  isSent: boolean;
+  ttlSeconds: number | undefined;
+  /** Where the link leads on to once it was used; otherwise a page of ours says so. */
+  resultUrl: string | undefined;
+  /** Whether that is told the address. */
+  includeEmail: boolean;
+};
+
 export type Letters = {
   write(letter: Letter): Promise<Omit<Mail, 'to'>>;
+  linkRules(name: LetterName, clientId: string | undefined): Promise<LinkRules>;
   /** A code as a text message. */
   writeText(
     message: Pick<Letter, 'account' | 'clientId' | 'languages' | 'ttlSeconds'> & { code: string },
@@ -50,12 +70,24 @@ export type LetterContext = {
   /** What the reader knows it by. */
   application: string;
   logoUrl: string | undefined;
+  /** The colour of its button. */
+  primary: string;
 };
 
 const font = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
-const colors = { primary: '#0d5f50', onPrimary: '#ffffff' };
 
-export function makeLetters(parts: { clients: ClientStore; settings: SettingsStore }): Letters {
+/** Not sent unless a template says so, as at Auth0. */
+const optional = new Set<LetterName>(['welcome_email']);
+/** Sent whatever a template says: without them nobody who needs them gets in. */
+const needed = new Set<LetterName>(['reset_email', 'auth_email_by_code', 'login_link']);
+
+export function makeLetters(parts: {
+  issuer: string;
+  clients: ClientStore;
+  settings: SettingsStore;
+  emailTemplates: EmailTemplateStore;
+  log: Log;
+}): Letters {
   const contextOf = async ({
     account,
     clientId,
@@ -64,20 +96,44 @@ export function makeLetters(parts: { clients: ClientStore; settings: SettingsSto
     const settings = await parts.settings.load();
     const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
     const tenant = settings.friendlyName ?? 'Gatepost';
+    const branding = brandingOf(settings);
+    const primary = branding.primary ?? defaultPrimary;
     return {
-      language: chooseMailLanguage(languages, account?.userMetadata),
+      language: chooseMailLanguage(languages, account?.userMetadata, settings.enabledLocales),
       settings,
       client,
       tenant,
       application: oneLine(client ? client.name || client.clientId : tenant),
-      logoUrl: client?.logoUri ?? settings.pictureUrl ?? undefined,
+      logoUrl: client?.logoUri ?? branding.logoUrl,
+      primary,
     };
   };
 
   return {
     async write(letter) {
       const context = await contextOf(letter);
-      return ownLetter(letter, context);
+      const own = ownLetter(letter, context);
+      const template = await parts.emailTemplates.find(letter.name);
+      if (!template?.enabled) return own;
+      const view = templateView(letter, context, parts.issuer);
+      const { name } = letter;
+      const note = (field: string, reason: string) =>
+        parts.log.warn({ template: name, field, reason }, "a part of the tenant's mail template was left aside");
+      return { ...own, ...tenantLetter(template, view, note) };
+    },
+    async linkRules(name, clientId) {
+      const template = await parts.emailTemplates.find(name);
+      const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
+      const isEnabled = template?.enabled ?? !optional.has(name);
+      return {
+        isSent: isEnabled || needed.has(name),
+        ttlSeconds: (isEnabled && template?.urlLifetimeSeconds) || undefined,
+        resultUrl:
+          isEnabled && template?.resultUrl
+            ? renderResultUrl(template.resultUrl, { application: presentClient(client), client: presentClient(client) })
+            : undefined,
+        includeEmail: template?.includeEmailInRedirect ?? true,
+      };
     },
     async writeText({ code, ttlSeconds, ...about }) {
       const { language, application } = await contextOf(about);
@@ -90,7 +146,8 @@ export function makeLetters(parts: { clients: ClientStore; settings: SettingsSto
 
 /** In our own words and look. */
 function ownLetter(letter: Letter, context: LetterContext): Omit<Mail, 'to'> {
-  const { language, application, tenant, settings, logoUrl } = context;
+  const { language, application, tenant, settings, logoUrl, primary } = context;
+  const colors = { primary, onPrimary: textOn(primary) };
   const { strings, locale } = language;
   const { url, code } = letter;
   const time = spellTime(letter.ttlSeconds ?? 0, locale);
@@ -114,6 +171,64 @@ function ownText(
 ): string {
   const paragraphs = code ? [code, otherwise] : [lead, url, expiry, otherwise];
   return `${paragraphs.filter(Boolean).join('\n\n')}\n\n-- \n${from}\n`;
+}
+
+/** What the template replaces. A part that fails is left as it is in our own letter. */
+function tenantLetter(
+  template: EmailTemplateModel,
+  view: object,
+  note: (field: string, reason: string) => void,
+): Partial<Omit<Mail, 'to'>> {
+  const html = template.body ? renderTenantBody(template.body, view) : undefined;
+  const subject = template.subject ? renderLine(template.subject, view) : undefined;
+  const from = template.sender ? renderSender(template.sender, view) : undefined;
+  for (const [field, part] of Object.entries({ body: html, subject, from }))
+    if (part?.kind === 'failed') note(field, part.reason);
+  return {
+    ...(html?.kind === 'rendered' && { html: html.html }),
+    ...(subject?.kind === 'rendered' && subject.text !== '' && { subject: subject.text }),
+    ...(from?.kind === 'rendered' && { from: from.text }),
+  };
+}
+
+/** What a template can read, by Auth0’s names ("Customize Email Templates", common variables). */
+function templateView(
+  { account, email, connection, url, code }: Letter,
+  context: LetterContext,
+  issuer: string,
+): object {
+  const { settings, client, language, tenant, logoUrl, primary } = context;
+  const { sub: _, ...claims } = account ? accountClaims(account) : { sub: '', email, email_verified: false };
+  const metadata = { user_metadata: account?.userMetadata ?? {}, app_metadata: account?.appMetadata ?? {} };
+  const { host } = new URL(issuer);
+  return {
+    user: { ...claims, email, ...(account && { user_id: account.userId }), ...metadata },
+    ...metadata,
+    application: presentClient(client),
+    client: presentClient(client),
+    connection: { name: connection },
+    request_language: language.locale,
+    tenant: host.split('.', 1)[0],
+    friendly_name: tenant,
+    support_email: settings.supportEmail ?? '',
+    support_url: settings.supportUrl ?? '',
+    custom_domain: { domain: host },
+    branding: { logo_url: logoUrl ?? '', colors: { primary } },
+    email,
+    url,
+    code,
+  };
+}
+
+function presentClient(client: RegisteredClient | undefined): object {
+  const callback = client?.callbacks.map((uri) => URL.parse(uri)).find((uri) => uri?.protocol.startsWith('http'));
+  return {
+    name: client ? client.name || client.clientId : '',
+    clientID: client?.clientId ?? '',
+    metadata: client?.clientMetadata ?? {},
+    logo_uri: client?.logoUri ?? '',
+    callback_domain: callback?.origin ?? '',
+  };
 }
 
 /** A name as it may stand in a subject. */

@@ -215,7 +215,6 @@ async function readPrompts({ settings: store }: Parts): Promise<object> {
 /** What Auth0 too answers with 404 until somebody sets it up. */
 const unset: [path: string, what: string, scope: string][] = [
   ['/emails/provider', 'e-mail provider', 'read:email_provider'],
-  ['/email-templates/:id', 'e-mail template', 'read:email_templates'],
   ['/branding/themes/default', 'theme', 'read:branding'],
   ['/custom-domains/default', 'custom domain', 'read:custom_domains'],
   ['/keys/custom-signing', 'key of your own', 'read:custom_signing_keys'],

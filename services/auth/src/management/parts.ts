@@ -15,6 +15,7 @@ import type { RevokedTokens } from '../library/tokens/structured.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import type { EmailTemplateStore } from '../settings/email-templates.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
 import { makeRunSearch, type RunSearch } from './run-search.ts';
@@ -39,6 +40,7 @@ export type ManagementParts = {
   lockout: Lockout;
   connections: ConnectionStore;
   templates: TemplateStore;
+  emailTemplates: EmailTemplateStore;
   log: Log;
   /** Whom to tell of changed clients. */
   report: Pick<Report, 'clientCreated' | 'clientUpdated'>;

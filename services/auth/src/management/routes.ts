@@ -19,6 +19,7 @@ import { createClient, deleteClient, getClient, listClients, rotateSecret, updat
 import { listClientsOfConnection, listConnectionsOfClient, updateClientsOfConnection } from './connection-clients.ts';
 import { createConnection, deleteConnection, getConnection, listConnections, updateConnection } from './connections.ts';
 import { deleteDeviceCredential, listDeviceCredentials } from './device-credentials.ts';
+import { createEmailTemplate, getEmailTemplate, setEmailTemplate, updateEmailTemplate } from './email-templates.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
 import { linkIdentity, unlinkIdentity } from './identities.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
@@ -158,6 +159,11 @@ export const routes: Route[] = [
   at('get',    template,                             ['read:branding'],                          getTemplate),
   at('put',    template,                             ['update:branding'],                        putTemplate),
   at('delete', template,                             ['delete:branding'],                        deleteTemplate),
+
+  at('post',   '/email-templates',                   ['create:email_templates'],                 createEmailTemplate),
+  at('get',    '/email-templates/:id',               ['read:email_templates'],                   getEmailTemplate),
+  at('put',    '/email-templates/:id',               ['update:email_templates'],                 setEmailTemplate),
+  at('patch',  '/email-templates/:id',               ['update:email_templates'],                 updateEmailTemplate),
 
   at('get',    '/tenants/settings',                  ['read:tenant_settings'],                   getSettings),
   at('patch',  '/tenants/settings',                  ['update:tenant_settings'],                 updateSettings),

@@ -21,6 +21,8 @@ import { addressFilter, readTemplate, safeAddress } from './template-rules.ts';
 const sourceMaxLength = 100_000;
 const outputMaxLength = 256_000;
 const maxRenderMs = 100;
+/** What Liquid itself bounds, of any template that is not ours. */
+export const templateLimits = { parseLimit: sourceMaxLength, memoryLimit: 1_000_000, renderLimit: maxRenderMs };
 
 /** What the two tags insert, and the nonce with which the page’s CSP allows the template’s styles. */
 export type Pieces = { head: string; widget: string; nonce: string };
@@ -62,13 +64,29 @@ export function renderTenantTemplate(
   }
 }
 
+/** The same without the two tags: the body of a mail. `strict` also refuses what a page’s policy would prevent, as when it is set. */
+export function renderTenantBody(source: string, view: object, { strict = false } = {}): Rendered {
+  const tooLong = source.length > sourceMaxLength;
+  if (tooLong) return { kind: 'failed', reason: `the template is longer than ${sourceMaxLength} characters` };
+  try {
+    const [problem] = strict ? readTemplate(source).problems : [];
+    if (problem !== undefined) return { kind: 'failed', reason: problem };
+    const template = parse(source);
+    const context = new Context(view, engine.options, { sync: true, renderLimit: maxRenderMs });
+    const output = new BoundedOutput(outputMaxLength);
+    toValueSync(engine.renderer.renderTemplates(template, context, output));
+    return { kind: 'rendered', html: output.buffer };
+  } catch (error) {
+    return { kind: 'failed', reason: error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error) };
+  }
+}
+
 const engine = new Liquid({
   // An empty folder in memory: `include`, `render` and `layout` find nothing, and no file is looked for.
   templates: {},
   outputEscape: (value) => escapeHtml(value === undefined || value === null ? '' : String(value)),
   ownPropertyOnly: true,
-  parseLimit: sourceMaxLength,
-  memoryLimit: 1_000_000,
+  ...templateLimits,
 });
 
 // Auth0 tells authors to write `| escape`; here values are already escaped, and must not be escaped twice.
@@ -88,13 +106,14 @@ engine.registerTag(
     }
     override render(context: Context, output: Emitter): void {
       const register = context.getRegister<{ pieces: Pieces; shown: Record<'head' | 'widget', number> }>('auth0');
+      if (register.shown === undefined) throw new Error(`auth0:${this.part} is for pages`);
       register.shown[this.part] += 1;
       output.write(register.pieces[this.part]);
     }
   },
 );
 
-/** Parsing takes longer than rendering, and a tenant has one template, so the last few are cached. */
+/** Parsing takes longer than rendering, and a tenant has one page template and a few of mails, so the last ones are cached. */
 const parsed = new Map<string, Template[]>();
 
 function parse(source: string): Template[] {
@@ -103,7 +122,7 @@ function parse(source: string): Template[] {
   const { unsafe, source: safe } = readTemplate(source);
   if (unsafe.length > 0) throw new Error(unsafe[0]);
   const template = engine.parse(safe);
-  if (parsed.size >= 8) parsed.delete(parsed.keys().next().value as string);
+  if (parsed.size >= 16) parsed.delete(parsed.keys().next().value as string);
   parsed.set(source, template);
   return template;
 }

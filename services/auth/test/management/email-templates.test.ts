@@ -1,0 +1,108 @@
+/** The mails in a tenant's own words: `email-templates` through the `auth0` package, unmodified, and what people then get. */
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import PostalMime from 'postal-mime';
+import { openManagement, refusal } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask, clientOf } = stack.use(await openManagement());
+const connection = 'Username-Password-Authentication';
+let sent = 0;
+/** The next mail that lands in the outbox. */
+const nextMail = async () => {
+  const mail = await until('a mail', async () => (await gate.outbox())[sent]);
+  sent += 1;
+  return PostalMime.parse(mail);
+};
+const passwordMail = async (email = 'alice@example.com') => {
+  await gate.post('dbconnections/change_password', { client_id: 'web', connection, email });
+  return nextMail();
+};
+const html = (body: string) => `<html><head><style>p { color: red }</style></head><body>${body}</body></html>`;
+
+describe('email-templates', () => {
+  test('are made, read, changed and replaced', async () => {
+    await expect(auth0.emailTemplates.get('welcome_email')).rejects.toEqual(refusal(404, 'inexistent_email_template'));
+    await expect(auth0.emailTemplates.update('welcome_email', { enabled: true })).rejects.toEqual(refusal(404));
+    const template = {
+      template: 'welcome_email' as const,
+      body: html('<p>{{ application.name }}</p>'),
+      from: 'Acme <hello@acme.example>',
+      subject: 'Hello',
+      syntax: 'liquid',
+      resultUrl: 'https://acme.example/',
+      urlLifetimeInSeconds: 600,
+      includeEmailInRedirect: false,
+      enabled: false,
+    };
+    expect(await auth0.emailTemplates.create(template)).toEqual(template);
+    await expect(auth0.emailTemplates.create(template)).rejects.toEqual(refusal(409));
+    expect(await auth0.emailTemplates.update('welcome_email', { subject: 'Hi' })).toEqual({
+      ...template,
+      subject: 'Hi',
+    });
+    const bare = { template: 'welcome_email' as const, subject: 'Hello again' };
+    expect(await auth0.emailTemplates.set('welcome_email', bare)).toEqual({
+      ...bare,
+      body: null,
+      from: null,
+      resultUrl: null,
+      syntax: 'liquid',
+      urlLifetimeInSeconds: null,
+      includeEmailInRedirect: true,
+      enabled: true,
+    });
+    expect(await auth0.emailTemplates.get('welcome_email')).toMatchObject(bare);
+    await expect(clientOf('reader').emailTemplates.update('welcome_email', bare)).rejects.toEqual(refusal(403));
+    expect((await ask('GET', 'email-templates/none')).status).toBe(400);
+    expect((await ask('PATCH', 'email-templates/welcome_email', { template: 'verify_email' })).status).toBe(400);
+  });
+
+  test('are what people get, with Auth0’s variables, escaped in HTML and one line in headers', async () => {
+    await auth0.clients.update('web', { name: 'Shop <i>"x"@evil.example\u2028', client_metadata: { colour: 'green' } });
+    await auth0.emailTemplates.create({
+      template: 'reset_email',
+      body: html(
+        '<p>{{ user.email | escape }}|{{ user.email_verified }}|{{ user.name }}|{{ application.name }}|{{ application.clientID }}|{{ application.metadata.colour }}|{{ connection.name }}|{{ request_language }}|{{ friendly_name }}|{{ user.user_metadata.none }}</p><a href="{{ url }}">go</a>',
+      ),
+      from: '{{ application.name }} <no-reply@acme.example>',
+      subject: '{{ application.name }}\r\nBcc: all@evil.example',
+    });
+    const mail = await passwordMail();
+    expect(mail.html).toContain(
+      `<p>alice@example.com|true|Alice Example|Shop &#60;i&#62;&#34;x&#34;@evil.example|web|green|${connection}|en|Gatepost|</p>`,
+    );
+    expect(mail.html).toMatch(/<a href="http\S+change-password\?ticket=[\w-]{43}">/);
+    expect(mail.text).toMatch(/change-password\?ticket=/);
+    expect(mail.subject).toMatch(/^Shop <i>"x"@evil\.example Bcc: all@evil\.example$/);
+    expect(mail.from).toEqual({
+      address: 'no-reply@acme.example',
+      name: expect.stringMatching(/^Shop\W+i\W+x\W+evil\.example$/),
+    });
+    expect(mail.bcc).toBeUndefined();
+  });
+
+  test.each([
+    ['does not parse', '{% if %}'],
+    ['reads a file', '{% include "/etc/passwd" %}'],
+    ['runs for too long', '{% for i in (1..900000) %}{% for j in (1..900000) %}{% endfor %}{% endfor %}'],
+    ['writes too much', '{% for i in (1..100000) %}xxxxxxxxxxxxxxxxxxxx{% endfor %}'],
+    ['holds a script', '<script>alert(1)</script>'],
+    ['holds a form', '<form action="https://evil.example/"></form>'],
+    ['puts a value where it would be code', '<a href={{ url }}>go</a>'],
+    ['is a page', '{%- auth0:widget -%}'],
+  ])('are refused when the body %s', async (_, body) => {
+    await expect(auth0.emailTemplates.update('reset_email', { body })).rejects.toEqual(refusal(400, 'invalid_body'));
+  });
+
+  test('that fail when a mail is sent are left aside for our own', async () => {
+    const body = html(
+      '{% if user.email %}{% for i in (1..900000) %}{% for j in (1..900000) %}{% endfor %}{% endfor %}{% endif %}',
+    );
+    await auth0.emailTemplates.update('reset_email', { body, subject: 'Theirs', from: 'nobody{{ user.email }}' });
+    const mail = await passwordMail('bob@example.com');
+    expect(mail).toMatchObject({ subject: 'Theirs', from: { address: 'no-reply@localhost' } });
+    expect(mail.html).toContain('Choose a new password');
+  });
+});
