@@ -161,7 +161,8 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
 
 /**
  * Marks those of the events as routed that are not, and that nobody else is routing: in a transaction, at whose end their deliveries are
- * handed over. Until then others pass them over. Answers their keys.
+ * handed over. Until then others pass them over. Answers their keys. (Each is looked up by
+ * itself, as where they are stored: a join would read the day's events through for each batch.)
  */
 export async function claimUnrouted(
   client: PoolClient,
@@ -172,8 +173,8 @@ export async function claimUnrouted(
     text: `WITH unrouted AS MATERIALIZED (
              SELECT e.key, e.received_on
                FROM unnest($1::uuid[], $2::date[]) AS r (key, received_on)
-               JOIN events e ON e.key = r.key AND e.received_on = r.received_on
-              WHERE e.routed_at IS NULL FOR UPDATE OF e SKIP LOCKED)
+              CROSS JOIN LATERAL (SELECT key, received_on FROM events WHERE key = r.key AND received_on = r.received_on
+                                     AND routed_at IS NULL FOR UPDATE SKIP LOCKED) e)
            UPDATE events e SET routed_at = now() FROM unrouted u
             WHERE e.key = u.key AND e.received_on = u.received_on RETURNING e.key`,
     values: [events.map(({ key }) => key), events.map(({ receivedOn }) => receivedOn)],

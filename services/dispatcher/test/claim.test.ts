@@ -1,0 +1,42 @@
+/** What it costs to claim events, told by the rows that PostgreSQL reads. */
+import { randomUUID } from 'node:crypto';
+import { inTransaction } from '@gatepost/runtime/transaction';
+import { freshDatabase } from '@gatepost/testkit/stores';
+import { claimUnrouted } from '@gatepost/webhook-db/events';
+import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
+import { openPool } from '@gatepost/webhook-db/pool';
+import { expect, test } from '@jest/globals';
+import { ensurePartitions } from '../src/partitions.ts';
+
+test('claiming events reads those alone, however many the day has', async () => {
+  await using database = await freshDatabase();
+  await migrateWebhooks(database.url);
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 1, byIndexOnly: true, onError: () => {} });
+  try {
+    await ensurePartitions(pool);
+    const insert = (keys: string, count: number, more: string) =>
+      pool.query<{ key: string; receivedOn: string }>(
+        `INSERT INTO events (key, guid, source, event_id, type, occurred_at, hook_ids, delivery_ids, routed_at)
+         SELECT ${keys}, gen_random_uuid(), 'urn:test', n, 'push', now(), '{1}', ARRAY[n], ${more} FROM generate_series(1, $1) AS n
+         RETURNING key, received_on::text AS "receivedOn"`,
+        [count],
+      );
+    await insert('gen_random_uuid()', 2_000, 'now()');
+    const { rows: events } = await insert('gen_random_uuid()', 20, 'NULL');
+    const { claimed, read } = await inTransaction(pool, async (client) => {
+      const claimed = await claimUnrouted(client, [
+        ...events,
+        { key: randomUUID(), receivedOn: events[0]!.receivedOn },
+      ]);
+      const { rows } = await client.query<{ read: number }>(
+        `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS read
+           FROM pg_stat_xact_user_tables WHERE relname LIKE 'events%'`,
+      );
+      return { claimed, read: rows[0]!.read };
+    });
+    expect([...claimed].sort()).toEqual(events.map(({ key }) => key).sort());
+    expect(read).toBeLessThan(4 * events.length);
+  } finally {
+    await pool.end();
+  }
+});
