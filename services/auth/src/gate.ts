@@ -242,7 +242,7 @@ async function makeGateProvider(parts: Parts) {
     signingKeys: await loadSigningKeys(db, seal),
     cookieKey: keyFor('cookies'),
     dpopNonceSecret: keyFor('dpop nonces'),
-    pages: makeProviderPages(commonContext),
+    pages: makeProviderPages(commonContext, parts.pageMemory),
   });
   discoverLanguages(provider, parts.settings);
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
@@ -251,7 +251,7 @@ async function makeGateProvider(parts: Parts) {
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   throttleClientAuthentication(provider, parts.clientThrottle);
   const { tokensIssued } = observeProvider(provider, parts);
-  guardUserCodes(provider, parts.lockout, commonContext);
+  guardUserCodes(provider, parts.lockout, parts.pageMemory);
   const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
   for (const seed of parts.seeds)
     checkGrantTypes(

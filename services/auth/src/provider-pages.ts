@@ -4,9 +4,10 @@ import { errors } from 'oidc-provider';
 import { addressForDeveloper } from './authorization/refused-request.ts';
 import { answerPage } from './http/page.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
+import { type DevicePages, makeDevicePages } from './interaction/device-pages.ts';
+import type { PageMemory } from './interaction/page-memory.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
 import type { CommonContext } from './pages/pages.ts';
-import type { ProblemName } from './pages/strings/en.ts';
 
 export type ProviderPages = {
   /** Answers a browser that requests an unknown path. */
@@ -16,20 +17,10 @@ export type ProviderPages = {
     logoutSource(ctx: KoaContextWithOIDC): Promise<void>;
     postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void>;
   };
-  deviceFlow: {
-    userCodeInputSource(ctx: KoaContextWithOIDC, form: string, out?: unknown, error?: Error): Promise<void>;
-    userCodeConfirmSource(
-      ctx: KoaContextWithOIDC,
-      form: string,
-      client: Client,
-      info: unknown,
-      userCode: string,
-    ): Promise<void>;
-    successSource(ctx: KoaContextWithOIDC): Promise<void>;
-  };
+  deviceFlow: DevicePages;
 };
 
-export function makeProviderPages(makeCommonContext: MakeCommonContext): ProviderPages {
+export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemory: PageMemory): ProviderPages {
   const commonContext = (
     ctx: KoaContextWithOIDC,
     client: Client | undefined = ctx.oidc?.client,
@@ -98,48 +89,8 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext): Provide
       },
     },
 
-    deviceFlow: {
-      async userCodeInputSource(ctx, _form, _out, error) {
-        const problem = error ? deviceProblem(error) : undefined;
-        if (problem === 'refused' && error?.name === 'AbortedError') {
-          answerPage(ctx, 'device-done', { ...(await commonContext(ctx)), outcome: 'denied' }, 200);
-          return;
-        }
-        const userCode = (error as { userCode?: string } | undefined)?.userCode;
-        answerPage(
-          ctx,
-          'device-code',
-          {
-            ...(await commonContext(ctx)),
-            ...form(ctx, 'code_verification'),
-            ...(userCode ? { userCode } : {}),
-            ...(problem ? { problems: [problem] } : {}),
-          },
-          problem ? 400 : 200,
-        );
-      },
-      async userCodeConfirmSource(ctx, _form, client, _info, userCode) {
-        const page = { ...form(ctx, 'code_verification', { user_code: userCode }), userCode };
-        answerPage(ctx, 'device-confirm', { ...(await commonContext(ctx, client)), ...page }, 200);
-      },
-      async successSource(ctx) {
-        answerPage(ctx, 'device-done', { ...(await commonContext(ctx)), outcome: 'allowed' }, 200);
-      },
-    },
+    deviceFlow: makeDevicePages(pageMemory, commonContext),
   };
-}
-
-function deviceProblem(error: Error): ProblemName {
-  switch (error.name) {
-    case 'NoCodeError':
-      return 'user_code_missing';
-    case 'NotFoundError':
-    case 'ExpiredError':
-    case 'AlreadyUsedError':
-      return 'user_code_wrong';
-    default:
-      return 'refused';
-  }
 }
 
 /** The fields that the library’s forms must send back. */

@@ -268,6 +268,33 @@ describe('a link for a new password', () => {
   });
 });
 
+test('the pages of a device’s code: a reload enters nothing again, and each answer has an address of its own', async () => {
+  const browser = new Browser(gate);
+  const addressOf = ({ url }: Page) => new URL(url).pathname + new URL(url).search;
+  const entry = await browser.get('activate');
+  expect((await post(browser, entry, { user_code: 'BBBB-BBBB' })).status).toBe(303);
+  const wrong = await browser.submit(await browser.get('activate'), { user_code: 'BBBB-BBBB' });
+  expect([wrong.status, addressOf(wrong), fieldOf(wrong, 'user_code')]).toEqual([400, '/activate', 'BBBB-BBBB']);
+  const again = await browser.get('activate');
+  expect([again.status, fieldOf(again, 'user_code')]).toEqual([200, '']);
+
+  const deviceCode = async () =>
+    String((await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid' })).json.user_code);
+  const user_code = await deviceCode();
+  const confirm = await browser.submit(again, { user_code: user_code.toLowerCase() });
+  expect([confirm.status, addressOf(confirm)]).toEqual([200, '/activate?step=confirm']);
+  const reloaded = await browser.get(confirm.url);
+  expect(reloaded.html).toContain(`>${user_code}<`);
+  const done = await browser.logIn(await browser.submit(reloaded, { confirm: 'yes' }));
+  expect([addressOf(done), done.html.includes('Device connected')]).toEqual(['/activate?step=connected', true]);
+  // What was confirmed is not asked again.
+  expect((await browser.get(confirm.url)).html).toContain('name="user_code"');
+
+  const other = await browser.submit(await browser.get('activate'), { user_code: await deviceCode() });
+  const denied = await browser.submit(other, { abort: 'yes' });
+  expect([addressOf(denied), denied.html.includes('Device not connected')]).toEqual(['/activate?step=denied', true]);
+});
+
 test('consent: not you? lets somebody else log in, and asks them', async () => {
   const browser = new Browser(gate);
   const asked = await browser.logIn(await browser.authorize(consented));

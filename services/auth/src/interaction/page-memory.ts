@@ -12,6 +12,8 @@ import type { ProblemName } from '../pages/strings/en.ts';
 export type Facts = {
   /** What somebody typed to name themselves, as it was typed. */
   identifier?: string;
+  /** A device's code, as it was typed. */
+  userCode?: string;
   /** Where a code was sent. */
   codeTo?: string;
   /** Where a mail was sent. */

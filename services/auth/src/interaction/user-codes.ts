@@ -11,15 +11,14 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Attempt, Lockout } from '../accounts/lockout.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
-import { answerPage } from '../http/page.ts';
 import { busySeconds } from '../stores-away.ts';
-import type { MakeCommonContext } from './common-context.ts';
+import { deviceOwner, isRefused, turnToDevicePage } from './device-pages.ts';
+import type { PageMemory } from './page-memory.ts';
 
-const path = '/activate';
 /** As the library’s router matches it: case-insensitive, with or without a trailing slash. */
 const isPath = /^\/activate\/?$/i;
 
-export function guardUserCodes(provider: Provider, lockout: Lockout, commonContext: MakeCommonContext): void {
+export function guardUserCodes(provider: Provider, lockout: Lockout, pageMemory: PageMemory): void {
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
     if (ctx.method !== 'POST' || !isPath.test(ctx.path)) return next();
@@ -31,10 +30,9 @@ export function guardUserCodes(provider: Provider, lockout: Lockout, commonConte
     const refused = attempts.find(({ kind }) => kind !== 'open');
     let isWrong = false;
     try {
-      if (refused) return await refuse(ctx, refused, commonContext);
+      if (refused) return await refuse(ctx, refused, pageMemory, uid ?? '');
       await next();
-      // The form is shown again with a problem: no such code, or one that is used or expired.
-      isWrong = ctx.status === 400;
+      isWrong = isRefused(ctx);
       if (isWrong) await endAll(attempts, 'failed');
     } finally {
       if (!isWrong) await endAll(attempts, 'takenBack');
@@ -46,9 +44,8 @@ async function endAll(attempts: Attempt[], how: 'failed' | 'takenBack'): Promise
   await Promise.all(attempts.map((attempt) => attempt.kind === 'open' && attempt[how]()));
 }
 
-async function refuse(ctx: KoaContextWithOIDC, refused: Attempt, commonContext: MakeCommonContext): Promise<void> {
-  const shown = await commonContext({ acceptLanguage: ctx.get('accept-language') });
+async function refuse(ctx: KoaContextWithOIDC, refused: Attempt, memory: PageMemory, uid: string): Promise<void> {
   const seconds = refused.kind === 'closed' ? refused.seconds : busySeconds;
-  ctx.set('retry-after', String(seconds));
-  answerPage(ctx, 'too-many-attempts', { ...shown, back: path, minutes: Math.ceil(seconds / 60) }, 429);
+  await memory.note(deviceOwner(uid), { pause: { until: Date.now() + seconds * 1000 } });
+  turnToDevicePage(ctx, 'wait');
 }

@@ -136,7 +136,7 @@ describe('renderPage', () => {
         application: { id: 'app', name: 'App', logo_url },
       });
     const { html, headers } = consent('https://cdn.example/app.svg?a="1"');
-    expect(html).toContain('<img src="https://cdn.example/app.svg?a=%221%22" alt="" referrerpolicy="no-referrer">');
+    expect(html).toContain('<img src="https://cdn.example/app.svg?a=%221%22" alt="" data-initial="A" ');
     expect(headers['content-security-policy']).toContain("img-src 'self' data: https://cdn.example;");
     expect(consent('http://localhost:4599/logo.png').html).toContain('<img');
     for (const other of ['http://cdn.example/app.svg', 'javascript:alert(1)', 'data:image/png;base64,AA', 'x', ''])

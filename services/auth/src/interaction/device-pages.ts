@@ -1,0 +1,124 @@
+/**
+ * The pages on which somebody enters and confirms the code that a device shows. The library reads the forms; each is answered by a
+ * redirect to the page that follows, which `step` in its address names.
+ */
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { answerPage } from '../http/page.ts';
+import type { CommonContext } from '../pages/pages.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
+import type { Facts, PageMemory } from './page-memory.ts';
+
+const path = '/activate';
+type Step = 'confirm' | 'connected' | 'denied' | 'wait';
+
+export type DevicePages = {
+  userCodeInputSource(ctx: KoaContextWithOIDC, form: string, out?: unknown, error?: Error): Promise<void>;
+  userCodeConfirmSource(
+    ctx: KoaContextWithOIDC,
+    form: string,
+    client: Client,
+    info: unknown,
+    userCode: string,
+  ): Promise<void>;
+  successSource(ctx: KoaContextWithOIDC): Promise<void>;
+};
+
+/** Whose pages they are, for their memory. */
+export const deviceOwner = (sessionUid: string) => `device ${sessionUid}`;
+
+/** Answers a form: the browser GETs that page. */
+export function turnToDevicePage(ctx: KoaContextWithOIDC, step?: Step): void {
+  ctx.set({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+  ctx.status = 303;
+  ctx.redirect(step ? `${path}?step=${step}` : path);
+}
+
+/** Whether the form was refused: no such code, or one that is used or expired. */
+export const isRefused = (ctx: KoaContextWithOIDC) => (ctx.state as { refused?: boolean }).refused === true;
+
+export function makeDevicePages(
+  pageMemory: PageMemory,
+  commonContext: (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>,
+): DevicePages {
+  const ownerOf = ({ oidc }: KoaContextWithOIDC) => deviceOwner((oidc.session as unknown as { uid: string }).uid);
+  const formOf = (ctx: KoaContextWithOIDC, hidden: Record<string, string> = {}) => ({
+    action: path,
+    hidden: { ...hidden, xsrf: (ctx.oidc.session as unknown as { state: { secret: string } }).state.secret },
+  });
+
+  const showEntry = async (
+    ctx: KoaContextWithOIDC,
+    { userCode, outcome }: Awaited<ReturnType<PageMemory['recall']>>,
+  ) => {
+    const { problems = [] } = outcome ?? {};
+    const page = { ...formOf(ctx), ...(userCode && outcome && { userCode }), problems };
+    answerPage(ctx, 'device-code', { ...(await commonContext(ctx)), ...page }, problems.length > 0 ? 400 : 200);
+  };
+
+  /** False when there is no such code, or no longer. */
+  const showConfirmation = async (ctx: KoaContextWithOIDC, { userCode = '' }: Facts): Promise<boolean> => {
+    const { DeviceCode, Client } = ctx.oidc.provider;
+    // As the library reads a code that was typed.
+    const code = await DeviceCode.findByUserCode(userCode.toUpperCase().replace(/\W/g, ''), {});
+    const client = code && !code.error && !code.accountId && !code.inFlight && (await Client.find(code.clientId!));
+    if (!client) return false;
+    const page = { ...formOf(ctx, { user_code: userCode }), userCode };
+    answerPage(ctx, 'device-confirm', { ...(await commonContext(ctx, client)), ...page }, 200);
+    return true;
+  };
+
+  /** False when it is over. */
+  const showPause = async (ctx: KoaContextWithOIDC, { pause }: Facts): Promise<boolean> => {
+    const seconds = Math.ceil(((pause?.until ?? 0) - Date.now()) / 1000);
+    if (seconds <= 0) return false;
+    ctx.set('retry-after', String(seconds));
+    const page = { back: path, minutes: Math.ceil(seconds / 60) };
+    answerPage(ctx, 'too-many-attempts', { ...(await commonContext(ctx)), ...page }, 429);
+    return true;
+  };
+
+  const show = async (ctx: KoaContextWithOIDC): Promise<void> => {
+    const { step } = ctx.query;
+    if (step === 'connected' || step === 'denied') {
+      const outcome = step === 'connected' ? ('allowed' as const) : ('denied' as const);
+      answerPage(ctx, 'device-done', { ...(await commonContext(ctx)), outcome }, 200);
+      return;
+    }
+    const recalled = await pageMemory.recall(ownerOf(ctx));
+    if (step === 'confirm' && (await showConfirmation(ctx, recalled))) return;
+    if (step === 'wait' && (await showPause(ctx, recalled))) return;
+    await showEntry(ctx, recalled);
+  };
+
+  return {
+    async userCodeInputSource(ctx, _form, _out, error) {
+      if (!error) return show(ctx);
+      if (error.name === 'AbortedError') return turnToDevicePage(ctx, 'denied');
+      (ctx.state as { refused?: boolean }).refused = true;
+      const { userCode = '' } = error as { userCode?: string };
+      const outcome = { step: path, problems: [problemOf(error)] };
+      await pageMemory.note(ownerOf(ctx), { userCode: userCode.slice(0, 40) }, outcome);
+      turnToDevicePage(ctx);
+    },
+    async userCodeConfirmSource(ctx, _form, _client, _info, userCode) {
+      await pageMemory.note(ownerOf(ctx), { userCode });
+      turnToDevicePage(ctx, 'confirm');
+    },
+    async successSource(ctx) {
+      turnToDevicePage(ctx, 'connected');
+    },
+  };
+}
+
+function problemOf(error: Error): ProblemName {
+  switch (error.name) {
+    case 'NoCodeError':
+      return 'user_code_missing';
+    case 'NotFoundError':
+    case 'ExpiredError':
+    case 'AlreadyUsedError':
+      return 'user_code_wrong';
+    default:
+      return 'refused';
+  }
+}

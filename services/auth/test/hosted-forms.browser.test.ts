@@ -1,0 +1,86 @@
+/** The forms of the hosted pages in a real browser, without JavaScript: reloads, the way back, what was typed. */
+import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
+import { afterAll, expect, test } from '@jest/globals';
+import { chromium, type Page } from 'playwright-core';
+import { logIn } from './chromium.ts';
+import { openGate } from './gate.ts';
+import { alice, fullSeed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const gate = stack.use(await openGate(fullSeed));
+const browser = stack.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
+const asked = { redirect_uri: 'https://app.example/cb', scope: 'openid email', response_type: 'id_token', nonce: 'n' };
+const addressFor = (client_id: string, more: object = {}) =>
+  `${gate.issuer}authorize?${new URLSearchParams({ client_id, ...asked, ...more })}`;
+
+/** Gives the test a tab, and the paths of the forms that it has sent. */
+async function inTab(locale: string, work: (page: Page, posts: string[]) => Promise<void>): Promise<void> {
+  const context = await browser.newContext({ javaScriptEnabled: false, locale });
+  context.setDefaultTimeout(patienceMs);
+  // The application is nowhere: whoever is sent there has arrived.
+  await context.route('https://app.example/**', (route) => route.fulfill({ body: 'arrived' }));
+  const page = await context.newPage();
+  const posts: string[] = [];
+  page.on('request', (request) => request.method() === 'POST' && posts.push(new URL(request.url()).pathname));
+  try {
+    await work(page, posts);
+  } finally {
+    await context.close();
+  }
+}
+
+test.each([
+  ['en', 'Wrong email or password.'],
+  ['de', 'E-Mail-Adresse oder Passwort ist falsch.'],
+])('a reload after a wrong password sends nothing again, and the login goes on (%s)', async (locale, wrong) => {
+  await inTab(locale, async (page, posts) => {
+    await page.goto(addressFor('spa'));
+    await page.fill('[name=identifier]', alice.email);
+    await page.click('.gp-main');
+    await page.fill('[name=password]', 'wrong');
+    await page.click('.gp-main');
+    expect(await page.getByRole('alert').textContent()).toContain(wrong);
+    const sent = posts.length;
+    const { pathname } = new URL(page.url());
+    for (let reload = 1; reload <= 2; reload += 1) await page.reload();
+    expect([posts.length, new URL(page.url()).pathname, await page.getByRole('alert').count()]).toEqual([
+      sent,
+      pathname,
+      0,
+    ]);
+    expect(await page.inputValue('[name=identifier]')).toBe(alice.email);
+    // Nor does the way back through the history.
+    await page.goBack();
+    await page.goForward();
+    expect(posts).toHaveLength(sent);
+    await page.fill('[name=password]', alice.password);
+    await page.click('.gp-main');
+    await page.waitForURL('https://app.example/**');
+  });
+});
+
+test('what was typed goes along to the sign-up, and somebody else may answer for a consent', async () => {
+  await inTab('en', async (page) => {
+    await page.goto(addressFor('third', { response_type: 'code' }));
+    await page.fill('[name=identifier]', 'zoe@example.com');
+    await page.getByRole('button', { name: 'Create an account' }).click();
+    expect(await page.inputValue('[name=email]')).toBe('zoe@example.com');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await page.inputValue('[name=identifier]')).toBe('zoe@example.com');
+    await logIn(page);
+    expect(await page.textContent('.gp-who')).toContain(alice.email);
+    await page.getByRole('button', { name: 'Use another account' }).click();
+    expect(await page.inputValue('[name=identifier]')).toBe('');
+    await page.reload();
+    await page.fill('[name=identifier]', 'bob@example.com');
+    await page.click('.gp-main');
+    await page.fill('[name=password]', alice.password);
+    await page.click('.gp-main');
+    // Alice's session ends first; without JavaScript by a button.
+    await page.getByRole('button', { name: 'Continue' }).click();
+    expect(await page.textContent('.gp-who')).toContain('bob@example.com');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.waitForURL('https://app.example/cb?code=**');
+  });
+});
