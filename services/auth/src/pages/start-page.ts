@@ -25,7 +25,7 @@ export function renderStart({ issuer, tenant, stores, ...start }: Start): Page {
     issuer,
     title: 'This is the gate',
     tenant: { friendly_name: tenant },
-    branding: { logo_url: '' },
+    branding: { logo_url: '', favicon_url: '' },
     discovery: `${base}.well-known/openid-configuration`,
     keys: `${base}.well-known/jwks.json`,
     stores: Object.entries(stores).map(([name, answers]) => ({ name: names[name] ?? name, answers })),
