@@ -34,6 +34,32 @@ describe('an organization', () => {
     });
   });
 
+  test('is reached by the machine that created it, which is an admin beside the one that it named, or alone', async () => {
+    const maker = await api.tokens.machine('maker', 'site_admin admin:org_hook admin:org repo');
+    for (const body of [{ login: 'made', admin: 'auth0|olga' }, { login: 'made-alone' }]) {
+      expect(await call(api, maker, 'POST', '/admin/organizations', body)).toMatchObject({ status: 201 });
+      expect(await call(api, maker, 'GET', `/orgs/${body.login}`)).toMatchObject({
+        status: 200,
+        body: { permissions: { admin: true } },
+      });
+      expect(await call(api, maker, 'POST', `/orgs/${body.login}/repos`, { name: 'first' })).toMatchObject({
+        status: 201,
+      });
+      const hook = { events: ['push'], config: { url: 'https://example.com/hook' } };
+      for (const place of [`/orgs/${body.login}`, `/repos/${body.login}/first`])
+        expect(await call(api, maker, 'POST', `${place}/hooks`, { name: 'web', ...hook })).toMatchObject({
+          status: 201,
+        });
+    }
+    const olga = await api.tokens.user('auth0|olga', 'admin:org');
+    const members = await call(api, olga, 'GET', '/orgs/made/members');
+    expect((members.body as unknown as { login: string }[]).map(({ login }) => login).sort()).toEqual([
+      'auth0|olga',
+      'maker',
+    ]);
+    expect(await call(api, olga, 'GET', '/orgs/made-alone')).toMatchObject({ status: 404 });
+  });
+
   // The gate grants people any scope of an API that they ask for and consent to; signing up must not make an administrator.
   test('is not created by a person, whatever scopes the token has', async () => {
     const person = await api.tokens.user('auth0|mallory', 'site_admin admin:org');
@@ -46,7 +72,6 @@ describe('an organization', () => {
     [{ login: 'a/b', admin: 'x' }],
     [{ login: '', admin: 'x' }],
     [{ login: '-x', admin: 'x' }],
-    [{ login: 'ok' }],
     [{ login: 'ok', admin: 'a\u0000b' }],
     [{ login: 5, admin: 'x' }],
   ])('is not created from %j', async (body) => {

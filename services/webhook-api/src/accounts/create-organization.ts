@@ -1,4 +1,4 @@
-/** `POST /admin/organizations`: an account, with its first admin. */
+/** `POST /admin/organizations`: an account, with its first admins: the machine that makes it, and whom it names. */
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
@@ -7,7 +7,7 @@ import { identifierSchema, loginSchema } from './name.ts';
 
 const body = z.object({
   login: loginSchema,
-  admin: identifierSchema.meta({ description: 'The `sub` of its first admin' }),
+  admin: identifierSchema.optional().meta({ description: 'The `sub` of an admin beside the machine that creates it' }),
 });
 
 export const createOrganization = tokenOperation({
@@ -15,13 +15,16 @@ export const createOrganization = tokenOperation({
   summary: 'Create an organization',
   body,
   answers: { 201: { description: 'The organization', schema: organizationSchema } },
-  async run({ parts: { database }, body: { login, admin }, base }) {
+  async run({ parts: { database }, token, body: { login, admin = token.subject }, base }) {
     const account = await database.$transaction(async (transaction) => {
       // The unique index is on lower(login), which Prisma cannot name.
       const [made] = await transaction.$queryRaw<{ id: number; created_at: Date }[]>`
         INSERT INTO accounts (login) VALUES (${login}) ON CONFLICT (lower(login)) DO NOTHING RETURNING id, created_at`;
       if (!made) throw validationFailed({ resource: 'Organization', code: 'already_exists', field: 'login' });
-      await transaction.membership.create({ data: { accountId: made.id, subject: admin, role: 'admin' } });
+      const admins = [...new Set([token.subject, admin])];
+      await transaction.membership.createMany({
+        data: admins.map((subject) => ({ accountId: made.id, subject, role: 'admin' })),
+      });
       return { id: made.id, login, createdAt: made.created_at };
     });
     const organization = presentOrganization(account, base);
