@@ -25,7 +25,7 @@ npm start -- --fresh      the same, our data dropped first
 npm start -- --private    with private stores, even where something answers on the default ports
 npm start -- --help       this
 
-SEED_FILE=mine.yaml       your own clients, users, APIs and organizations beside the demo's (docs/reference/seed-file.md); empty: none at all
+SEED_FILE=mine.yaml       your own clients, users, APIs and organizations beside the demo's (docs/seed.md); empty: none at all
 GATEPOST_HOME=folder      instead of .gatepost/
 DATABASE_URL, REDIS_URL, AMQP_URL    stores that run elsewhere
 All other variables: docs/configuration.md`;

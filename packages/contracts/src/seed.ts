@@ -30,41 +30,111 @@ const origin = z
     'must be an origin, such as https://app.example.com',
   );
 const seconds = z.number().int().positive();
+const text = z.string().max(300);
 
 const settings = z.strictObject({
-  identifier_first: z.boolean().default(true),
-  default_audience: z.string().nullable().default(null),
-  allow_signup: z.boolean().default(true),
-  oidc_conformant_claims: z.boolean().default(true),
+  identifier_first: z.boolean().default(true).meta({
+    description:
+      'the sign-in page asks who, then for the password; also what lets `connection` start a passwordless connection',
+    example: false,
+  }),
+  default_audience: z.string().nullable().default(null).meta({
+    description: 'the API that tokens are for when a request names none; null: such an access token is opaque',
+    example: 'http://localhost:3000/',
+  }),
+  allow_signup: z.boolean().default(true).meta({ description: 'people may sign up by themselves', example: false }),
+  oidc_conformant_claims: z.boolean().default(true).meta({
+    description: 'of clients that do not say: claims of a person by the standard; false: as Auth0, in the ID token too',
+    example: false,
+  }),
 });
 
 const api = z.strictObject({
-  identifier: name,
-  name: name.optional(),
-  token_lifetime: seconds.default(86_400),
-  allow_offline_access: z.boolean().default(false),
-  signing_alg: z.enum(['RS256', 'PS256', 'ES256', 'EdDSA']).default('RS256'),
+  identifier: name.meta({
+    description: 'its audience, which requests and tokens name; it is never looked up',
+    example: 'http://localhost:3000/',
+  }),
+  name: name.optional().meta({ description: 'shown on the consent page; the identifier otherwise', example: 'Notes' }),
+  token_lifetime: seconds.default(86_400).meta({ description: 'of access tokens, in seconds', example: 3600 }),
+  allow_offline_access: z.boolean().default(false).meta({
+    description: 'clients may get refresh tokens for it (`offline_access`)',
+    example: true,
+  }),
+  signing_alg: z.enum(['RS256', 'PS256', 'ES256', 'EdDSA']).default('RS256').meta({
+    description: 'how its access tokens are signed',
+    example: 'ES256',
+  }),
   token_dialect: z
     .enum(['access_token', 'access_token_authz', 'rfc9068_profile', 'rfc9068_profile_authz'])
-    .default('access_token'),
-  skip_consent_for_verifiable_first_party_clients: z.boolean().default(true),
+    .default('access_token')
+    .meta({
+      description: "Auth0's names for the form of its tokens; RFC 9068's has `typ: at+jwt`",
+      example: 'rfc9068_profile',
+    }),
+  skip_consent_for_verifiable_first_party_clients: z.boolean().default(true).meta({
+    description: 'first-party clients do not ask people for consent to it',
+    example: false,
+  }),
   scopes: z
     .array(z.union([scopeToken, z.strictObject({ value: scopeToken, description: z.string().optional() })]))
-    .default([]),
+    .default([])
+    .meta({
+      description: 'what may be allowed; the description is shown on the consent page',
+      example: ['read:notes', { value: 'write:notes', description: 'Change your notes' }],
+    }),
 });
 
 const client = z.strictObject({
-  client_id: name,
-  client_secret: z.string().min(1).optional(),
-  name: name.optional(),
-  app_type: z.enum(['regular_web', 'spa', 'native', 'non_interactive']).default('regular_web'),
-  is_first_party: z.boolean().default(true),
-  oidc_conformant_claims: z.boolean().optional(),
-  compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional(),
-  callbacks: z.array(uri).default([]),
-  allowed_logout_urls: z.array(uri).default([]),
-  web_origins: z.array(origin).default([]),
-  allowed_origins: z.array(origin).default([]),
+  client_id: name.meta({ description: 'the name by which it comes', example: 'notes-web' }),
+  client_secret: z.string().min(1).optional().meta({
+    description: 'kept as a hash. Another one than before becomes live beside it',
+    example: 'a-long-random-secret',
+  }),
+  name: name.optional().meta({ description: 'shown to people; the `client_id` otherwise', example: 'Notes' }),
+  app_type: z.enum(['regular_web', 'spa', 'native', 'non_interactive']).default('regular_web').meta({
+    description: 'what kind of application it is: on a server, in a browser, installed, or a machine',
+    example: 'spa',
+  }),
+  is_first_party: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'yours; false: people are asked for consent', example: false }),
+  oidc_conformant_claims: z.boolean().optional().meta({
+    description: "false for Auth0's SDKs, which read the person from the ID token; that of `settings` otherwise",
+    example: false,
+  }),
+  compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional().meta({
+    description: 'what is demanded of it ([fapi.md](reference/fapi.md))',
+    example: 'none',
+  }),
+  callbacks: z
+    .array(uri)
+    .default([])
+    .meta({
+      description: 'redirect URIs, compared to the letter; on loopback addresses of a native one any port will do',
+      example: ['http://localhost:3000/callback'],
+    }),
+  allowed_logout_urls: z
+    .array(uri)
+    .default([])
+    .meta({
+      description: 'where a logout may lead to',
+      example: ['http://localhost:3000/'],
+    }),
+  web_origins: z
+    .array(origin)
+    .default([])
+    .meta({
+      description: 'origins of pages that sign in silently (`web_message`)',
+      example: ['http://localhost:3000'],
+    }),
+  allowed_origins: z
+    .array(origin)
+    .default([])
+    .meta({
+      description: 'origins of pages that call the token endpoint',
+      example: ['http://localhost:3000'],
+    }),
   // Beyond Auth0's names, the URI of a grant type that GRANT_PLUGINS adds.
   grant_types: z
     .array(
@@ -73,50 +143,134 @@ const client = z.strictObject({
         z.string().regex(/^[a-z][a-z0-9+.-]*:\S+$/, "must be one of Auth0's names, or a URI"),
       ]),
     )
-    .default(['authorization_code', 'refresh_token']),
+    .default(['authorization_code', 'refresh_token'])
+    .meta({
+      description: `${grantTypes.map((type) => `\`${type}\``).join(', ')}, or the URI of one that \`GRANT_PLUGINS\` adds`,
+      example: ['client_credentials'],
+    }),
   token_endpoint_auth_method: z
     .enum(['none', 'client_secret_post', 'client_secret_basic', 'private_key_jwt'])
-    .optional(),
-  jwks: z.strictObject({ keys: z.array(z.looseObject({ kty: z.string() })) }).optional(),
+    .optional()
+    .meta({
+      description:
+        'how it proves who it is; by what it has otherwise: a secret, keys, or neither (then PKCE is demanded)',
+      example: 'none',
+    }),
+  jwks: z
+    .strictObject({ keys: z.array(z.looseObject({ kty: z.string() })) })
+    .optional()
+    .meta({
+      description: 'its public keys, for `private_key_jwt`',
+      example: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }] },
+    }),
   refresh_token: z
     .strictObject({
-      rotation_type: z.enum(['rotating', 'non-rotating']).optional(),
-      expiration_type: z.enum(['expiring', 'non-expiring']).optional(),
-      token_lifetime: seconds.optional(),
-      idle_token_lifetime: seconds.optional(),
-      leeway: z.number().int().min(0).optional(),
+      rotation_type: z.enum(['rotating', 'non-rotating']).optional().meta({
+        description: 'public clients rotate unless they say otherwise; of a token used twice all successors end',
+        example: 'rotating',
+      }),
+      expiration_type: z.enum(['expiring', 'non-expiring']).optional().meta({
+        description: 'whether the lifetimes count',
+        example: 'expiring',
+      }),
+      token_lifetime: seconds.optional().meta({ description: 'from the sign-in on, in seconds', example: 2_592_000 }),
+      idle_token_lifetime: seconds
+        .optional()
+        .meta({ description: 'since it was last used, in seconds', example: 1_296_000 }),
+      leeway: z.number().int().min(0).optional().meta({
+        description: 'for how long a rotated token still counts, in seconds; none otherwise',
+        example: 10,
+      }),
     })
-    .optional(),
-  resource_server_identifier: z.string().optional(),
-  is_token_endpoint_ip_header_trusted: z.boolean().optional(),
+    .optional()
+    .meta({ description: 'its refresh tokens' }),
+  resource_server_identifier: z.string().optional().meta({
+    description: 'the API that it serves: it may introspect tokens for that',
+    example: 'http://localhost:3000/',
+  }),
+  is_token_endpoint_ip_header_trusted: z.boolean().optional().meta({
+    description:
+      "the password grant believes its `auth0-forwarded-for`, so that guesses count against a person's address",
+    example: true,
+  }),
   oidc_logout: z
     .strictObject({
-      backchannel_logout_urls: z.array(z.url({ protocol: /^https?$/ })).max(1),
+      backchannel_logout_urls: z
+        .array(z.url({ protocol: /^https?$/ }))
+        .max(1)
+        .meta({
+          description: 'one URL, told of logouts. One inside needs [`OUTBOUND_ALLOWED_NETWORKS`](configuration.md)',
+          example: ['https://app.example.com/backchannel-logout'],
+        }),
       backchannel_logout_initiators: z
-        .strictObject({ mode: z.enum(['all', 'custom']), selected_initiators: z.array(name).optional() })
-        .optional(),
+        .strictObject({
+          mode: z
+            .enum(['all', 'custom'])
+            .meta({ description: 'all logouts, or those that are selected', example: 'custom' }),
+          selected_initiators: z
+            .array(name)
+            .optional()
+            .meta({
+              description: "with `custom` only `rp-logout` starts anything; Auth0's others are taken",
+              example: ['rp-logout'],
+            }),
+        })
+        .optional()
+        .meta({ description: 'which logouts it is told of' }),
     })
-    .optional(),
-  client_grants: z.array(z.strictObject({ audience: name, scope: z.array(scopeToken).default([]) })).default([]),
+    .optional()
+    .meta({ description: 'back-channel logout' }),
+  client_grants: z
+    .array(
+      z.strictObject({
+        audience: name.meta({
+          description: 'an API that there is; the management API is `<issuer>api/v2/`',
+          example: 'http://localhost:3000/',
+        }),
+        scope: z
+          .array(scopeToken)
+          .default([])
+          .meta({ description: 'scopes of that API', example: ['read:notes'] }),
+      }),
+    )
+    .default([])
+    .meta({ description: 'what it may get by `client_credentials`, without a person' }),
 });
 
 const user = z.strictObject({
-  user_id: z.string().regex(/^[^|\s]+\|\S+$/, 'must be `connection|id`, such as auth0|alice'),
-  email: z.email().optional(),
-  email_verified: z.boolean().default(false),
-  nickname: z.string().max(300).optional(),
-  name: z.string().max(300).optional(),
-  given_name: z.string().max(300).optional(),
-  family_name: z.string().max(300).optional(),
-  picture: z.url().optional(),
+  user_id: z
+    .string()
+    .regex(/^[^|\s]+\|\S+$/, 'must be `connection|id`, such as auth0|alice')
+    .meta({
+      description: 'the `sub` of their tokens: `auth0|`, `email|` or `sms|` and an id of your own',
+      example: 'auth0|maria',
+    }),
+  email: z.email().optional().meta({ description: 'kept in lower case', example: 'maria@example.com' }),
+  email_verified: z.boolean().default(false).meta({ description: 'whether it is known to be theirs', example: true }),
+  nickname: text.optional().meta({ description: 'the claim `nickname`', example: 'maria' }),
+  name: text.optional().meta({ description: 'the claim `name`', example: 'Maria Example' }),
+  given_name: text.optional().meta({ description: 'the claim `given_name`', example: 'Maria' }),
+  family_name: text.optional().meta({ description: 'the claim `family_name`', example: 'Example' }),
+  picture: z.url().optional().meta({ description: 'the claim `picture`', example: 'https://example.com/maria.png' }),
   phone_number: z
     .string()
     .regex(/^\+[1-9]\d{6,14}$/, 'must be E.164, such as +15555550100')
-    .optional(),
-  password: z.string().min(1).optional(),
+    .optional()
+    .meta({ description: 'counts as verified', example: '+15555550123' }),
+  password: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'kept as a hash', example: 'a long password of your own' }),
 });
 
-const connection = z.strictObject({ name, strategy: z.enum(['auth0', 'email', 'sms']) });
+const connection = z.strictObject({
+  name: name.meta({ description: 'the name that requests give', example: 'email' }),
+  strategy: z.enum(['auth0', 'email', 'sms']).meta({
+    description: 'passwords, or one-time codes and links by mail or text message',
+    example: 'email',
+  }),
+});
 
 const login = z
   .string()
@@ -124,22 +278,43 @@ const login = z
 const repositoryName = z.string().regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be letters, digits, `.`, `_` and `-`');
 
 const organization = z.strictObject({
-  login,
-  members: z.array(z.strictObject({ subject: name, role: z.enum(['admin', 'member']) })).default([]),
-  repositories: z.array(repositoryName).default([]),
-  throttle: z.strictObject({ rate: z.number().positive(), burst: z.number().positive() }).optional(),
+  login: login.meta({ description: 'its name, without regard to case', example: 'orchard' }),
+  members: z
+    .array(
+      z.strictObject({
+        subject: name.meta({
+          description: "the `sub` of the member's tokens: a person's `user_id`, a machine's `client_id`",
+          example: 'auth0|maria',
+        }),
+        role: z.enum(['admin', 'member']).meta({ description: 'admins manage hooks', example: 'admin' }),
+      }),
+    )
+    .default([])
+    .meta({ description: 'who belongs to it' }),
+  repositories: z
+    .array(repositoryName)
+    .default([])
+    .meta({ description: 'their names', example: ['apples'] }),
+  throttle: z
+    .strictObject({
+      rate: z.number().positive().meta({ description: 'deliveries a second', example: 100 }),
+      burst: z.number().positive().meta({ description: 'deliveries at once', example: 1000 }),
+    })
+    .optional()
+    .meta({ description: 'its limit; `THROTTLE_RATE` and `THROTTLE_BURST` otherwise' }),
 });
 
-const seed = z.strictObject({
-  settings: settings.optional(),
-  apis: z.array(api).default([]),
-  clients: z.array(client).default([]),
-  users: z.array(user).default([]),
-  connections: z.array(connection).default([]),
-  organizations: z.array(organization).default([]),
+/** The whole file. Each key has its `description`, and each that holds a value an `example`: docs/seed.md is made of them. */
+export const seedSchema = z.strictObject({
+  settings: settings.optional().meta({ description: 'Of the gate as a whole.' }),
+  apis: z.array(api).default([]).meta({ description: 'What access tokens are for.' }),
+  clients: z.array(client).default([]).meta({ description: 'Applications and machines.' }),
+  users: z.array(user).default([]).meta({ description: 'People who can sign in.' }),
+  connections: z.array(connection).default([]).meta({ description: 'Ways to sign in.' }),
+  organizations: z.array(organization).default([]).meta({ description: 'Accounts of the webhook API.' }),
 });
 
-export type Seed = z.infer<typeof seed>;
+export type Seed = z.infer<typeof seedSchema>;
 export type SeedApi = z.infer<typeof api>;
 export type SeedClient = z.infer<typeof client>;
 export type SeedUser = z.infer<typeof user>;
@@ -147,5 +322,5 @@ export type SeedOrganization = z.infer<typeof organization>;
 
 /** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */
 export function parseSeed(text: string, file = ''): Seed {
-  return readYaml(`seed file ${file}`.trim(), seed, text);
+  return readYaml(`seed file ${file}`.trim(), seedSchema, text);
 }
