@@ -1,7 +1,8 @@
 import { Auth0Client } from '@auth0/nextjs-auth0/server';
 
 export const auth0 = new Auth0Client({
-  domain: 'localhost:4443',
+  domain: 'http://localhost:4400', // in production a host alone, 'gate.example.com', without the next line
+  allowInsecureRequests: true,
   clientId: 'example-nextjs',
   clientSecret: 'example-nextjs-secret',
   appBaseUrl: 'http://localhost:4703',
