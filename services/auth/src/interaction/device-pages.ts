@@ -46,12 +46,8 @@ export function makeDevicePages(
     hidden: { ...hidden, xsrf: (ctx.oidc.session as unknown as { state: { secret: string } }).state.secret },
   });
 
-  const showEntry = async (
-    ctx: KoaContextWithOIDC,
-    { userCode, outcome }: Awaited<ReturnType<PageMemory['recall']>>,
-  ) => {
-    const { problems = [] } = outcome ?? {};
-    const page = { ...formOf(ctx), ...(userCode && outcome && { userCode }), problems };
+  const showEntry = async (ctx: KoaContextWithOIDC, problems: ProblemName[] = [], userCode = '') => {
+    const page = { ...formOf(ctx), ...(userCode && { userCode }), problems };
     answerPage(ctx, 'device-code', { ...(await commonContext(ctx)), ...page }, problems.length > 0 ? 400 : 200);
   };
 
@@ -87,7 +83,8 @@ export function makeDevicePages(
     const recalled = await pageMemory.recall(ownerOf(ctx));
     if (step === 'confirm' && (await showConfirmation(ctx, recalled))) return;
     if (step === 'wait' && (await showPause(ctx, recalled))) return;
-    await showEntry(ctx, recalled);
+    const { outcome, userCode } = recalled;
+    await (outcome ? showEntry(ctx, outcome.problems, userCode) : showEntry(ctx));
   };
 
   return {
@@ -95,9 +92,11 @@ export function makeDevicePages(
       if (!error) return show(ctx);
       if (error.name === 'AbortedError') return turnToDevicePage(ctx, 'denied');
       (ctx.state as { refused?: boolean }).refused = true;
+      const problem = problemOf(error);
+      // A form that is none of ours is refused where it is.
+      if (problem === 'refused') return showEntry(ctx, [problem]);
       const { userCode = '' } = error as { userCode?: string };
-      const outcome = { step: path, problems: [problemOf(error)] };
-      await pageMemory.note(ownerOf(ctx), { userCode: userCode.slice(0, 40) }, outcome);
+      await pageMemory.note(ownerOf(ctx), { userCode: userCode.slice(0, 40) }, { step: path, problems: [problem] });
       turnToDevicePage(ctx);
     },
     async userCodeConfirmSource(ctx, _form, _client, _info, userCode) {
