@@ -10,8 +10,11 @@ test('docs/reference/metrics.md names every metric of ours, and no other', () =>
   const sources = globSync('{packages,services}/*/src/**/*.ts', { cwd: root }).map((file) =>
     readFileSync(path.join(root, file), 'utf8'),
   );
-  const made = sources.flatMap((source) =>
-    [...source.matchAll(/'((?:http|amqp|auth|dispatcher)_[a-z]+(?:_[a-z]+)+)'/g)].map(([, name]) => name!),
+  const made = new Set(
+    sources.flatMap((source) =>
+      [...source.matchAll(/'((?:http|amqp|auth|dispatcher)_[a-z]+(?:_[a-z]+)+)'/g)].map(([, name]) => name!),
+    ),
   );
-  expect([...new Set(made)].sort()).toEqual(named.sort());
+  made.delete('auth_email_by_code'); // Auth0's name of a mail
+  expect([...made].sort()).toEqual(named.sort());
 });

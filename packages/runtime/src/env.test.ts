@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import {
   cidrList,
@@ -43,6 +46,19 @@ const problemsOf = (env: Record<string, string | undefined>): string[] => {
 test('defaults stand in for what is unset or empty', () => {
   const env = readEnv(variables, { ...good, PORT: '' });
   expect(env).toMatchObject({ PORT: 4400, HOST: '127.0.0.1', RETRIES: [5, 300], NETWORKS: [] });
+});
+
+test('a value may stand in a file, as Docker and Kubernetes give secrets', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+  const file = join(folder, 'url');
+  writeFileSync(file, `${good.DATABASE_URL}\n`);
+  expect(readEnv(variables, { SECRETS_KEY: key, DATABASE_URL_FILE: file }).DATABASE_URL).toBe(good.DATABASE_URL);
+  const named = { ...good, DATABASE_URL: 'postgres://other@db/gatepost', DATABASE_URL_FILE: file };
+  expect(readEnv(variables, named).DATABASE_URL).toBe('postgres://other@db/gatepost');
+  rmSync(folder, { recursive: true });
+  expect(problemsOf({ SECRETS_KEY: key, DATABASE_URL_FILE: file })).toEqual([
+    'DATABASE_URL_FILE: the file cannot be read (ENOENT)',
+  ]);
 });
 
 test('an empty list is a list where emptiness means none', () => {

@@ -2,7 +2,7 @@
  * Reading the environment: every service describes its variables as one zod object, reads them once at start, and reports
  * all bad values together, before anything is opened. The same objects make `docs/configuration.md`.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -12,7 +12,8 @@ import { productionProblems } from './production.ts';
 import { splitUrls } from './urls.ts';
 
 /**
- * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`.
+ * Parses `env` by `schema`. An empty variable counts as unset, unless its meta says `emptyIsValue`. Instead of `NAME`, `NAME_FILE` may
+ * name a file that holds the value, as Docker and Kubernetes give secrets; one line break at its end is not part of it.
  * @throws Misconfigured naming every bad variable at once. A bad value is quoted only if it cannot be a secret: somebody who
  * mixes two variables up would otherwise find a password in the log.
  */
@@ -21,14 +22,16 @@ export function readEnv<S extends z.ZodObject>(
   env: Record<string, string | undefined> = process.env,
 ): z.infer<S> {
   const given: Record<string, string> = {};
+  const problems: string[] = [];
   for (const [name, field] of Object.entries(schema.shape)) {
-    const value = env[name];
+    const value = env[name] || readValue(name, schema, env, problems) || env[name];
     if (value !== undefined && (value !== '' || metaOf(field).emptyIsValue)) given[name] = value;
   }
+  if (problems.length > 0) throw new Misconfigured('bad environment', problems);
   const result = schema.safeParse(given);
   if (result.success) {
-    const problems = productionProblems(result.data);
-    if (problems.length > 0) throw new Misconfigured('bad environment', problems);
+    const unsafe = productionProblems(result.data);
+    if (unsafe.length > 0) throw new Misconfigured('bad environment', unsafe);
     Object.freeze(result.data);
     return result.data;
   }
@@ -41,6 +44,24 @@ export function readEnv<S extends z.ZodObject>(
       return `${name}: ${issue.message}${shownOf(field, given[name], isOfUrl(issue))}`;
     }),
   );
+}
+
+/** What stands in the file that `NAME_FILE` names, unless that is a variable of its own (SEED_FILE). */
+function readValue(
+  name: string,
+  schema: z.ZodObject,
+  env: Record<string, string | undefined>,
+  problems: string[],
+): string | undefined {
+  const variable = `${name}_FILE`;
+  const file = env[variable];
+  if (!file || variable in schema.shape) return undefined;
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    problems.push(`${variable}: the file cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    return undefined;
+  }
 }
 
 const isOfUrl = (issue: z.core.$ZodIssue): boolean => issue.code === 'custom' && issue.params?.isUrlWanted === true;
@@ -228,7 +249,16 @@ export const commonVariables = {
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .meta({ description: 'least level that is logged' }),
+  START_TIMEOUT_MS: integer(0, 600_000)
+    .default(60_000)
+    .meta({ description: 'how long a service that starts waits for a store that is away', unit: 'ms' }),
 };
+
+export const stopDelayVariable = integer(0, 60_000).default(0).meta({
+  description:
+    'how long a service that was told to stop goes on serving, though `/readyz` says that it is not ready: long enough for load balancers to leave it',
+  unit: 'ms',
+});
 
 export const secretsKeyVariable = key32.meta({
   description: '32 bytes base64: encrypts webhook secrets and signing keys at rest',

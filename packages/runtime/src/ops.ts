@@ -8,13 +8,15 @@ export type Ops = Listening;
 
 /**
  * Opens the ops port. `/livez` answers 200 while the process runs; `/readyz` 200 with `{"status":"ready"}` while every check
- * passes, else 503 with the names of those that fail.
+ * passes, else 503 with the names of those that fail; 503 also once the process is to stop.
  */
 export async function openOps(options: {
   host: string;
   port: number;
   registry: Registry;
   ready: Record<string, ReadyCheck>;
+  /** From when it aborts on, `/readyz` answers 503. */
+  stopping?: AbortSignal | undefined;
 }): Promise<Ops> {
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0];
@@ -24,6 +26,10 @@ export async function openOps(options: {
       return void response.writeHead(200, { 'content-type': options.registry.contentType }).end(body);
     }
     if (path === '/readyz') {
+      if (options.stopping?.aborted) {
+        const body = JSON.stringify({ status: 'stopping' });
+        return void response.writeHead(503, { 'content-type': 'application/json' }).end(`${body}\n`);
+      }
       const failing = await failingChecks(options.ready);
       const ready = Object.keys(failing).length === 0;
       const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', failing });

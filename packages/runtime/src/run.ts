@@ -1,22 +1,29 @@
 /** How any of our processes starts, reports and stops. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { describeEnv, readEnv, type z } from './env.ts';
 import { type Log, openLog } from './log.ts';
 import { Misconfigured } from './misconfigured.ts';
+import { refusalOf } from './start-trouble.ts';
+import { isAway } from './store-errors.ts';
 
-/** What `start` gets: the parsed environment, the log, and a stack that closes what was opened, newest first. */
-export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack };
+/**
+ * What `start` gets: the parsed environment, the log, and a stack that closes what was opened, newest first. `stopping` aborts when the
+ * service has been told to stop, STOP_DELAY_MS before it closes anything: it is to be ready no more.
+ */
+export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack; stopping?: AbortSignal };
 
 const defaultStopDeadlineMs = 20_000;
 
-type CommonEnv = { LOG_LEVEL: string };
+type CommonEnv = { LOG_LEVEL: string; STOP_DELAY_MS: number; START_TIMEOUT_MS: number };
+const againAfterMs = 1_000;
 
 /**
  * Runs a service: reads its environment, starts it, and stops it politely on the first SIGTERM or SIGINT, or when the
  * parent that supervises it is gone; a second signal or `stopDeadlineMs` (20 s, unless the service has a deadline of its own) ends it at once with status 1.
  * It says `ready` to such a parent over IPC once it serves, which is exact where polling a port is not; without one (containers, systemd)
  * `/readyz` says the same.
- * A bad environment, or whatever else `start` finds misconfigured, is printed plainly and exits with 78 (EX_CONFIG); any other
- * failed start exits with 1.
+ * A store that is away is waited for, START_TIMEOUT_MS at most. A bad environment, a store that refuses its URL, or whatever else `start`
+ * finds misconfigured, is printed plainly and exits with 78 (EX_CONFIG); any other failed start exits with 1.
  * An uncaught error is a fault of ours: it is logged and the process stops, for its supervisor to start it again.
  */
 export async function run<S extends z.ZodObject>(
@@ -35,25 +42,27 @@ export async function run<S extends z.ZodObject>(
     process.exitCode = 78;
     return;
   }
-  const log = openLog(name, (env as CommonEnv).LOG_LEVEL);
+  const { LOG_LEVEL, STOP_DELAY_MS = 0, START_TIMEOUT_MS } = env as CommonEnv;
+  const log = openLog(name, LOG_LEVEL);
   const stack = new AsyncDisposableStack();
   const startedAt = performance.now();
 
-  let stopping = false;
+  const told = new AbortController();
   const stop = async (reason: string, exitCode: number) => {
-    if (stopping) {
+    if (told.signal.aborted) {
       log.warn({ reason }, 'stopping at once');
       process.exit(1);
     }
-    stopping = true;
+    told.abort();
     log.info({ reason }, 'stopping');
-    const deadlineMs = stopDeadlineMs(env);
+    const deadlineMs = STOP_DELAY_MS + stopDeadlineMs(env);
     setTimeout(() => {
       log.error({ deadline_ms: deadlineMs }, 'did not stop in time');
       process.exit(1);
     }, deadlineMs).unref();
     try {
       await started.catch(() => {});
+      if (exitCode === 0) await wait(STOP_DELAY_MS);
       await stack.disposeAsync();
     } catch (error) {
       log.error({ error }, 'could not close everything');
@@ -71,21 +80,42 @@ export async function run<S extends z.ZodObject>(
   });
 
   log.info({ env: describeEnv(variables, env), node: process.version, pid: process.pid }, 'starting');
-  const started = start({ env, log, stack });
+  const started = startWithStores();
   try {
     await started;
-    if (!stopping) {
+    if (!told.signal.aborted) {
       log.info({ duration_ms: Math.round(performance.now() - startedAt) }, 'ready');
       process.send?.('ready');
     }
   } catch (error) {
-    if (error instanceof Misconfigured) {
-      // What an operator wrote is wrong (a seed file): said as plainly as a bad environment.
+    // What an operator wrote is wrong (a seed file, a store's password): said as plainly as a bad environment.
+    const refused = refusalOf(error);
+    const wrong = refused ? new Misconfigured('could not start', [refused]) : error;
+    if (wrong instanceof Misconfigured) {
       await stack.disposeAsync();
-      process.stderr.write(`${name}: ${error.message}\n`);
+      process.stderr.write(`${name}: ${wrong.message}\n`);
       process.exit(78);
     }
     log.error({ error }, 'could not start');
     await stop('could not start', 1);
+  }
+
+  /** What a try that failed had opened is closed before the next. */
+  async function startWithStores(): Promise<void> {
+    const lastAt = startedAt + (START_TIMEOUT_MS ?? 0);
+    for (;;) {
+      const opened = new AsyncDisposableStack();
+      try {
+        await start({ env, log, stack: opened, stopping: told.signal });
+        stack.use(opened);
+        return;
+      } catch (error) {
+        await opened.disposeAsync().catch(() => {}); // a store that is away cannot be left politely
+        const isWorthWaiting = isAway(error) && refusalOf(error) === undefined && performance.now() < lastAt;
+        if (!isWorthWaiting || told.signal.aborted) throw error;
+        log.warn({ error }, 'a store is away; trying again until START_TIMEOUT_MS is over');
+        await wait(againAfterMs, undefined, { signal: told.signal }).catch(() => {});
+      }
+    }
   }
 }

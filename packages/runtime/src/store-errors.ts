@@ -34,7 +34,7 @@ export const sqlStates: readonly (readonly [begins: string, trouble: Trouble, me
 
 /** Classifies an error, then its causes. Our own errors may state their `trouble` themselves. */
 export function troubleOf(error: unknown): Trouble {
-  for (let one = error; typeof one === 'object' && one !== null; one = causeOf(one)) {
+  for (const one of causesOf(error)) {
     const { trouble } = one as { trouble?: Trouble };
     if (trouble !== undefined) return trouble;
     const state = sqlStateOf(one);
@@ -57,6 +57,14 @@ export function sqlStateOf(error: unknown): string | undefined {
   const { code, severity, originalCode } = (error ?? {}) as Record<string, unknown>;
   const state = originalCode ?? (severity === undefined ? undefined : code);
   return typeof state === 'string' && /^[0-9A-Z]{5}$/.test(state) ? state : undefined;
+}
+
+/** The error, and what caused it. */
+export function causesOf(error: unknown): object[] {
+  const all: object[] = [];
+  for (let one = error; typeof one === 'object' && one !== null && !all.includes(one); one = causeOf(one))
+    all.push(one);
+  return all;
 }
 
 /** Prisma keeps what its driver said of a raw statement, with the SQLSTATE as `originalCode`, below `meta`. */

@@ -1,21 +1,37 @@
 import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { openCuttable } from '@gatepost/testkit/cut';
+import { freshDatabase } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
 
-const program = fileURLToPath(new URL('./slow-stop.ts', import.meta.url));
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { url: real } = stack.use(await freshDatabase());
 
-async function stop(takesMs: number, mayTakeMs: number): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ['--conditions=source', program], {
-    env: { PATH: process.env.PATH, STOP_TAKES_MS: String(takesMs), STOP_MAY_TAKE_MS: String(mayTakeMs) },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+function start(program: string, env: Record<string, string>) {
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const child = spawn(process.execPath, ['--conditions=source', path], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let output = '';
-  child.stdout!.on('data', (text) => {
-    output += text;
-  });
-  child.once('message', () => child.kill('SIGTERM')); // it is ready
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, output };
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on('data', (text) => {
+      output += text;
+    });
+  const ready = new Promise<void>((resolve) => child.once('message', () => resolve()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, ready, ended, output: () => output };
+}
+
+async function stop(takesMs: number, mayTakeMs: number): Promise<{ code: number | null; output: string }> {
+  const env = { STOP_TAKES_MS: String(takesMs), STOP_MAY_TAKE_MS: String(mayTakeMs) };
+  const service = start('./slow-stop.ts', env);
+  await service.ready;
+  service.child.kill('SIGTERM');
+  return { code: await service.ended, output: service.output() };
 }
 
 test('a service is given the time to stop that its environment asks for', async () => {
@@ -29,3 +45,66 @@ test('and is ended when it takes longer', async () => {
   expect(code).toBe(1);
   expect(output).toContain('did not stop in time');
 });
+
+test('a store that is away at the start is waited for', async () => {
+  await using store = await openCuttable(real);
+  await store.cut();
+  const service = start('./with-store.ts', { DATABASE_URL: store.url });
+  await until('a first try', () => service.output().includes('a store is away'));
+  await store.restore();
+  await service.ready;
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+});
+
+test('but not for longer than START_TIMEOUT_MS', async () => {
+  const port = await closedPort();
+  const env = { DATABASE_URL: `postgres://gate:canary@127.0.0.1:${port}/none`, START_TIMEOUT_MS: '0' };
+  const service = start('./with-store.ts', env);
+  expect(await service.ended).toBe(1);
+  expect(service.output()).toMatch(new RegExp(`ECONNREFUSED 127.0.0.1:${port}.*could not start`));
+  expect(service.output()).not.toContain('canary');
+});
+
+test.each([
+  [
+    'another password',
+    real.replace(/:[^:@/]+@/, ':canary@'),
+    /^ {2}DATABASE_URL: PostgreSQL refuses it: password .*$/m,
+  ],
+  [
+    'no such database',
+    real.replace(/[^/]+$/, 'none'),
+    /^ {2}DATABASE_URL: PostgreSQL refuses it: .* "none" does not exist$/m,
+  ],
+])('a store that refuses its URL is said in one line: %s', async (_what, DATABASE_URL, line) => {
+  const service = start('./with-store.ts', { DATABASE_URL });
+  expect(await service.ended).toBe(78);
+  expect(service.output()).toMatch(line);
+  expect(service.output()).not.toContain('canary');
+});
+
+test('a service that is to stop serves on for STOP_DELAY_MS, and is not ready meanwhile', async () => {
+  const env = { DATABASE_URL: real, STOP_DELAY_MS: '60000' };
+  const service = start('./with-store.ts', env);
+  await service.ready;
+  const port = /"port":(\d+)/.exec(service.output())?.[1];
+  const readiness = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+    return [answer.status, await answer.json()];
+  };
+  expect(await readiness()).toEqual([200, { status: 'ready' }]);
+  service.child.kill('SIGTERM');
+  await until('it to be stopping', () => service.output().includes('"stopping"'));
+  expect(await readiness()).toEqual([503, { status: 'stopping' }]);
+  service.child.kill('SIGTERM'); // a second signal waits no longer
+  expect(await service.ended).toBe(1);
+});
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -10,6 +10,7 @@ import {
   issuerUrl,
   port,
   secretsKeyVariable,
+  stopDelayVariable,
   text,
   trustedProxiesVariable,
   url,
@@ -24,6 +25,7 @@ const postgresUrl = url(['postgres:', 'postgresql:']);
 
 export const variables = z.object({
   ...commonVariables,
+  STOP_DELAY_MS: stopDelayVariable,
   DATABASE_URL: postgresUrl.optional().meta({ description: 'PostgreSQL of both sides' }),
   AUTH_DATABASE_URL: postgresUrl
     .optional()

@@ -97,7 +97,7 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   for (const front of ground.fronts)
     listening.push({ issuer: front.issuer, port: await openFront({ ...ground, ...outlets, ...stores, ...front }) });
   ground.stack.use(startPurge(ground.pool, ground.log, ground.registry));
-  return { listening, opsPort: await serveOps(ground) };
+  return { listening, opsPort: await serveOps(ground, start.stopping) };
 }
 
 /** One issuer: what names it in tokens, links and cookies is made for it; the stores behind it are the same for each. */
@@ -303,7 +303,7 @@ const storesOf = ({ pool, redis, prefix }: Pick<Ground, 'pool' | 'redis' | 'pref
   redis: () => checkRedisWrites(redis, prefix),
 });
 
-async function serveOps(ground: Ground): Promise<number> {
+async function serveOps(ground: Ground, stopping: AbortSignal | undefined): Promise<number> {
   const { env, stack, registry } = ground;
   const ops = stack.use(
     await openOps({
@@ -311,6 +311,7 @@ async function serveOps(ground: Ground): Promise<number> {
       port: env.AUTH_OPS_PORT,
       registry,
       ready: storesOf(ground),
+      stopping,
     }),
   );
   return ops.port;

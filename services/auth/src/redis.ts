@@ -33,7 +33,16 @@ export async function openRedis(url: string, timeoutMs: number, log: Log): Promi
     retryStrategy: (tries) => Math.min(tries * 100, 2_000),
     reconnectOnError: makeReconnectOnError(log),
   });
-  redis.on('error', (error) => log.warn({ error }, 'Redis is away'));
-  await redis.connect();
-  return redis;
+  let last: Error | undefined; // a connection that cannot be made rejects with less
+  redis.on('error', (error) => {
+    last = error;
+    log.warn({ error }, 'Redis is away');
+  });
+  try {
+    await redis.connect();
+    return redis;
+  } catch (error) {
+    redis.disconnect();
+    throw last ?? error;
+  }
 }

@@ -13,6 +13,7 @@ import {
   positive,
   renamedTo,
   secretsKeyVariable,
+  stopDelayVariable,
   text,
   trustedProxiesVariable,
   url,
@@ -22,6 +23,7 @@ import { certificateVariables } from '@gatepost/runtime/tls';
 
 export const variables = z.object({
   ...commonVariables,
+  STOP_DELAY_MS: stopDelayVariable,
   WEBHOOK_API_PORT: port.default(4500).meta({ description: 'port of the REST API' }),
   WEBHOOK_API_TLS_PORT: port.optional().meta({
     description: 'a further port of the REST API, with TLS of its own; none by default',

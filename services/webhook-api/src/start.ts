@@ -43,6 +43,7 @@ export async function start({
   env,
   log,
   stack,
+  stopping,
 }: Start<Env>): Promise<{ port: number; tlsPort: number | undefined; opsPort: number }> {
   const databaseUrl = databaseUrlOf(env);
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
@@ -135,6 +136,7 @@ export async function start({
       port: env.WEBHOOK_API_OPS_PORT,
       registry,
       ready: stores,
+      stopping,
     }),
   );
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
