@@ -82,6 +82,7 @@ import { managementApi, managementAudiences } from './resources/management-api.t
 import { makeResourceStore } from './resources/store.ts';
 import { applySeed, checkGrantTypes } from './seed.ts';
 import { makeConnectionStore } from './settings/connections.ts';
+import { makeCustomTextStore } from './settings/custom-texts.ts';
 import { makeEmailTemplateStore } from './settings/email-templates.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
@@ -198,6 +199,7 @@ function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, chang
     connections,
     templates: makeTemplateStore(db, changes),
     emailTemplates: makeEmailTemplateStore(db, changes),
+    customTexts: makeCustomTextStore(db, changes),
     accounts,
     consents: makeConsentStore(pool),
     tickets: makeTicketStore(redis, prefix, accounts),

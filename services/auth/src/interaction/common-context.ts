@@ -7,6 +7,7 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { CommonContext, User } from '../pages/pages.ts';
 import { brandingOf } from '../settings/branding.ts';
+import type { CustomTextStore } from '../settings/custom-texts.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
 
@@ -24,6 +25,7 @@ export type MakeCommonContext = (input: CommonContextInput) => Promise<CommonCon
 export function makeCommonContextMaker(stores: {
   settings: SettingsStore;
   templates: TemplateStore;
+  customTexts: CustomTextStore;
   log: Log;
 }): MakeCommonContext {
   return async ({ acceptLanguage, client, params, account, uid }) => {
@@ -44,6 +46,7 @@ export function makeCommonContextMaker(stores: {
       state: uid,
       params: extParameters(params),
       redirectUri: textOf(redirectUri),
+      customTexts: await stores.customTexts.load(),
       template: await stores.templates.find(),
       noteTemplateProblem: (reason) => stores.log.warn({ reason }, "the tenant's page template was left aside"),
     };

@@ -67,7 +67,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const isEmpty = (value: unknown) =>
   value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 
-function notHere(what: string): ManagementProblem {
+export function notHere(what: string): ManagementProblem {
   return new ManagementProblem(404, 'feature_not_available', `Gatepost does not have this feature: ${what}`);
 }
 
@@ -169,8 +169,6 @@ const settings: [path: string, standing: Standing, method: 'patch' | 'put', reso
     'patch',
     'attack_protection',
   ],
-  ['/prompts', readPrompts, 'patch', 'prompts'],
-  ['/prompts/:id/custom-text/:language', {}, 'put', 'prompts'],
   ['/prompts/:id/partials', {}, 'put', 'prompts'],
   ['/guardian/factors/phone/message-types', { message_types: [] }, 'put', 'guardian_factors'],
   ['/guardian/factors/phone/selected-provider', { provider: 'auth0' }, 'put', 'guardian_factors'],
@@ -202,15 +200,6 @@ const settings: [path: string, standing: Standing, method: 'patch' | 'put', reso
   ['/risk-assessments/settings/new-device', { remember_for: 30 }, 'patch', 'attack_protection'],
   ['/supplemental-signals', { akamai_enabled: false }, 'patch', 'attack_protection'],
 ];
-
-async function readPrompts({ settings: store }: Parts): Promise<object> {
-  const { identifierFirst } = await store.load();
-  return {
-    universal_login_experience: 'new',
-    identifier_first: identifierFirst,
-    webauthn_platform_first_factor: false,
-  };
-}
 
 /** What Auth0 too answers with 404 until somebody sets it up. */
 const unset: [path: string, what: string, scope: string][] = [

@@ -15,6 +15,7 @@ import type { RevokedTokens } from '../library/tokens/structured.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import type { CustomTextStore } from '../settings/custom-texts.ts';
 import type { EmailTemplateStore } from '../settings/email-templates.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
@@ -41,6 +42,7 @@ export type ManagementParts = {
   connections: ConnectionStore;
   templates: TemplateStore;
   emailTemplates: EmailTemplateStore;
+  customTexts: CustomTextStore;
   log: Log;
   /** Whom to tell of changed clients. */
   report: Pick<Report, 'clientCreated' | 'clientUpdated'>;

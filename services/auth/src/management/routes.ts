@@ -24,6 +24,7 @@ import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
 import { linkIdentity, unlinkIdentity } from './identities.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
 import type { Operation } from './operation.ts';
+import { getCustomText, getPrompts, putCustomText, updatePrompts } from './prompts.ts';
 import {
   deleteRefreshToken,
   deleteRefreshTokensOfUser,
@@ -68,6 +69,7 @@ const at = (method: Method, path: string, scopes: readonly string[], operation: 
 
 const credentials = '/clients/:id/credentials';
 const template = '/branding/templates/universal-login';
+const customText = '/prompts/:prompt/custom-text/:language';
 const readClients = ['read:clients', 'read:client_keys'];
 const readLogs = ['read:logs', 'read:logs_users'];
 
@@ -164,6 +166,11 @@ export const routes: Route[] = [
   at('get',    '/email-templates/:id',               ['read:email_templates'],                   getEmailTemplate),
   at('put',    '/email-templates/:id',               ['update:email_templates'],                 setEmailTemplate),
   at('patch',  '/email-templates/:id',               ['update:email_templates'],                 updateEmailTemplate),
+
+  at('get',    '/prompts',                           ['read:prompts'],                           getPrompts),
+  at('patch',  '/prompts',                           ['update:prompts'],                         updatePrompts),
+  at('get',    customText,                           ['read:prompts'],                           getCustomText),
+  at('put',    customText,                           ['update:prompts'],                         putCustomText),
 
   at('get',    '/tenants/settings',                  ['read:tenant_settings'],                   getSettings),
   at('patch',  '/tenants/settings',                  ['update:tenant_settings'],                 updateSettings),

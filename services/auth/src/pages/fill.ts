@@ -27,6 +27,7 @@ export function inertJson(value: unknown): string {
   );
 }
 
-function complete(text: string, values: Values): boolean {
+/** Whether the page has every value that the text names. */
+export function complete(text: string, values: Values): boolean {
   return [...text.matchAll(placeholder)].every(([, name]) => values[name as string] !== undefined);
 }

@@ -5,6 +5,7 @@
  * Every form posts `hidden` back as it was given (the interaction's CSRF token goes there) and, with its first button,
  * `action=default`. Further buttons and fields are named at each page.
  */
+import type { CustomTexts } from './custom-texts.ts';
 import type { ProblemName } from './strings/en.ts';
 
 /** Where a page is shown: what it may say of the tenant, the application and the person. All optional: an error page always renders. */
@@ -26,6 +27,8 @@ export type CommonContext = {
   params?: Record<string, string> | undefined;
   /** Where the application will be answered: its origin (or custom scheme) must be in the page's `form-action`. */
   redirectUri?: string | undefined;
+  /** The tenant's own words. */
+  customTexts?: CustomTexts | undefined;
   /** The tenant's own template, if it set one (checked by `checkTemplate`). Left aside by pages that are no prompt. */
   template?: string | null | undefined;
   /** Hears why the template was left aside, when it was. */

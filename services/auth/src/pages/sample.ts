@@ -26,11 +26,15 @@ const apis = [
 type Sample = {
   name: string;
   page: PageName;
-  render: (languages?: string, branding?: Branding) => ReturnType<typeof renderPage>;
+  render: (languages?: string, branding?: Branding, template?: string) => ReturnType<typeof renderPage>;
 };
 
 function sample<Name extends PageName>(name: string, page: Name, context: PageContext<Name>): Sample {
-  return { name, page, render: (uiLocales, branding) => renderPage(page, { ...context, uiLocales, branding }) };
+  return {
+    name,
+    page,
+    render: (uiLocales, branding, template) => renderPage(page, { ...context, uiLocales, branding, template }),
+  };
 }
 
 export const samples: Sample[] = [

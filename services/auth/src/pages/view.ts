@@ -5,6 +5,7 @@
  */
 import { isLoopback } from '../http/loopback.ts';
 import { defaultPageBackground, defaultPrimary } from './brand-style.ts';
+import { customize } from './custom-texts.ts';
 import { fill, inertJson, type Values } from './fill.ts';
 import { chooseLanguage, locales } from './language.ts';
 import type { Branding, CommonContext, ConsentApi, IdentifierKind, PageName, Pages } from './pages.ts';
@@ -44,11 +45,10 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   const screen = screens[name];
   const any = page as AnyPage;
   const language = chooseLanguage(any.uiLocales, any.acceptLanguage, any.enabledLocales);
-  const { strings } = language;
   const tenant = {
     ...any.tenant,
     friendly_name: any.tenant?.friendly_name || 'Gatepost',
-    enabled_locales: any.enabledLocales ?? locales,
+    enabled_locales: any.enabledLocales?.length ? any.enabledLocales : locales,
   };
   const account = any.user?.email ?? any.user?.phone_number ?? any.user?.name;
   const values: Values = {
@@ -57,6 +57,13 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     account,
     ...screen.values?.(page),
   };
+  const screenName = typeof screen.screen === 'string' ? screen.screen : screen.screen(page);
+  const { strings, pageTitle } = customize(language.strings, {
+    texts: any.customTexts,
+    tag: language.tag,
+    screen: `${screen.prompt}/${screenName}`,
+    values,
+  });
   const identifier = identifierField(any.kinds, strings);
   const problems = (any.problems ?? []).map((problem) => ({
     text: fill(strings.problems[problem], { ...values, label: identifier.identifierLabel }),
@@ -75,13 +82,14 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     texts: name === 'consent' ? { ...texts, caution: own.caution, redirect: own.redirect } : texts,
     values,
     title,
+    pageTitle,
     lead: fill(lead, values) === '' ? '' : lead,
     tenant,
     account,
     branding: brandingOf(any.branding),
     prompt: {
       name: screen.prompt,
-      screen: { name: typeof screen.screen === 'string' ? screen.screen : screen.screen(page), texts },
+      screen: { name: screenName, texts },
     },
     transaction: { params: any.params ?? {}, locale: language.tag },
     problems,

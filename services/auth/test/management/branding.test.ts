@@ -1,4 +1,5 @@
 /** How the pages look and speak, by Auth0's API, and what people then see. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Auth0 writes values so.
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, expect, test } from '@jest/globals';
@@ -70,4 +71,48 @@ test('the pages speak the enabled languages, the first of them where nobody asks
   await asManager('PATCH', 'tenants/settings', { enabled_locales: null });
   expect(await settings()).toEqual(all);
   expect(await discovery()).toEqual(all);
+});
+
+test('prompts: identifier_first is the tenant’s; what there is not stays as it is', async () => {
+  const prompts = { universal_login_experience: 'new', identifier_first: true, webauthn_platform_first_factor: false };
+  expect((await asManager('GET', 'prompts')).body).toEqual(prompts);
+  const classic = { identifier_first: false };
+  expect((await asManager('PATCH', 'prompts', classic)).body).toEqual({ ...prompts, ...classic });
+  expect((await asManager('GET', 'tenants/settings')).body.identifier_first).toBe(false);
+  expect((await signIn()).html).toContain('name="password"');
+  expect((await asManager('PATCH', 'prompts', prompts)).body).toEqual(prompts);
+  expect(await asManager('PATCH', 'prompts', { universal_login_experience: 'classic' })).toMatchObject({
+    status: 404,
+    body: { errorCode: 'feature_not_available' },
+  });
+});
+
+test('custom texts are written for a prompt and a language, shown there, and replaced as a whole', async () => {
+  const texts = { 'login-id': { title: 'Hello <b>you</b>', description: 'On to ${clientName}', buttonText: 'Next' } };
+  const path = 'prompts/login-id/custom-text';
+  expect(await asManager('PUT', `${path}/en`, texts)).toEqual({ status: 200, body: texts });
+  expect((await asManager('GET', `${path}/en`)).body).toEqual(texts);
+  const page = await signIn();
+  expect(page.html).toContain('<h1>Hello &lt;b&gt;you&lt;/b&gt;</h1>');
+  expect(page.html).toContain('>Next</button>');
+  expect((await signIn({ ui_locales: 'ja' })).html).toContain('<h1>ログイン</h1>');
+  expect((await asManager('PUT', `${path}/ja`, { 'login-id': { title: 'ようこそ' } })).status).toBe(200);
+  expect((await signIn({ ui_locales: 'ja' })).html).toContain('<h1>ようこそ</h1>');
+  expect((await asManager('PUT', `${path}/en`, { 'login-id': { title: 'Hi' } })).status).toBe(200);
+  expect((await signIn()).html).toContain('>Continue</button>');
+  for (const language of ['en', 'ja']) await asManager('PUT', `${path}/${language}`, {});
+  expect(await asManager('GET', `${path}/en`)).toEqual({ status: 200, body: {} });
+  expect((await signIn()).html).toContain('<h1>Sign in</h1>');
+});
+
+test.each([
+  ['prompts/login/custom-text/en', { login: { tilte: 'x' } }, 'login.login.tilte: the page has no such text'],
+  ['prompts/mfa/custom-text/en', { 'mfa-login-options': { title: 'x' } }, 'mfa.mfa-login-options'],
+  ['prompts/login/custom-text/tlh', { login: { title: 'x' } }, 'tlh: not a language of the pages'],
+  ['prompts/login/custom-text/en', { login: { title: 1 } }, 'login.title'],
+])('what the pages do not have is refused with its path: PUT %s %j', async (path, body, message) => {
+  expect(await asManager('PUT', path, body)).toMatchObject({
+    status: 400,
+    body: { errorCode: 'invalid_body', message: expect.stringContaining(message) },
+  });
 });

@@ -1,0 +1,244 @@
+/**
+ * The tenant's own words on our pages (`prompts/{prompt}/custom-text/{language}`): which of Auth0's keys is which of our texts, and
+ * what one may hold. They are texts, escaped like ours, never markup.
+ */
+import { complete, fill, type Values } from './fill.ts';
+import type { ScreenName, Strings } from './strings/en.ts';
+
+/** By screen and key, as Auth0 has them. */
+export type ScreenTexts = Record<string, Record<string, string>>;
+/** Of each language, by its BCP 47 tag in lower case, those of all prompts by `prompt/screen` and key. */
+export type CustomTexts = Record<string, ScreenTexts>;
+
+/** Where a text of ours stands: `title` on the page itself, `common.email` beside it; `pageTitle` is the browser's. */
+type Places = Record<string, string>;
+
+const top = { pageTitle: 'pageTitle', title: 'title', description: 'lead' };
+const form = { ...top, buttonText: 'submit' };
+const names = {
+  emailPlaceholder: 'common.email',
+  phonePlaceholder: 'common.phone',
+  usernameOnlyPlaceholder: 'common.username',
+  usernamePlaceholder: 'common.emailOrUsername',
+  usernameOrEmailPlaceholder: 'common.emailOrUsername',
+  phoneOrEmailPlaceholder: 'common.emailOrPhone',
+  phoneOrUsernameOrEmailPlaceholder: 'common.anyIdentifier',
+};
+const passwordField = {
+  passwordPlaceholder: 'common.password',
+  showPasswordText: 'common.showPassword',
+  hidePasswordText: 'common.hidePassword',
+};
+const toSignup = {
+  footerText: 'signupQuestion',
+  footerLinkText: 'signup',
+  signupActionText: 'signupQuestion',
+  signupActionLinkText: 'signup',
+};
+const noName = { 'no-email': 'problems.identifier_missing', 'no-username': 'problems.identifier_missing' };
+const wrongName = { ...noName, 'invalid-email-format': 'problems.identifier_unusable' };
+const wrongPassword = {
+  'wrong-credentials': 'problems.wrong_credentials',
+  'wrong-email-credentials': 'problems.wrong_credentials',
+  'no-password': 'problems.password_missing',
+};
+const newPassword = {
+  passwordSecurityText: 'hint',
+  'no-password': 'problems.password_missing',
+  'password-too-weak': 'problems.password_too_short',
+  'password-too-common': 'problems.password_too_common',
+};
+const wrongEmail = { 'no-email': 'problems.email_invalid', 'invalid-email-format': 'problems.email_invalid' };
+const code = {
+  ...form,
+  placeholder: 'label',
+  resendActionText: 'resend',
+  editEmailText: 'edit',
+  'no-code': 'problems.code_missing',
+  'invalid-code': 'problems.code_wrong',
+  'invalid-otp-code-format': 'problems.code_wrong',
+  'invalid-expired-code': 'problems.code_expired',
+};
+
+/** `prompt/screen`: Auth0's keys, and the places of ours. docs/reference/management-api.md lists them. */
+export const customizable: Record<string, { page: ScreenName; places: Places; values?: 'identifier' }> = {
+  'login/login': {
+    page: 'login',
+    places: {
+      ...form,
+      ...names,
+      ...passwordField,
+      ...toSignup,
+      forgotPasswordText: 'forgot',
+      ...wrongName,
+      ...wrongPassword,
+    },
+  },
+  'login-id/login-id': { page: 'identifier', places: { ...form, ...names, ...toSignup, ...wrongName } },
+  'login-password/login-password': {
+    page: 'password',
+    places: {
+      ...form,
+      ...passwordField,
+      forgotPasswordText: 'forgot',
+      editEmailText: 'common.change',
+      ...wrongPassword,
+    },
+  },
+  'login-passwordless/login-passwordless-email-code': { page: 'code', places: code, values: 'identifier' },
+  'login-passwordless/login-passwordless-sms-otp': {
+    page: 'code',
+    places: { ...code, title: 'titleSms' },
+    values: 'identifier',
+  },
+  'login-passwordless/login-passwordless-email-link': { page: 'loginLink', places: form, values: 'identifier' },
+  'email-otp-challenge/email-otp-challenge': { page: 'code', places: code, values: 'identifier' },
+  'signup/signup': {
+    page: 'signup',
+    places: {
+      ...form,
+      emailPlaceholder: 'common.email',
+      ...passwordField,
+      ...newPassword,
+      loginActionText: 'loginQuestion',
+      loginActionLinkText: 'login',
+      ...wrongEmail,
+      'email-in-use': 'problems.signup_refused',
+    },
+  },
+  'consent/consent': {
+    page: 'consent',
+    places: {
+      pageTitle: 'pageTitle',
+      title: 'title',
+      messageSingleTenant: 'lead',
+      messageMultipleTenants: 'lead',
+      acceptButtonText: 'submit',
+      declineButtonText: 'deny',
+    },
+  },
+  'device-flow/device-code-activation': {
+    page: 'deviceCode',
+    places: {
+      ...form,
+      placeholder: 'label',
+      'no-code': 'problems.user_code_missing',
+      'invalid-code': 'problems.user_code_wrong',
+      'invalid-expired-code': 'problems.user_code_wrong',
+    },
+  },
+  'device-flow/device-code-activation-allowed': {
+    page: 'deviceDone',
+    places: { pageTitle: 'pageTitle', eventTitle: 'title', description: 'lead' },
+  },
+  'device-flow/device-code-activation-denied': {
+    page: 'deviceDone',
+    places: { pageTitle: 'pageTitle', eventTitle: 'titleDenied', description: 'leadDenied' },
+  },
+  'device-flow/device-code-confirmation': {
+    page: 'deviceConfirm',
+    places: { ...top, confirmationText: 'caution', confirmButtonText: 'submit', cancelButtonText: 'deny' },
+  },
+  'reset-password/reset-password-request': {
+    page: 'forgotPassword',
+    places: {
+      pageTitle: 'pageTitle',
+      title: 'title',
+      descriptionEmail: 'lead',
+      buttonText: 'submit',
+      placeholderEmail: 'common.email',
+      backToLoginLinkText: 'common.back',
+      ...wrongEmail,
+      'too-many-email': 'problems.too_many_mails',
+    },
+  },
+  'reset-password/reset-password-email': {
+    page: 'passwordMailSent',
+    places: {
+      pageTitle: 'pageTitle',
+      title: 'title',
+      emailDescription: 'lead',
+      resendLinkText: 'again',
+      'too-many-email': 'problems.too_many_mails',
+    },
+    values: 'identifier',
+  },
+  'reset-password/reset-password': {
+    page: 'newPassword',
+    places: { ...form, ...passwordField, passwordPlaceholder: 'label', ...newPassword },
+    values: 'identifier',
+  },
+  'reset-password/reset-password-success': {
+    page: 'passwordChanged',
+    places: { pageTitle: 'pageTitle', eventTitle: 'title', description: 'lead', buttonText: 'common.backTo' },
+  },
+  'logout/logout': {
+    page: 'logout',
+    places: { ...top, acceptButtonText: 'submit', declineButtonText: 'deny' },
+  },
+  'logout/logout-complete': { page: 'loggedOut', places: { ...top, eventTitle: 'title' } },
+};
+
+/** Pages that Auth0 knows by two names; the words of the one on the left go before. */
+const aliases: Record<string, string> = {
+  'login-passwordless/login-passwordless-email-code': 'email-otp-challenge/email-otp-challenge',
+};
+
+/** Auth0's names of values, and ours. */
+const values = { clientName: 'application', companyName: 'tenant', tenantName: 'tenant', email: 'identifier' } as const;
+const textMaxLength = 1_000;
+
+/** What is wrong with the texts of a prompt, with its path; undefined when nothing is. */
+export function checkCustomTexts(prompt: string, texts: ScreenTexts): string | undefined {
+  for (const [screen, given] of Object.entries(texts)) {
+    const known = customizable[`${prompt}/${screen}`];
+    if (known === undefined) return `${prompt}.${screen}: the pages have no such screen`;
+    for (const [key, text] of Object.entries(given)) {
+      const path = `${prompt}.${screen}.${key}`;
+      if (!Object.hasOwn(known.places, key)) return `${path}: the page has no such text`;
+      if (text.length > textMaxLength) return `${path}: longer than ${textMaxLength} characters`;
+      const names = Object.keys(values).filter((name) => name !== 'email' || known.values === 'identifier');
+      const strange = text.replaceAll(/\$\{(\w+)\}/g, (whole, name) => (names.includes(name) ? '' : whole));
+      if (/[{}]/.test(strange))
+        return `${path}: braces stand around values only, which are ${names.map((name) => `\${${name}}`).join(', ')}`;
+    }
+  }
+  return undefined;
+}
+
+/** Our texts with the tenant's in their places. One whose value this page does not have stays ours, and so does a name that was left blank. */
+export function customize(
+  strings: Strings,
+  given: { texts: CustomTexts | undefined; tag: string; screen: string; values: Values },
+): { strings: Strings; pageTitle?: string } {
+  const tag = given.tag.toLowerCase();
+  const ofLanguage = { ...given.texts?.[tag.split('-', 1)[0] as string], ...given.texts?.[tag] };
+  const known = customizable[given.screen];
+  const own = { ...ofLanguage[aliases[given.screen] ?? ''], ...ofLanguage[given.screen] };
+  if (known === undefined || Object.keys(own).length === 0) return { strings };
+  const changed: Record<string, Record<string, string>> = {};
+  let pageTitle: string | undefined;
+  for (const [key, auth0Text] of Object.entries(own)) {
+    const text = auth0Text.replaceAll(/\$\{(\w+)\}/g, (_, name: keyof typeof values) => `{${values[name]}}`);
+    for (const place of placesOf(known.places[key])) {
+      const [section, name] = place.includes('.') ? (place.split('.') as [string, string]) : [known.page, place];
+      if (!complete(text, given.values) || (text.trim() === '' && !name.startsWith('lead'))) continue;
+      if (place === 'pageTitle') pageTitle = text;
+      // Beside the page's own texts only a few are filled where they are shown.
+      else if (section === 'common' && name !== 'backTo')
+        changed.common = { ...changed.common, [name]: fill(text, given.values) };
+      else changed[section] = { ...changed[section], [name]: text };
+    }
+  }
+  const merged = Object.entries(changed).map(([section, texts]) => [
+    section,
+    { ...strings[section as keyof Strings], ...texts },
+  ]);
+  return { strings: { ...strings, ...Object.fromEntries(merged) }, ...(pageTitle !== undefined && { pageTitle }) };
+}
+
+/** A text that we have in two forms is the tenant's in both. */
+function placesOf(place: string | undefined): string[] {
+  if (place === undefined) return [];
+  return place === 'lead' ? ['lead', 'leadPlain'] : [place];
+}
