@@ -185,6 +185,18 @@ describe('what was typed', () => {
   });
 });
 
+test('what was typed is kept sealed, and for an hour: people type passwords into the wrong field', async () => {
+  const browser = new Browser(gate);
+  await browser.submit(await browser.authorize(request), { identifier: 'hunter2 in the wrong field' });
+  const keys = await redis.keys(`${gate.redisPrefix}auth:page:*`);
+  expect(keys.length).toBeGreaterThan(0);
+  for (const key of keys) {
+    expect(JSON.stringify(await redis.hgetall(key))).not.toMatch(/hunter2|example\.com/);
+    expect(await redis.ttl(key)).toBeGreaterThan(0);
+    expect(await redis.ttl(key)).toBeLessThanOrEqual(3_600);
+  }
+});
+
 describe('a link for a new password', () => {
   const passwordLink = async (email: string, browser: Browser) => {
     const before = (await mailsTo(email)).length;

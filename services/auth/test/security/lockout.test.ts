@@ -10,7 +10,8 @@ import { callback, openTarget, password } from './target.ts';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const log = openLogLines();
-const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }, { log }));
+const erin = { user_id: 'auth0|erin', email: 'erin@example.com', password };
+const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }, { log, users: [erin] }));
 const { gate } = target;
 const database = new pg.Client(gate.databaseUrl);
 await database.connect();
@@ -154,6 +155,27 @@ test('a success takes back its own pair’s failures, and no other’s', async (
   expect((await grant('192.0.2.8', { username: '+15555550101' })).status).toBe(200);
   expect(statusesOf(await times(2, () => wrong('192.0.2.8', 'bob@example.com')))).toEqual([400, 400]);
   expect(statusesOf(await times(2, () => wrong('192.0.2.9', 'bob@example.com')))).toEqual([400, 429]);
+});
+
+test('a new password by a mailed link opens the pair of its account and the network where it was set, and no other', async () => {
+  const [own, other] = ['192.0.2.11', '192.0.2.12'];
+  for (const address of [own, other]) await times(10, () => wrong(address, erin.email));
+  expect((await grant(own, { username: erin.email })).status).toBe(429);
+  await gate.post(
+    'dbconnections/change_password',
+    { client_id: 'spa', connection: 'Username-Password-Authentication', email: erin.email },
+    from(own),
+  );
+  const mail = await until('the mail', async () => (await gate.outbox()).find((text) => text.includes(erin.email)));
+  const link = /http\S+change-password\?ticket=[\w-]+/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))![0];
+  const browser = browserAt(own);
+  const form = await browser.get(link);
+  // What is refused opens nothing.
+  expect((await browser.submit(form, { password: 'short' })).status).toBe(400);
+  expect((await grant(own, { username: erin.email })).status).toBe(429);
+  await browser.submit(form, { password: 'another set of words' });
+  expect((await grant(own, { username: erin.email, password: 'another set of words' })).status).toBe(200);
+  expect((await grant(other, { username: erin.email, password: 'another set of words' })).status).toBe(429);
 });
 
 test('a device’s code is guessed ten times from one network, and ten times in one session; others enter theirs', async () => {

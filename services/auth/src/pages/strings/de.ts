@@ -45,7 +45,7 @@ export const de: Strings = {
     signup: 'Konto anlegen',
   },
   code: {
-    title: 'Code aus der E-Mail eingeben',
+    title: 'Code aus der E‑Mail eingeben',
     titleSms: 'Code aus der SMS eingeben',
     lead: 'Wenn Sie sich mit {identifier} anmelden können, haben wir gerade einen Code dorthin geschickt.',
     label: 'Einmalcode',
