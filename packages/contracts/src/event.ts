@@ -77,7 +77,7 @@ export function eventKey({
   repository,
 }: Pick<Event, 'id' | 'source' | 'account' | 'repository'>): string {
   // Neither a source nor a subject holds a space, so that no two events run together.
-  return uuidv5(`${source} ${subjectOf(account, repository)} ${id}`, uuidv5.URL);
+  return uuidv5(`${source} ${subjectOf({ account, repository })} ${id}`, uuidv5.URL);
 }
 
 /** The key of versions that told events apart by source and id alone; rows of the last day may have it. */
@@ -85,7 +85,8 @@ export function eventKeyBefore(event: Pick<Event, 'id' | 'source'>): string {
   return sourceAndId(event);
 }
 
-function subjectOf(account: string, repository: string | null): string {
+/** Where an event occurred, as its producer says it, in lower case. */
+export function subjectOf({ account, repository }: Pick<Event, 'account' | 'repository'>): string {
   return repository === null ? account : `${account}/${repository}`;
 }
 

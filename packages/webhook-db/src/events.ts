@@ -16,6 +16,8 @@ export type NewEvent = {
   repositoryId: number | null;
   occurredAt: Date;
   hookIds: number[];
+  /** Why it goes to no hook, and the subject that was asked for; null when it goes to one. */
+  unmatched: { reason: string; subject: string } | null;
   /** null: nobody will ask for it. */
   payload: Buffer | null;
 };
@@ -52,7 +54,7 @@ const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1) AS r (
       key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
-      occurred_at timestamptz, hook_ids integer[], start integer, length integer)
+      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, start integer, length integer)
   ), earlier AS MATERIALIZED (
     SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
       SELECT key, guid, received_on, hook_ids, delivery_ids, routed_at FROM events
@@ -61,11 +63,11 @@ const insert = (earlierKeys: string) => `
       OFFSET 0) e
   ), inserted AS (
     INSERT INTO events (key, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                        hook_ids, delivery_ids, routed_at)
+                        hook_ids, delivery_ids, routed_at, unmatched, subject)
     SELECT key, guid, source, event_id, type, action, account_id, repository_id, occurred_at,
            substring($2::bytea FROM start + 1 FOR length), hook_ids,
            ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(i.hook_ids))),
-           CASE WHEN cardinality(hook_ids) = 0 THEN now() END
+           CASE WHEN cardinality(hook_ids) = 0 THEN now() END, unmatched, subject
       FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.asked = i.key)
     ON CONFLICT DO NOTHING
     RETURNING key, guid, received_on, hook_ids, delivery_ids, routed_at
@@ -124,6 +126,8 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
       repository_id: event.repositoryId,
       occurred_at: event.occurredAt,
       hook_ids: event.hookIds,
+      unmatched: event.unmatched?.reason,
+      subject: event.unmatched?.subject,
       // A length of null makes substring() null.
       start,
       length: payload?.length ?? null,

@@ -203,9 +203,26 @@ describe('the path of an event', () => {
     expect(receivedOf(many)).toEqual([]);
   });
 
-  test('an event that no account or repository has is counted by that reason', async () => {
-    await world.publish({ type: 'push', subject: 'nobody/widgets' });
-    await world.publish({ type: 'push', subject: 'Acme/nothing' });
+  test('an event that goes to nobody is kept with the reason and its subject, and counted by that reason', async () => {
+    const kept = await Promise.all([
+      world.publish({ type: 'push', subject: 'nobody/widgets' }),
+      world.publish({ type: 'push', subject: 'Acme/nothing' }),
+      world.publish({ type: 'watch', subject: 'acme' }),
+      world.publish({ type: 'push', headers: { 'cloudEvents:tagspushed': 4 } }),
+    ]);
+    const reasons = await until('all four', async () => {
+      const { rows } = await world.pool.query<{ guid: string; unmatched: string | null; subject: string | null }>(
+        'SELECT guid, unmatched, subject FROM events WHERE guid = ANY ($1)',
+        [kept],
+      );
+      return rows.length === 4 && kept.map((guid) => rows.find((row) => row.guid === guid)!);
+    });
+    expect(reasons.map(({ unmatched, subject }) => [unmatched, subject])).toEqual([
+      ['unknown_account', 'nobody/widgets'],
+      ['unknown_repository', 'acme/nothing'],
+      ['no_hook', 'acme'],
+      ['too_many_tags', 'acme/widgets'],
+    ]);
     for (const reason of ['unknown_account', 'unknown_repository'])
       await until(reason, async () => (await dispatcher.metric(new RegExp(`reason="${reason}"`))) === 1);
   });

@@ -22,7 +22,9 @@ test('a limit that cannot answer at first takes no delivery away', async () => {
   const about = { source: 'test', id: '1', type: 'push', action: null, accountId: 1, repositoryId: null };
   const payload = Buffer.from('{}');
   const storeEvents = await makeStoreEvents(pool);
-  const stored = await storeEvents([{ key, keyBefore, guid, ...about, occurredAt: new Date(), hookIds: [7], payload }]);
+  const stored = await storeEvents([
+    { key, keyBefore, guid, ...about, occurredAt: new Date(), hookIds: [7], unmatched: null, payload },
+  ]);
   const job = { eventKey: key, deliveryId: stored[0]!.deliveryIds[0], guid, hookId: 7 } as DeliveryJob;
   const account = { id: 1 } as Parameters<typeof handOver>[2][number]['account'];
 

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent } from '@gatepost/contracts/event';
+import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent, subjectOf } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
 import type { NewEvent, StoredEvent, StoreEvents } from '@gatepost/webhook-db/events';
@@ -196,6 +196,10 @@ function toRow({ event, account, match: found }: Routed): NewEvent {
     repositoryId: found.repositoryId,
     occurredAt: event.time,
     hookIds,
+    unmatched: found.kind === 'matched' ? null : { reason: reasonOf(found), subject: subjectOf(event) },
     payload: isAskedFor ? event.payload : null,
   };
 }
+
+const reasonOf = (found: Exclude<Match, { kind: 'matched' }>): string =>
+  found.kind === 'unmatched' ? found.reason : found.kind;
