@@ -1,7 +1,7 @@
 /** The pages that oidc-provider asks us for: errors, logout, and the entry of device codes. */
 import type { Client, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { addressForDeveloper } from './authorization/refused-request.ts';
+import { adviceForDeveloper } from './authorization/refused-request.ts';
 import { answerPage } from './http/page.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
 import { type DevicePages, makeDevicePages } from './interaction/device-pages.ts';
@@ -52,14 +52,14 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
       }
       const { error: code, error_description: description } = out as { error: string; error_description?: string };
       const reference = ctx.oidc?.entities.Interaction?.uid;
-      const address = ctx.oidc && addressForDeveloper(ctx, error);
+      const advice = ctx.oidc && adviceForDeveloper(ctx, error);
       answerPage(
         ctx,
         'error',
         {
           ...(await commonContext(ctx).catch(() => ({}))), // a store that is away is what this page may be about
           error: code,
-          ...(description ? { description: address ? `${description}: ${address}` : description } : {}),
+          ...(description ? { description: advice ? `${description}: ${advice}` : description } : {}),
           ...(reference ? { reference } : {}),
         },
         status,

@@ -37,12 +37,18 @@ export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedR
   };
 }
 
-/** For the page: the address that was asked for, where whoever sees it can only be the developer (a loopback issuer). */
-export function addressForDeveloper(ctx: KoaContextWithOIDC, error: Error): string | undefined {
+/**
+ * For the page: the address that was asked for and where to register it, where whoever sees it can only be the developer (a loopback
+ * issuer).
+ */
+export function adviceForDeveloper(ctx: KoaContextWithOIDC, error: Error): string | undefined {
   if (!(error instanceof errors.InvalidRedirectUri)) return undefined;
   if (!isLoopback(new URL(`http://${new URL(ctx.oidc.issuer).hostname}/`))) return undefined;
   const { redirect_uri } = parametersOf(ctx);
-  return typeof redirect_uri === 'string' ? shownUri(redirect_uri) : undefined;
+  if (typeof redirect_uri !== 'string' || !ctx.oidc.client) return undefined;
+  const { clientId } = ctx.oidc.client;
+  const client = `${ctx.oidc.issuer.replace(/\/?$/, '/')}api/v2/clients/${encodeURIComponent(clientId)}`;
+  return `${shownUri(redirect_uri)}. Register it among the callbacks of ${clientId}: in the seed file (docs/seed.md), or by PATCH ${client}`;
 }
 
 /** An address as text, since it is compared as text, without its query and fragment: they may hold anything. */

@@ -34,7 +34,8 @@ test('a refused request is in both logs with its client, its address and those r
     ...details,
   });
   // This issuer is on loopback: whoever sees the page can only be its developer.
-  expect(page.html).toContain('https://app.example/cb/?…');
+  expect(page.html).toContain('https://app.example/cb/?…. Register it among the callbacks of spa');
+  expect(page.html).toContain('api/v2/clients/spa');
   const entry = await until('the entry', async () => {
     const { rows } = await database.query("SELECT type, client_id, details FROM auth.logs WHERE type = 'f'");
     return rows.find(({ details: found }) => found.redirect_uri === details.redirect_uri);
