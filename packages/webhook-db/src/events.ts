@@ -20,6 +20,11 @@ export type NewEvent = {
   unmatched: { reason: string; subject: string } | null;
   /** null: nobody will ask for it. */
   payload: Buffer | null;
+  /**
+   * The job (JSON) with which its deliveries are parked at once, when all of them have to wait for their account's limit; null otherwise.
+   * `deliveryId`, `hookId` and `eventOn` are added here.
+   */
+  waitingJob: string | null;
 };
 
 export type StoredEvent = {
@@ -48,13 +53,15 @@ type Row = {
   is_routed: boolean;
 };
 
+// What waits for its account's limit is parked with its event, and counts as routed: nothing is left to hand over. (Its jobs come by key, since a
+// join without an index would compare each event of the batch with each.)
 // OFFSET 0 keeps the look-up one by index for each incoming event: planned while today's partition is still empty, a join would read
 // the partition through for each batch, ever after. Payloads travel as one binary parameter, cut up by the database: nothing is escaped or encoded on the way.
 const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1) AS r (
       key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
-      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, start integer, length integer)
+      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, start integer, length integer, waits boolean)
   ), earlier AS MATERIALIZED (
     SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
       SELECT key, guid, received_on, hook_ids, delivery_ids, routed_at FROM events
@@ -67,10 +74,16 @@ const insert = (earlierKeys: string) => `
     SELECT key, guid, source, event_id, type, action, account_id, repository_id, occurred_at,
            substring($2::bytea FROM start + 1 FOR length), hook_ids,
            ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(i.hook_ids))),
-           CASE WHEN cardinality(hook_ids) = 0 THEN now() END, unmatched, subject
+           CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject
       FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.asked = i.key)
     ON CONFLICT DO NOTHING
-    RETURNING key, guid, received_on, hook_ids, delivery_ids, routed_at
+    RETURNING key, guid, account_id, received_on, hook_ids, delivery_ids, routed_at
+  ), waiting AS (
+    INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+    SELECT d.id, e.account_id, 'throttle', 'infinity', e.key, e.received_on,
+           format('{"deliveryId":%s,"hookId":%s,"eventOn":"%s",%s', d.id, d.hook_id, e.received_on, substr($3::jsonb ->> e.key::text, 2))
+      FROM inserted e CROSS JOIN LATERAL unnest(e.delivery_ids, e.hook_ids) AS d (id, hook_id)
+     WHERE $3::jsonb ? e.key::text
   )
   SELECT key AS asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, true AS is_new
     FROM inserted
@@ -128,6 +141,7 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
       hook_ids: event.hookIds,
       unmatched: event.unmatched?.reason,
       subject: event.unmatched?.subject,
+      waits: event.waitingJob !== null,
       // A length of null makes substring() null.
       start,
       length: payload?.length ?? null,
@@ -138,9 +152,10 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
     }
     return row;
   });
+  const waiting = events.flatMap(({ key, waitingJob }) => (waitingJob === null ? [] : [[key, waitingJob]]));
   const { rows: found } = await pool.query<Row>({
     ...(isAfterUpgrade ? statements.afterUpgrade : statements.ever),
-    values: [JSON.stringify(rows), Buffer.concat(payloads)],
+    values: [JSON.stringify(rows), Buffer.concat(payloads), JSON.stringify(Object.fromEntries(waiting))],
   });
   const byKey = new Map(found.map((row) => [row.asked, row]));
   const missing = keys.filter((key) => !byKey.has(key));

@@ -56,7 +56,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const pool = openPool({
     databaseUrl,
     name: 'gatepost dispatcher',
-    max: 8,
+    max: 12,
     byIndexOnly: true,
     onError: (error) => log.warn({ error }, 'lost a connection to PostgreSQL'),
   });
@@ -104,8 +104,8 @@ await run(service, variables, async ({ env, log, stack }) => {
     log,
   };
   const backpressure = makeBackpressure();
-  const route = makeRoute(routeParts, backpressure.lifted);
-  const routeAhead = makeRoute(routeParts);
+  const route = makeRoute(routeParts, { before: backpressure.lifted, batchMax: 500 });
+  const routeAhead = makeRoute(routeParts, { atOnce: 4 });
   const inbox = makeInbox({
     pool,
     accounts,

@@ -3,7 +3,7 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { openLog } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { freshDatabase } from '@gatepost/testkit/stores';
-import { makeStoreEvents } from '@gatepost/webhook-db/events';
+import { makeStoreEvents, type NewEvent } from '@gatepost/webhook-db/events';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
@@ -11,20 +11,64 @@ import { ensurePartitions } from '../src/partitions.ts';
 import { makePersist } from '../src/persist.ts';
 import { handOver } from '../src/routing/hand-over.ts';
 
-test('a limit that cannot answer at first takes no delivery away', async () => {
-  await using stack = new AsyncDisposableStack();
+async function open(stack: AsyncDisposableStack) {
   const database = stack.use(await freshDatabase());
   await migrateWebhooks(database.url);
-  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 2, onError: () => {} });
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 2, byIndexOnly: true, onError: () => {} });
   stack.defer(() => pool.end());
   await ensurePartitions(pool);
-  const [key, keyBefore, guid] = [randomUUID(), randomUUID(), randomUUID()];
-  const about = { source: 'test', id: '1', type: 'push', action: null, accountId: 1, repositoryId: null };
-  const payload = Buffer.from('{}');
+  const newEvent = (more: Pick<NewEvent, 'hookIds'> & Partial<NewEvent>): NewEvent => ({
+    key: randomUUID(),
+    keyBefore: randomUUID(),
+    guid: randomUUID(),
+    source: 'test',
+    id: '1',
+    type: 'push',
+    action: null,
+    accountId: 1,
+    repositoryId: null,
+    occurredAt: new Date(),
+    unmatched: null,
+    payload: Buffer.from('{}'),
+    waitingJob: null,
+    ...more,
+  });
+  return { pool, newEvent };
+}
+
+test('what waits for its limit is parked as its event is stored, once for each hook', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { pool, newEvent } = await open(stack);
   const storeEvents = await makeStoreEvents(pool);
-  const stored = await storeEvents([
-    { key, keyBefore, guid, ...about, occurredAt: new Date(), hookIds: [7], unmatched: null, payload },
-  ]);
+  const event = newEvent({ hookIds: [7, 8], waitingJob: '{"guid":"x","attempt":1}' });
+  const [first, second] = await storeEvents([event, event, newEvent({ hookIds: [7] })]);
+  expect(first).toMatchObject({ isNew: true, isRouted: true });
+  expect(second).toEqual(first);
+  const [again] = await storeEvents([event]);
+  expect(again).toEqual({ ...first, isNew: false });
+  const { key, receivedOn, deliveryIds } = first!;
+  const { rows } = await pool.query('SELECT *, event_on::text AS event_on FROM parked ORDER BY delivery_id');
+  expect(rows).toEqual(
+    deliveryIds.map((deliveryId, index) => ({
+      delivery_id: String(deliveryId),
+      account_id: 1,
+      reason: 'throttle',
+      due_at: Number.POSITIVE_INFINITY,
+      published_at: null,
+      event_key: key,
+      event_on: receivedOn,
+      job: JSON.stringify({ deliveryId, hookId: [7, 8][index], eventOn: receivedOn, guid: 'x', attempt: 1 }),
+    })),
+  );
+});
+
+test('a limit that cannot answer at first takes no delivery away', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { pool, newEvent } = await open(stack);
+  const storeEvents = await makeStoreEvents(pool);
+  const event = newEvent({ hookIds: [7] });
+  const { key, guid, payload } = event;
+  const stored = await storeEvents([event]);
   const job = { eventKey: key, deliveryId: stored[0]!.deliveryIds[0], guid, hookId: 7 } as DeliveryJob;
   const account = { id: 1 } as Parameters<typeof handOver>[2][number]['account'];
 
@@ -48,7 +92,7 @@ test('a limit that cannot answer at first takes no delivery away', async () => {
       enqueue: async (jobs) => void published.push(...jobs.map((one) => one.job)),
     },
     stored,
-    [{ job, payload, account, hasBacklog: false }],
+    [{ job, payload: payload!, account, hasBacklog: false }],
   );
   expect([...mine]).toEqual([key]);
   expect(published).toEqual([job]);

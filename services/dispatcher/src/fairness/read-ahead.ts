@@ -1,7 +1,7 @@
 /**
  * Fairness before routing: all accounts' events stand in one queue. While one account floods and others send too, further
- * consumers read on beyond what is being routed. Events of the others go ahead. Of the flood's events only the delivery tags are kept:
- * they stay with RabbitMQ, unacked, and are given back when routing has nothing more urgent to do.
+ * consumers read on beyond what is being routed. Events of the others go ahead. The flood's events wait here, in their order. Beyond a number of
+ * bytes only their delivery tags are held: they stay with RabbitMQ, unacked, and are given back when their turn has come.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
@@ -26,8 +26,10 @@ export type ReadAhead = AsyncDisposable & {
 const backlogMin = 400;
 /** At most this many wait to be routed; beyond that events of other accounts are left with RabbitMQ too. */
 const waitingMax = 1_000;
+/** So much of the flood is kept here and routed from here; of the rest only the delivery tags are, until it comes again. */
+const keptMaxBytes = 32 * 1024 * 1024;
 /** At most this many are given back at once: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
-const giveBackMax = 50;
+const giveBackMax = 200;
 const everyMs = 20;
 const idleMs = 100;
 const failedMs = 500;
@@ -51,12 +53,15 @@ export async function openReadAhead(options: {
 }): Promise<ReadAhead> {
   const { route, ahead, backpressure, log } = options;
   const floods = watchFloods(options.producers);
+  // In the order of the queue, and older than what is held.
+  const kept: Incoming[] = [];
+  let keptBytes = 0;
   const held: Tag[] = [];
   let changing: Promise<void> | undefined;
   let paused = false;
-  showHeld(options.registry, held);
+  showHeld(options.registry, () => kept.length + held.length);
 
-  /** Takes a message that came by a further consumer. */
+  /** Takes an event while we read ahead, by whichever consumer it came. */
   const takeAhead = (message: Incoming) => {
     if (!floods.count(message).floods) {
       if (ahead.waiting() < waitingMax) ahead.take(message);
@@ -66,10 +71,23 @@ export async function openReadAhead(options: {
     if (!message.redelivered) backpressure.flooded();
     // What comes again has most likely been held and given back: it has waited longest, and it is its turn. If it comes again for another
     // reason, only the order within the flood changes.
-    if (message.redelivered && route.waiting() < waitingMax) route.take(message);
+    const isNext = message.redelivered || (kept.length === 0 && held.length === 0);
+    if (isNext && route.waiting() < waitingMax) route.take(message);
+    else if (held.length === 0 && keptBytes < keptMaxBytes) keep(message);
     else hold(message);
   };
+  const keep = (message: Incoming) => {
+    kept.push(message);
+    keptBytes += message.body.length;
+  };
   const hold = ({ ack, giveBack }: Incoming) => void held.push({ ack, giveBack });
+  const routeKept = () => {
+    const next = kept.splice(0, waitingMax - route.waiting());
+    for (const message of next) {
+      keptBytes -= message.body.length;
+      if (!message.isLost()) route.take(message);
+    }
+  };
   const readers = await openReaders(options.broker, takeAhead);
 
   const extend = async () => {
@@ -90,7 +108,8 @@ export async function openReadAhead(options: {
   const tend = async () => {
     if (readers.count() === 0 || changing) return;
     if (held.length > readers.capacity() * 0.8 && readers.count() < readersMax) return change(extend);
-    if (held.length > 0) {
+    if (kept.length > 0) routeKept();
+    else if (held.length > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax) return;
       // Given back, they may come to any dispatcher.
       if ((await options.eventsWaiting()) < giveBackMax && !paused)
@@ -115,8 +134,8 @@ export async function openReadAhead(options: {
 
   return {
     take(message) {
+      if (readers.count() > 0) return takeAhead(message);
       const { account, floods: isFlood } = floods.count(message);
-      if (readers.count() > 0 && !isFlood) return ahead.take(message);
       route.take(message);
       const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
       if (isBehind && readers.count() === 0 && !paused) change(extend);
@@ -160,13 +179,13 @@ function watchFloods(producers: Producers) {
   };
 }
 
-function showHeld(registry: Registry, held: readonly Tag[]): void {
+function showHeld(registry: Registry, held: () => number): void {
   new Gauge({
     name: 'dispatcher_events_held',
-    help: 'Events of accounts that flood, left with RabbitMQ until those of others are routed',
+    help: 'Events of accounts that flood, unacked, that wait until those of others are routed',
     registers: [registry],
     collect() {
-      this.set(held.length);
+      this.set(held());
     },
   });
 }

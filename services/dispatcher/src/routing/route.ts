@@ -3,6 +3,7 @@
  * event is routed, by us or by whoever had another message of it: its deliveries are handed over (hand-over.ts).
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent, subjectOf } from '@gatepost/contracts/event';
@@ -12,6 +13,7 @@ import type { NewEvent, StoredEvent, StoreEvents } from '@gatepost/webhook-db/ev
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Account, Accounts } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
+import { accountOf } from '../fairness/noisy-neighbours.ts';
 import type { Admit } from '../limit/admit.ts';
 import type { EventResult, Metrics } from '../metrics.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
@@ -24,6 +26,7 @@ import type { Enqueue } from './enqueue.ts';
 import { type Delivery, handOver } from './hand-over.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
+import { parseLarge } from './parse-large.ts';
 
 export type RouteParts = {
   pool: Pool;
@@ -39,8 +42,9 @@ export type RouteParts = {
   log: Log;
 };
 
-const batchMaxMessages = 200;
 const batchMaxBytes = 8 * 1024 * 1024;
+/** To read and store more takes so long that others do not wait for it. */
+const largeBytes = 1024 * 1024;
 
 type Routed = { message: Incoming; event: Event; account: Account | undefined; hasBacklog: boolean; match: Match };
 
@@ -57,22 +61,49 @@ export type Route = Pick<Take, 'take'> & {
 /** When to look again at an event that another dispatcher is routing: it takes some milliseconds. */
 const lookAgainMs = 200;
 
-/** Makes what routes, in batches, in the order in which messages are taken. `before` is awaited before each batch. */
-export function makeRoute(parts: RouteParts, before?: () => Promise<void>): Route {
+/**
+ * Makes what routes, in batches, in the order in which messages of an account are taken. `before` is awaited before each batch; `atOnce`
+ * batches are worked on at the same time, each of other accounts.
+ */
+export function makeRoute(
+  parts: RouteParts,
+  { before, batchMax = 200, atOnce = 1 }: { before?: () => Promise<void>; batchMax?: number; atOnce?: number } = {},
+): Route {
   const stop = new AbortController();
-  const batches = makeBatches<Incoming, Verdict | 'unknown'>({
-    maxItems: batchMaxMessages,
-    maxBytes: batchMaxBytes,
-    bytesOf: (message) => message.body.length,
-    ...(before && { before }),
-    work: (messages) => routeBatch(parts, messages),
-  });
+  const open = () =>
+    makeBatches<Incoming, Verdict | 'unknown'>({
+      maxItems: batchMax,
+      maxBytes: batchMaxBytes,
+      bytesOf: (message) => message.body.length,
+      ...(before && { before }),
+      work: (messages) => routeBatch(parts, messages),
+    });
+  const all = Array.from({ length: atOnce }, open);
+  const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
+  // For large events, and for what comes of their accounts meanwhile: it does not overtake them.
+  const aside = open();
+  const asideOf = new Map<string | undefined, number>();
+  const add = async (message: Incoming) => {
+    const isLarge = message.body.length > largeBytes;
+    if (!isLarge && asideOf.size === 0) return batchesOf(message).add(message);
+    const account = accountOf(message);
+    const before = asideOf.get(account) ?? 0;
+    if (!isLarge && before === 0) return batchesOf(message).add(message);
+    asideOf.set(account, before + 1);
+    try {
+      return await aside.add(message);
+    } finally {
+      const left = asideOf.get(account)! - 1;
+      if (left > 0) asideOf.set(account, left);
+      else asideOf.delete(account);
+    }
+  };
   const taking = makeTake({
     settle: parts.settle,
     log: parts.log,
     async decide(message) {
       for (;;) {
-        const verdict = await batches.add(message);
+        const verdict = await add(message);
         if (verdict !== 'unknown') return verdict;
         await wait(lookAgainMs, undefined, { signal: stop.signal }).catch(() => {
           throw new GivenUp('stopped while another dispatcher routes an event');
@@ -83,7 +114,7 @@ export function makeRoute(parts: RouteParts, before?: () => Promise<void>): Rout
   });
   return {
     take: taking.take,
-    waiting: batches.waiting,
+    waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
     isIdle: () => taking.inHand() === 0,
     async finish() {
       stop.abort();
@@ -97,7 +128,7 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Pro
   const verdicts = new Map<Incoming, Verdict | 'unknown'>();
   const good: { message: Incoming; event: Event }[] = [];
   for (const message of messages) {
-    const parsed = parseEvent(message);
+    const parsed = message.body.length > largeBytes ? await parseLarge(message) : parseEvent(message);
     const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.account);
     if (refusal) verdicts.set(message, deadLetter(refusal.reason, refusal.detail));
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
@@ -123,7 +154,9 @@ async function routeEvents(
     const { account, hasBacklog = false } = accounts.get(event.account) ?? {};
     return { message, event, account, hasBacklog, match: match(event, account) };
   });
-  const stored = await parts.persist('store events', () => store(parts, routed));
+  const rows = routed.map(toRow);
+  const stored = await parts.persist('store events', () => store(parts, rows));
+  countWaiting(parts.metrics, routed, stored);
   const unrouted = new Map<string, { row: StoredEvent; deliveries: Delivery[] }>();
   for (const [index, row] of stored.entries())
     if (!row.isRouted && !unrouted.has(row.key))
@@ -145,49 +178,68 @@ async function routeEvents(
   });
 }
 
-async function store(parts: RouteParts, routed: Routed[]): Promise<StoredEvent[]> {
+async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]> {
   try {
-    return await parts.storeEvents(routed.map(toRow));
+    return await parts.storeEvents(rows);
   } catch (error) {
     if (!isMissingPartition(error)) throw error;
     await ensurePartitions(parts.pool);
-    return parts.storeEvents(routed.map(toRow));
+    return parts.storeEvents(rows);
   }
 }
 
-function deliveriesOf({ event, account, hasBacklog, match: found }: Routed, row: StoredEvent): Delivery[] {
+/** What all deliveries of an event have in common, but for the day on which it is stored. */
+type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'eventOn'>;
+
+function jobOf(
+  { event, match: found }: Routed,
+  account: Account,
+  { key, guid }: { key: string; guid: string },
+): CommonJob {
+  return {
+    guid,
+    event: event.type,
+    action: event.action,
+    eventKey: key,
+    accountId: account.id,
+    repositoryId: found.repositoryId,
+    occurredAt: event.time.toISOString(),
+    attempt: 1,
+    redelivery: false,
+    throttledAt: null,
+    retries: true,
+  };
+}
+
+function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
+  const { event, account, hasBacklog } = routed;
   if (!account) return []; // deleted since the event was first stored
+  // Whoever stored it may have published some of its jobs.
+  const common = { ...jobOf(routed, account, row), ...(row.isNew ? {} : { mayRepeat: true }) };
   return row.hookIds.map((hookId, position) => {
-    const job: DeliveryJob = {
-      deliveryId: row.deliveryIds[position]!,
-      guid: row.guid,
-      hookId,
-      event: event.type,
-      action: event.action,
-      eventKey: row.key,
-      eventOn: row.receivedOn,
-      accountId: account.id,
-      repositoryId: found.repositoryId,
-      occurredAt: event.time.toISOString(),
-      attempt: 1,
-      redelivery: false,
-      throttledAt: null,
-      retries: true,
-      // Whoever stored it may have published some of its jobs.
-      ...(row.isNew ? {} : { mayRepeat: true }),
-    };
+    const job = { deliveryId: row.deliveryIds[position]!, hookId, eventOn: row.receivedOn, ...common };
     return { job, payload: event.payload, account, hasBacklog };
   });
 }
 
-function toRow({ event, account, match: found }: Routed): NewEvent {
+/** Counts what was parked as it was stored. */
+function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: readonly StoredEvent[]): void {
+  const waiting = new Map<string, number>();
+  for (const [index, { key, isNew, isRouted, hookIds }] of stored.entries())
+    if (routed[index]!.hasBacklog && isNew && isRouted) waiting.set(key, hookIds.length);
+  for (const count of waiting.values()) metrics.throttled(count);
+}
+
+function toRow(routed: Routed): NewEvent {
+  const { event, account, hasBacklog, match: found } = routed;
+  const [key, guid] = [eventKey(event), eventGuid(event)];
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
   // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
   const isAskedFor = hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null);
   return {
-    key: eventKey(event),
+    key,
     keyBefore: eventKeyBefore(event),
-    guid: eventGuid(event),
+    guid,
     source: event.source,
     id: event.id,
     type: event.type,
@@ -198,6 +250,11 @@ function toRow({ event, account, match: found }: Routed): NewEvent {
     hookIds,
     unmatched: found.kind === 'matched' ? null : { reason: reasonOf(found), subject: subjectOf(event) },
     payload: isAskedFor ? event.payload : null,
+    // Nothing of an account overtakes what waits for its limit, so there is nothing to ask.
+    waitingJob:
+      account && hasBacklog && hookIds.length > 0
+        ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })
+        : null,
   };
 }
 

@@ -1,0 +1,25 @@
+import { attributeHeaders, type EventMessage, type ParsedEvent, parseEvent } from '@gatepost/contracts/event';
+import { expect, test } from '@jest/globals';
+import { parseLarge } from './parse-large.ts';
+
+const attributes = { id: '1', source: 'urn:test', type: 'push', subject: 'acme/widgets', time: '2026-01-02T03:04:05Z' };
+const data = JSON.stringify({ padding: 'ä'.repeat(1_000_000), action: 'opened' });
+const headers = attributeHeaders(attributes);
+const envelope = (text: string) =>
+  `${JSON.stringify({ specversion: '1.0', ...attributes }).slice(0, -1)},"data":${text}}`;
+const messages: [form: string, message: EventMessage][] = [
+  ['binary', { contentType: 'application/json', headers, body: Buffer.from(data) }],
+  ['structured', { contentType: 'application/cloudevents+json', headers: {}, body: Buffer.from(envelope(data)) }],
+  ['no JSON', { contentType: 'application/json', headers, body: Buffer.from(data.slice(1)) }],
+];
+
+const payloadOf = (parsed: ParsedEvent) => (parsed.kind === 'event' ? parsed.event.payload : undefined);
+const withoutPayload = (parsed: ParsedEvent) =>
+  parsed.kind === 'event' ? { ...parsed.event, payload: parsed.event.payload.length } : parsed;
+
+test.each(messages)('a large message is read as any other: %s', async (_form, message) => {
+  const expected = parseEvent(message);
+  const parsed = await parseLarge(message);
+  expect(withoutPayload(parsed)).toEqual(withoutPayload(expected));
+  expect(payloadOf(parsed)?.equals(payloadOf(expected)!)).toBe(expected.kind === 'event' ? true : undefined);
+});
