@@ -13,7 +13,7 @@ import { takeScript } from './bucket-script.ts';
 
 /** When a delivery that was let go may be sent, ms since 1970. */
 export type Grant = {
-  /** Only of what has waited. */
+  /** Of what has waited, and where the burst is nearly used up. */
   notBeforeMs?: number;
   /** Later than this it would go beyond the limit, beside what is in time. */
   notAfterMs?: number;
@@ -31,8 +31,8 @@ export type Throttle = AsyncDisposable & {
 /** Longer than a delivery takes from PostgreSQL to whoever sends it, so that its moment is kept to the millisecond. */
 const aheadMs = 400;
 /**
- * How much a delivery's way to its receiver may differ from another's. What is beyond the burst comes so much later, once for
- * all; else a receiver that counts could see the limit broken by a delivery or two.
+ * How much a delivery's way to its receiver may differ from another's. What comes near the end of the burst, and beyond it, goes up to so much
+ * later, once for all; else a receiver that counts could see the limit broken by a delivery or two.
  */
 const arrivalMarginMs = 100;
 // Longer than a busy machine hesitates: what Redis let go and did not say in time is let go here once more.
@@ -138,9 +138,10 @@ export async function openThrottle(options: {
     async admit(accountId, limit, count) {
       const asked = await take(accountId, limit, count, 0);
       const nowMs = Date.now();
-      return momentsOf(asked.limit, asked.level, asked.taken, 0).map(({ forMs }) =>
-        forMs === undefined ? {} : { notAfterMs: nowMs + forMs },
-      );
+      return momentsOf(asked.limit, asked.level, asked.taken, arrivalMarginMs).map(({ waitMs, forMs }) => ({
+        ...(waitMs > 0 && { notBeforeMs: Math.ceil(nowMs + waitMs) }),
+        ...(forMs !== undefined && { notAfterMs: Math.ceil(nowMs + waitMs) + forMs }),
+      }));
     },
     async releasable(accountId, limit) {
       const asked = await take(accountId, limit, 0, aheadMs);
