@@ -1,23 +1,28 @@
 /// <reference lib="dom" />
-/** The demo application in Chromium, against the whole system: what a newcomer tries third. */
+/** The demo application and a quick start in Chromium, against the whole system: what a newcomer tries. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { freePorts, openSystem } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-const [port] = await freePorts(1);
-const seedFile = join(mkdtempSync(join(tmpdir(), 'demo-')), 'seed.yaml');
+const [port, quickStartPort] = await freePorts(2);
+const folder = mkdtempSync(join(tmpdir(), 'demo-'));
+const seedFile = join(folder, 'seed.yaml');
 const demo = readFileSync(new URL('../infra/demo/seed.yaml', import.meta.url), 'utf8');
-writeFileSync(seedFile, demo.replaceAll('localhost:4599', `localhost:${port}`));
+writeFileSync(
+  seedFile,
+  demo.replaceAll('localhost:4599', `localhost:${port}`).replaceAll('localhost:4701', `localhost:${quickStartPort}`),
+);
 const system = stack.use(await openSystem({ seedFile }));
 const app = spawn(process.execPath, ['--conditions=source', 'demo/app/main.ts'], {
   cwd: fileURLToPath(new URL('../infra', import.meta.url)),
@@ -66,4 +71,58 @@ test('alice logs in, sees her claims, calls the webhook API, watches a webhook a
   await page.click('text=Log out');
   await page.waitForSelector('text=You are not signed in');
   await context.close();
+});
+
+test('the Express quick start signs alice in, answers a machine at its API, and takes webhooks with the right signature only', async () => {
+  // As it stands in examples/, but for its port; the packages are those of infra.
+  const source = readFileSync(new URL('../examples/express/server.js', import.meta.url), 'utf8');
+  writeFileSync(join(folder, 'server.mjs'), source.replace('4701', String(quickStartPort)));
+  symlinkSync(fileURLToPath(new URL('../infra/node_modules', import.meta.url)), join(folder, 'node_modules'));
+  const server = spawn(process.execPath, ['server.mjs'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', ISSUER: system.issuer } as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  stack.defer(() => void server.kill());
+  let output = '';
+  server.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const says = (text: string) => until(`${text} in the output of the quick start`, () => output.includes(text));
+  const base = `http://localhost:${quickStartPort}`;
+  await says(base);
+
+  const context = await browser.newContext();
+  context.setDefaultTimeout(patienceMs);
+  const page = await context.newPage();
+  await page.goto(base);
+  await page.click('text=Log in');
+  await page.fill('[name=identifier]', 'alice@example.com');
+  await page.click('.gp-main');
+  await page.fill('[name=password]', 'correct horse battery staple');
+  await page.click('.gp-main');
+  await page.waitForSelector('text=Signed in as Alice Example');
+  await page.click('text=Log out');
+  await page.waitForSelector('text=Log in');
+  await context.close();
+
+  const form = { grant_type: 'client_credentials', client_id: 'demo-m2m', client_secret: 'demo-m2m-secret' };
+  const body = new URLSearchParams({ ...form, audience: 'https://api.example/' });
+  const granted = await (await fetch(`${system.issuer}oauth/token`, { method: 'POST', body })).json();
+  const things = (token: string) => fetch(`${base}/api/things`, { headers: { authorization: `Bearer ${token}` } });
+  expect(await (await things((granted as { access_token: string }).access_token)).json()).toMatchObject({
+    caller: 'demo-m2m',
+  });
+  expect((await things(await system.token())).status).toBe(401); // for another API
+
+  const url = `http://127.0.0.2:${quickStartPort}/webhook`;
+  const made = await fetch(`${system.apiUrl}/repos/acme/widgets/hooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await system.token()}`, 'user-agent': 'test' },
+    body: JSON.stringify({ events: ['push'], config: { url, content_type: 'json', secret: 'quick start secret' } }),
+  });
+  expect(made.status).toBe(201);
+  await says('webhook: ping');
+  const forged = { 'x-github-event': 'push', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
+  expect((await fetch(url, { method: 'POST', headers: forged, body: '{}' })).status).toBe(401);
 });
