@@ -38,6 +38,8 @@ function adapt(
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
+  // Whatever has no type may be null anyway.
+  if (schema.type === undefined) delete schema.nullable;
   // OpenAPI 3.0.3: otherwise null would not be among the values.
   if (schema.nullable && Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
 }

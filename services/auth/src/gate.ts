@@ -43,6 +43,7 @@ import { databaseUrlOf, type Env, outboxFolder } from './config.ts';
 import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
+import { makeDescriptionRoutes } from './description/routes.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
 import { type Front, frontsOf } from './fronts.ts';
 import { makeFastPath } from './grants/fast-path.ts';
@@ -280,6 +281,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
       endAccess: makeEndAccess(parts.pool),
     }),
     makeV2LogoutRoutes({ ...parts, provider }),
+    makeDescriptionRoutes(parts),
     makeStartPage({ ...parts, management: managementApi(parts.env.ISSUER).identifier, stores: storesOf(parts) }),
   ];
 }

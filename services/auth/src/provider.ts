@@ -1,5 +1,6 @@
 /** oidc-provider's one configuration object; each entry points at the file that knows more. */
 import type { Guard } from '@gatepost/runtime/address';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import Provider, {
   type AdapterFactory,
   type Client,
@@ -130,7 +131,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     scopes: openidScopes,
     acrValues: [signInAcr],
     claims,
-    discovery: { ui_locales_supported: locales },
+    discovery: { ui_locales_supported: locales, service_documentation: `${baseUrlOf(parts.issuer)}docs` },
     // Decided for each client (conformant-claims.ts).
     conformIdTokenClaims: false,
     // Nothing is keyed by a client's secret: only its hash is kept, and whoever reads that could sign.

@@ -11,6 +11,9 @@ import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { variables } from '../src/config.ts';
 import { startGate } from '../src/gate.ts';
+import { checkAnswers } from './conformance.ts';
+
+checkAnswers();
 
 export type TestGate = AsyncDisposable & {
   issuer: string;

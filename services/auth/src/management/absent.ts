@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
+import type { Description } from './descriptions.ts';
 import { type Operation, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -210,18 +211,58 @@ const unset: [path: string, what: string, scope: string][] = [
 ];
 
 export const absentRoutes: Route[] = [
-  ...lists.map(([path, name, scope]) => at('get', path, scope, nothing(name))),
-  ...namedLists.map(([path, name, scope]) => at('get', path, scope, nothingNamed(name))),
+  ...lists.map(([path, name, scope]) => at('get', path, scope, nothing(name), says('List', path, []))),
+  ...namedLists.map(([path, name, scope]) =>
+    at('get', path, scope, nothingNamed(name), says('List', path, { [name]: [], start: 0, limit: 50, total: 0 })),
+  ),
   ...settings.flatMap(([path, standing, method, resource]) => [
-    at('get', path, `read:${resource}`, show(standing)),
-    at(method, path, `update:${resource}`, keep(standing)),
+    at('get', path, `read:${resource}`, show(standing), says('Get', path, standing)),
+    at(method, path, `update:${resource}`, keep(standing), says('Set', path, standing)),
   ]),
-  at('get', '/guardian/factors', 'read:guardian_factors', show(guardianFactors)),
-  at('put', '/guardian/factors/:id', 'update:guardian_factors', keep({ enabled: false })),
-  at('put', '/guardian/policies', 'update:mfa_policies', keep([])),
-  ...unset.map(([path, what, scope]) => at('get', path, scope, missingHere(what))),
+  at(
+    'get',
+    '/guardian/factors',
+    'read:guardian_factors',
+    show(guardianFactors),
+    says('Get', '/guardian/factors', guardianFactors),
+  ),
+  at(
+    'put',
+    '/guardian/factors/:id',
+    'update:guardian_factors',
+    keep({ enabled: false }),
+    says('Set', '/guardian/factors/:id', { enabled: false }),
+  ),
+  at('put', '/guardian/policies', 'update:mfa_policies', keep([]), says('Set', '/guardian/policies', [])),
+  ...unset.map(([path, what, scope]) =>
+    at('get', path, scope, missingHere(what), [`Get the ${what}: there is none`, {}]),
+  ),
 ];
 
-function at(method: Route['method'], path: string, scope: string, operation: Operation): Route {
-  return { method, path, scopes: [scope], operation };
+function at(
+  method: Route['method'],
+  path: string,
+  scope: string,
+  operation: Operation,
+  description: Description,
+): Route {
+  return { method, path, scopes: [scope], operation, description };
+}
+
+/** What is always answered is its own example, and the only body that is taken. */
+function says(verb: string, path: string, standing: Standing): Description {
+  const example = typeof standing === 'function' ? {} : standing;
+  const type = Array.isArray(example) ? { type: 'array', items: {} } : { type: 'object' };
+  // A list is an object where totals are asked for.
+  const schema = verb === 'List' ? { example } : { ...type, example };
+  const what = path
+    .slice(1)
+    .replace(/\/:\w+/g, '')
+    .replaceAll('/', ', ')
+    .replaceAll('-', ' ');
+  return [
+    `${verb} ${what}: not in Gatepost`,
+    { 200: { description: 'What stands there', schema } },
+    verb === 'Set' ? example : undefined,
+  ];
 }

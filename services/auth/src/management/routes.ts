@@ -18,6 +18,7 @@ import {
 import { createClient, deleteClient, getClient, listClients, rotateSecret, updateClient } from './clients.ts';
 import { listClientsOfConnection, listConnectionsOfClient, updateClientsOfConnection } from './connection-clients.ts';
 import { createConnection, deleteConnection, getConnection, listConnections, updateConnection } from './connections.ts';
+import type { Description } from './descriptions.ts';
 import { deleteDeviceCredential, listDeviceCredentials } from './device-credentials.ts';
 import { createEmailTemplate, getEmailTemplate, setEmailTemplate, updateEmailTemplate } from './email-templates.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
@@ -58,7 +59,14 @@ import { createUser, deleteUser, getUser, listUsers, listUsersByEmail, revokeAcc
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-export type Route = { method: Method; path: string; scopes: readonly string[]; operation: Operation };
+export type Route = {
+  method: Method;
+  path: string;
+  scopes: readonly string[];
+  operation: Operation;
+  /** Where it does not stand in descriptions.ts. */
+  description?: Description;
+};
 
 const at = (method: Method, path: string, scopes: readonly string[], operation: Operation): Route => ({
   method,

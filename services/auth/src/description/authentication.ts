@@ -1,0 +1,555 @@
+/** The endpoints that applications use to sign people in and to get tokens: those of OAuth 2.0 and OpenID Connect, and Auth0's. */
+import type { Operation, Schema } from './openapi.ts';
+
+const text = (description: string, example?: unknown): Schema => ({
+  type: 'string',
+  description,
+  ...(example !== undefined && { example }),
+});
+const whole = (description: string, example: number): Schema => ({ type: 'integer', description, example });
+const object = (properties: Record<string, Schema>, required: string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  ...(required.length > 0 && { required }),
+});
+
+const clientId = text('Of the application', 'demo-web');
+const clientSecret = text(
+  'Of the application, unless it authenticates otherwise (`Authorization: Basic`, `client_assertion`)',
+);
+const redirectUri = text(
+  'Where the answer goes: one of the application’s callback URLs',
+  'http://localhost:3000/callback',
+);
+const connection = text('Where the account is', 'email');
+const audience = text('The API that the access token is for', 'http://localhost:4500/');
+const scope = text('What the token is to allow, with blanks between', 'openid profile email offline_access');
+
+const oauthError = {
+  description: 'The request is refused (RFC 6749 section 5.2)',
+  schema: 'OAuthError',
+  example: { error: 'invalid_grant', error_description: 'grant request is invalid' },
+};
+const clientError = {
+  description: 'The application is unknown, or did not authenticate',
+  schema: 'OAuthError',
+  example: { error: 'invalid_client', error_description: 'client authentication failed' },
+};
+const tooMany = {
+  description: 'Too many requests; `Retry-After` says how long to wait, where it is known',
+  schema: 'OAuthError',
+  example: { error: 'too_many_requests', error_description: 'too many attempts; try again later' },
+};
+const toPage = { 302: { description: 'To a page of the gate, or back to the application' } };
+
+const tokenAnswer = {
+  access_token: 'eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9…',
+  token_type: 'Bearer',
+  expires_in: 86400,
+  scope: 'repo admin:repo_hook',
+};
+
+export const authenticationSchemas: Record<string, Schema> = {
+  OAuthError: object({ error: text('A code'), error_description: text('For developers') }, ['error']),
+  Tokens: object(
+    {
+      access_token: text('A JWT, or an opaque token'),
+      token_type: { type: 'string', enum: ['Bearer', 'DPoP'] },
+      expires_in: { type: 'integer' },
+      scope: text('What it allows'),
+      id_token: text('With the scope `openid`'),
+      refresh_token: text('With the scope `offline_access`'),
+      issued_token_type: text('Of an exchange (RFC 8693)'),
+    },
+    ['access_token', 'token_type', 'expires_in'],
+  ),
+};
+
+const authorizationRequest = {
+  client_id: clientId,
+  response_type: text('`code`; others for applications that allow them', 'code'),
+  redirect_uri: redirectUri,
+  scope,
+  audience,
+  state: text('Comes back unchanged', 'kQx7'),
+  nonce: text('Comes back in the ID token'),
+  code_challenge: text(
+    'PKCE (RFC 7636); required of public applications',
+    'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  ),
+  code_challenge_method: text('Only `S256`', 'S256'),
+  response_mode: text('`query`, `fragment`, `form_post`, `web_message`, and the `jwt` forms'),
+  prompt: text('`none`, `login`, `consent`'),
+  max_age: text('How old the login may be, in seconds'),
+  login_hint: text('The address to fill in'),
+  ui_locales: text('Languages of the pages, the preferred first', 'de en'),
+  acr_values: text('How the person is to authenticate'),
+  connection: text('Offers only this connection'),
+  screen_hint: text('`signup` opens the page for new accounts'),
+  request_uri: text('Of a pushed request (RFC 9126)'),
+};
+
+const code = 'SplxlOBeZQQYbYS6WxSbIA';
+
+/** Path, method, and what is there. */
+export const authentication: Record<string, Record<string, Operation>> = {
+  '/.well-known/openid-configuration': {
+    get: {
+      id: 'discovery',
+      tag: 'protocol',
+      summary: 'Discovery: endpoints and what they support (OpenID Connect Discovery 1.0)',
+      answers: {
+        200: {
+          description: 'The metadata',
+          schema: object({ issuer: text(''), authorization_endpoint: text(''), token_endpoint: text('') }, ['issuer']),
+          example: {
+            issuer: 'http://localhost:4400/',
+            authorization_endpoint: 'http://localhost:4400/authorize',
+            token_endpoint: 'http://localhost:4400/oauth/token',
+          },
+        },
+      },
+    },
+  },
+  '/.well-known/jwks.json': {
+    get: {
+      id: 'jwks',
+      tag: 'protocol',
+      summary: 'The keys that tokens are signed with (RFC 7517)',
+      answers: {
+        200: {
+          description: 'A key set',
+          schema: object({ keys: { type: 'array', items: { type: 'object' } } }, ['keys']),
+          example: {
+            keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: 'hV2pTq', e: 'AQAB', n: 'xwQ72P9z9OYshiQ…' }],
+          },
+        },
+      },
+    },
+  },
+  '/authorize': {
+    get: {
+      id: 'authorize',
+      tag: 'protocol',
+      summary: 'Send a browser here to sign somebody in (RFC 6749 section 4.1.1)',
+      query: authorizationRequest,
+      required: ['client_id'],
+      answers: {
+        ...toPage,
+        303: { description: 'The same' },
+        400: { description: 'A page that says what is wrong, where the answer cannot go back to the application' },
+      },
+    },
+    post: {
+      id: 'authorize-by-form',
+      tag: 'protocol',
+      summary: 'The same by a form',
+      form: object(authorizationRequest, ['client_id']),
+      answers: { ...toPage, 303: { description: 'The same' }, 400: { description: 'A page that says what is wrong' } },
+    },
+  },
+  '/oauth/par': {
+    post: {
+      id: 'push-authorization-request',
+      tag: 'protocol',
+      summary: 'Push an authorization request (RFC 9126)',
+      form: object({ ...authorizationRequest, client_secret: clientSecret }, ['client_id']),
+      answers: {
+        201: {
+          description: 'Kept for a minute',
+          schema: object({ request_uri: text(''), expires_in: whole('Seconds', 60) }, ['request_uri', 'expires_in']),
+          example: { request_uri: 'urn:ietf:params:oauth:request_uri:6esc_11ACC5bwc014ltc14eY22c', expires_in: 60 },
+        },
+        400: oauthError,
+        401: clientError,
+      },
+    },
+  },
+  '/oauth/token': {
+    post: {
+      id: 'token',
+      tag: 'protocol',
+      summary: 'Get tokens (RFC 6749 section 4)',
+      description:
+        'By `grant_type`: `authorization_code`, `refresh_token`, `client_credentials`, `password`, `urn:ietf:params:oauth:grant-type:device_code`, `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693), `http://auth0.com/oauth/grant-type/passwordless/otp`. A JSON object is read like a form.',
+      form: object(
+        {
+          grant_type: text('What is exchanged for tokens', 'client_credentials'),
+          client_id: text('Of the application', 'demo-m2m'),
+          client_secret: text('Of the application, unless it authenticates otherwise', 'demo-m2m-secret'),
+          audience,
+          scope: text('What the token is to allow'),
+          code: text('With `authorization_code`'),
+          redirect_uri: text('With `authorization_code`: the same as in the authorization request'),
+          code_verifier: text('With `authorization_code`: PKCE'),
+          refresh_token: text('With `refresh_token`'),
+          device_code: text('With the device code grant'),
+          username: text('With `password`'),
+          password: text('With `password`'),
+          subject_token: text('With token exchange'),
+          subject_token_type: text('With token exchange'),
+          otp: text('With the passwordless grant: the code that the person got'),
+          realm: text('With the passwordless grant: `email` or `sms`'),
+        },
+        ['grant_type'],
+      ),
+      answers: {
+        200: { description: 'Tokens', schema: 'Tokens', example: tokenAnswer },
+        400: oauthError,
+        401: clientError,
+        403: { ...oauthError, description: 'In Auth0’s form: `invalid_grant`, `access_denied` and others' },
+        429: tooMany,
+      },
+    },
+  },
+  '/oauth/revoke': {
+    post: {
+      id: 'revoke',
+      tag: 'protocol',
+      summary: 'Revoke a token (RFC 7009)',
+      form: object(
+        { token: text('A refresh token or access token', code), client_id: clientId, client_secret: clientSecret },
+        ['token'],
+      ),
+      answers: { 200: { description: 'It is revoked, or there was none' }, 400: oauthError, 401: clientError },
+    },
+  },
+  '/oauth/introspect': {
+    post: {
+      id: 'introspect',
+      tag: 'protocol',
+      summary: 'Ask whether a token is active (RFC 7662)',
+      description: 'For the application that got the token, and for the one that is its API.',
+      form: object(
+        { token: text('A refresh token or access token', code), client_id: clientId, client_secret: clientSecret },
+        ['token'],
+      ),
+      answers: {
+        200: {
+          description: 'What the token says, or only that it is not active',
+          schema: object(
+            {
+              active: { type: 'boolean' },
+              scope: text(''),
+              client_id: text(''),
+              sub: text(''),
+              exp: { type: 'integer' },
+            },
+            ['active'],
+          ),
+          example: {
+            active: true,
+            client_id: 'demo-web',
+            sub: 'auth0|alice',
+            scope: 'openid profile',
+            exp: 1795348800,
+          },
+        },
+        400: oauthError,
+        401: clientError,
+      },
+    },
+  },
+  '/oauth/device/code': {
+    post: {
+      id: 'device-code',
+      tag: 'protocol',
+      summary: 'Get a code for a device without a browser (RFC 8628)',
+      form: object({ client_id: text('Of the application', 'demo-device'), scope, audience }, ['client_id']),
+      answers: {
+        200: {
+          description: 'Codes: show `user_code`, and ask for tokens with `device_code`',
+          schema: object(
+            {
+              device_code: text(''),
+              user_code: text(''),
+              verification_uri: text(''),
+              verification_uri_complete: text(''),
+              expires_in: { type: 'integer' },
+              interval: { type: 'integer' },
+            },
+            ['device_code', 'user_code', 'verification_uri', 'expires_in'],
+          ),
+          example: {
+            device_code: 'GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS',
+            user_code: 'WDJB-MJHT',
+            verification_uri: 'http://localhost:4400/activate',
+            verification_uri_complete: 'http://localhost:4400/activate?user_code=WDJB-MJHT',
+            expires_in: 900,
+          },
+        },
+        400: oauthError,
+        401: clientError,
+      },
+    },
+  },
+  '/activate': {
+    get: {
+      id: 'activate',
+      tag: 'protocol',
+      summary: 'The page where a person types the code of a device',
+      query: { user_code: text('Fills the code in', 'WDJB-MJHT') },
+      answers: { 200: { description: 'A page' } },
+    },
+  },
+  '/userinfo': {
+    get: {
+      id: 'userinfo',
+      tag: 'protocol',
+      summary: 'Who the access token stands for (OpenID Connect Core section 5.3)',
+      bearer: true,
+      answers: {
+        200: {
+          description: 'Claims, by the scopes of the token',
+          schema: object({ sub: text(''), name: text(''), email: text(''), email_verified: { type: 'boolean' } }, [
+            'sub',
+          ]),
+          example: { sub: 'auth0|alice', name: 'Alice', email: 'alice@example.com', email_verified: true },
+        },
+        401: {
+          ...clientError,
+          description: 'No token, or not a good one',
+          example: { error: 'invalid_token', error_description: 'invalid token provided' },
+        },
+        403: {
+          ...oauthError,
+          description: 'The token does not have the scope `openid`',
+          example: { error: 'insufficient_scope', error_description: 'access token missing openid scope' },
+        },
+      },
+    },
+  },
+  '/oidc/register': {
+    post: {
+      id: 'register',
+      tag: 'protocol',
+      summary: 'Register an application (RFC 7591)',
+      description: 'With an initial access token: `POST /api/v2/registration-tokens` makes one.',
+      bearer: true,
+      json: object({
+        client_name: text('', 'My application'),
+        redirect_uris: { type: 'array', items: { type: 'string' }, example: ['http://localhost:3000/callback'] },
+        grant_types: { type: 'array', items: { type: 'string' }, example: ['authorization_code'] },
+        token_endpoint_auth_method: text('', 'client_secret_post'),
+      }),
+      answers: {
+        201: {
+          description: 'The application',
+          schema: object({ client_id: text(''), client_secret: text(''), client_name: text('') }, ['client_id']),
+          example: {
+            client_id: 'x1rVGNYP9Y6LcDjwsGtGcBz3R1nYXf7c',
+            client_secret: 'shown-once',
+            client_name: 'My application',
+          },
+        },
+        400: {
+          ...oauthError,
+          example: { error: 'invalid_client_metadata', error_description: 'redirect_uris is mandatory property' },
+        },
+        401: { ...clientError, example: { error: 'invalid_token', error_description: 'invalid token provided' } },
+      },
+    },
+  },
+  '/oidc/logout': {
+    get: {
+      id: 'logout',
+      tag: 'protocol',
+      summary: 'Send a browser here to sign somebody out (OpenID Connect RP-Initiated Logout 1.0)',
+      query: {
+        id_token_hint: text('The ID token of the session'),
+        client_id: clientId,
+        post_logout_redirect_uri: text(
+          'Where to go then: one of the application’s logout URLs',
+          'http://localhost:3000',
+        ),
+        state: text('Comes back unchanged'),
+      },
+      answers: {
+        200: { description: 'A page that asks' },
+        302: { description: 'Back to the application' },
+        400: { description: 'A page that says what is wrong' },
+      },
+    },
+  },
+  '/v2/logout': {
+    get: {
+      id: 'auth0-logout',
+      tag: 'auth0',
+      summary: 'The same, by Auth0’s address',
+      query: {
+        client_id: clientId,
+        returnTo: text('Where to go then: one of the logout URLs', 'http://localhost:3000'),
+        federated: text('Has no effect'),
+      },
+      answers: {
+        302: { description: 'To `returnTo`, or to a page' },
+        400: { description: 'A page that says what is wrong' },
+      },
+    },
+  },
+  '/passwordless/start': {
+    post: {
+      id: 'passwordless-start',
+      tag: 'auth0',
+      summary: 'Send a code or a link by mail, or a code by text message',
+      json: object(
+        {
+          client_id: clientId,
+          client_secret: clientSecret,
+          connection: { ...connection, enum: ['email', 'sms'] },
+          email: text('With `email`', 'alice@example.com'),
+          phone_number: text('With `sms`'),
+          send: { type: 'string', enum: ['code', 'link'], description: 'By mail', example: 'code' },
+          authParams: { type: 'object', description: 'Parameters of the sign-in that the link starts' },
+        },
+        ['client_id', 'connection'],
+      ),
+      answers: {
+        200: {
+          description: 'The same whether or not anybody has that address',
+          schema: object({
+            _id: text(''),
+            email: text(''),
+            email_verified: { type: 'boolean' },
+            phone_number: text(''),
+            phone_verified: { type: 'boolean' },
+          }),
+          example: { _id: '6b4f1c', email: 'alice@example.com', email_verified: false },
+        },
+        400: oauthError,
+        401: clientError,
+        429: tooMany,
+      },
+    },
+  },
+  '/passwordless/verify': {
+    post: {
+      id: 'passwordless-verify',
+      tag: 'auth0',
+      summary: 'Check a code',
+      json: object(
+        {
+          client_id: clientId,
+          connection: { ...connection, enum: ['email', 'sms'] },
+          email: text('With `email`', 'alice@example.com'),
+          phone_number: text('With `sms`'),
+          verification_code: text('What the person got', '123456'),
+        },
+        ['client_id', 'connection', 'verification_code'],
+      ),
+      answers: {
+        200: { description: 'The code is right' },
+        400: oauthError,
+        401: clientError,
+        403: oauthError,
+        429: tooMany,
+      },
+    },
+  },
+  '/passwordless/verify_redirect': {
+    get: {
+      id: 'passwordless-verify-redirect',
+      tag: 'auth0',
+      summary: 'Send a browser here to sign somebody in with a code',
+      query: {
+        ...authorizationRequest,
+        email: text('With `email`'),
+        phone_number: text('With `sms`'),
+        verification_code: text('What the person got', '123456'),
+      },
+      required: ['client_id', 'connection', 'verification_code'],
+      answers: { ...toPage, 400: oauthError, 403: oauthError },
+    },
+  },
+  '/dbconnections/signup': {
+    post: {
+      id: 'signup',
+      tag: 'auth0',
+      summary: 'Create an account with a password',
+      json: object(
+        {
+          client_id: clientId,
+          connection: text('A database', 'Username-Password-Authentication'),
+          email: text('', 'bob@example.com'),
+          password: text('', 'correct horse battery'),
+          username: text(''),
+          name: text(''),
+          given_name: text(''),
+          family_name: text(''),
+          nickname: text(''),
+          picture: text(''),
+          user_metadata: { type: 'object' },
+        },
+        ['client_id', 'email', 'password'],
+      ),
+      answers: {
+        200: {
+          description: 'The account',
+          schema: object(
+            {
+              _id: text(''),
+              email: text(''),
+              email_verified: { type: 'boolean' },
+              username: text(''),
+              name: text(''),
+              nickname: text(''),
+              user_metadata: { type: 'object' },
+            },
+            ['_id', 'email'],
+          ),
+          example: { _id: '58457fe6b27f4b91', email: 'bob@example.com', email_verified: false },
+        },
+        400: {
+          description: 'In Auth0’s form: what is wrong with it',
+          schema: object({
+            name: text(''),
+            code: text(''),
+            description: {},
+            message: text(''),
+            policy: text(''),
+            statusCode: { type: 'integer' },
+            error: text(''),
+            error_description: text(''),
+          }),
+          example: { name: 'BadRequestError', code: 'invalid_signup', description: 'Invalid sign up', statusCode: 400 },
+        },
+        401: clientError,
+        429: tooMany,
+      },
+    },
+  },
+  '/dbconnections/change_password': {
+    post: {
+      id: 'change-password',
+      tag: 'auth0',
+      summary: 'Send the mail for a new password',
+      json: object(
+        {
+          client_id: clientId,
+          connection: text('A database', 'Username-Password-Authentication'),
+          email: text('', 'bob@example.com'),
+        },
+        ['client_id', 'email'],
+      ),
+      answers: {
+        200: {
+          description: 'The same whether or not anybody has that address',
+          mediaType: 'text/plain',
+          schema: { type: 'string' },
+          example: "We've just sent you an email to reset your password.",
+        },
+        400: oauthError,
+        401: clientError,
+        429: tooMany,
+      },
+    },
+  },
+  '/openapi.json': {
+    get: {
+      id: 'openapi',
+      tag: 'meta',
+      summary: 'This description',
+      answers: { 200: { description: 'OpenAPI 3.0', schema: { type: 'object' }, example: { openapi: '3.0.3' } } },
+    },
+  },
+};

@@ -1,0 +1,29 @@
+/** The schema of a resource, made of an example that has all its properties: one text says what a reader sees and what a test checks. */
+import type { JsonSchema as Schema } from '@gatepost/api-docs/json-schema';
+
+const isFree = Symbol('free');
+
+/** An object whose properties are not ours to name. */
+export const free = <Value extends object>(value: Value): Value => ({ ...value, [isFree]: true });
+
+/** No property is required: `fields` may leave each out. */
+export function resource(example: object): Schema {
+  return { ...schemaOf(example), additionalProperties: false, example };
+}
+
+/** One that may have more properties, such as those kept for Auth0's tools. */
+export function openResource(example: object): Schema {
+  return { ...resource(example), additionalProperties: true };
+}
+
+function schemaOf(value: unknown): Schema {
+  if (value === null) return {};
+  if (Array.isArray(value)) return { type: 'array', items: value.length > 0 ? schemaOf(value[0]) : {} };
+  if (typeof value === 'object') {
+    if (isFree in value) return { type: 'object', additionalProperties: true };
+    const properties = Object.entries(value).map(([name, inner]) => [name, schemaOf(inner)]);
+    return { type: 'object', properties: Object.fromEntries(properties) };
+  }
+  if (typeof value === 'number') return { type: Number.isInteger(value) ? 'integer' : 'number' };
+  return { type: typeof value };
+}

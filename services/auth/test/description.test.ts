@@ -1,0 +1,84 @@
+/** `/openapi.json` and `/docs` of the gate: valid, whole, with examples, shown without anything from elsewhere. */
+import { launchOptions } from '@gatepost/testkit/chromium';
+import { followAnchor, inDocs } from '@gatepost/testkit/docs-page';
+import { findDescriptionProblems, findWithoutExample } from '@gatepost/testkit/openapi';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import express from 'express';
+import { chromium } from 'playwright-core';
+import { describeGate } from '../src/description/describe.ts';
+import { descriptions } from '../src/management/descriptions.ts';
+import { routes } from '../src/management/routes.ts';
+import { openGate, type TestGate } from './gate.ts';
+
+let gate: TestGate;
+/** The routes of our own that the gate has, below no router's path. */
+const served = new Set<string>();
+
+beforeAll(async () => {
+  const { route } = express.Router.prototype;
+  express.Router.prototype.route = function (this: unknown, path: string | string[]) {
+    for (const each of [path].flat()) served.add(each.replace(/:(\w+)/g, '{$1}'));
+    return route.call(this, path);
+  };
+  gate = await openGate({});
+  express.Router.prototype.route = route;
+});
+afterAll(async () => {
+  await gate?.[Symbol.asyncDispose]();
+});
+
+test('the description is valid OpenAPI, and each request and answer has an example that fits its schema', async () => {
+  const { json } = await gate.get('openapi.json');
+  expect(json).toMatchObject({ openapi: '3.0.3', servers: [{ url: gate.issuer.slice(0, -1) }] });
+  expect(await findDescriptionProblems(json)).toEqual([]);
+  expect(findWithoutExample(describeGate().paths)).toEqual([]);
+});
+
+test('each operation of the management API has its line in descriptions.ts, and no line is left over', () => {
+  const own = routes.filter(({ description }) => !description).map(({ method, path }) => `${method} ${path}`);
+  expect(Object.keys(descriptions).sort()).toEqual(own.sort());
+});
+
+test('what is served is described, but for pages that people see', async () => {
+  const described = Object.keys(describeGate().paths).filter((path) => !path.startsWith('/api/v2/'));
+  const pages =
+    /^\/(interaction|change-password|passwordless\/link|docs|activate|link|mail|logo|assets|verify-email)|^\/$/;
+  const management = new Set(routes.map(({ path }) => path.replace(/:(\w+)/g, '{$1}')));
+  const own = [...served].filter((path) => !pages.test(path) && !management.has(path));
+  expect(own.filter((path) => !described.includes(path))).toEqual([]);
+  // What the library serves, its discovery document names.
+  const { json: discovery } = await gate.get('.well-known/openid-configuration');
+  const named = Object.entries(discovery)
+    .filter(([name]) => /_(endpoint|uri)$/.test(name))
+    .map(([, url]) => new URL(String(url)).pathname);
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter((path) => !described.includes(path))).toEqual([]);
+  expect(discovery.service_documentation).toBe(`${gate.issuer}docs`);
+});
+
+test('what is described is served', async () => {
+  for (const [path, operations] of Object.entries(describeGate().paths)) {
+    if (path.startsWith('/api/v2/')) continue;
+    for (const method of Object.keys(operations)) {
+      const { status } = method === 'get' ? await gate.get(path.slice(1)) : await gate.post(path.slice(1), {});
+      expect([method, path, status]).not.toEqual([method, path, 404]);
+    }
+  }
+});
+
+test('/docs loads nothing from elsewhere, keeps to its policy, and has a place for each operation', async () => {
+  const { headers } = await gate.get('docs');
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'sha256-/);
+  expect(headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*/);
+  const browser = await chromium.launch(launchOptions);
+  try {
+    const troubles = await inDocs(browser, `${gate.issuer}docs`, async (page) => {
+      const url = `${gate.issuer}docs#operation/`;
+      expect(await followAnchor(page, `${url}token`)).toBe('Get tokens (RFC 6749 section 4)');
+      expect(await followAnchor(page, `${url}management/post-clients`)).toBe('Create an application');
+    });
+    expect(troubles).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
