@@ -72,6 +72,7 @@ const examplesOfPaths: Record<string, string> = {
   provider: 'auth0',
   kid: 'hV2pTq',
   language: 'de',
+  prompt: 'login',
 };
 
 function bodyOf(

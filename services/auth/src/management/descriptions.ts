@@ -182,6 +182,25 @@ export const resources = {
     font: free({ url: 'https://example.com/font.woff2' }),
   }),
   Template: resource({ body: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }),
+  EmailTemplate: openResource(
+    {
+      template: 'reset_email',
+      body: '<a href="{{ url }}">Choose a new password</a>',
+      from: 'Acme <help@example.com>',
+      resultUrl: 'https://example.com/done',
+      subject: 'A new password for {{ application.name }}',
+      syntax: 'liquid',
+      urlLifetimeInSeconds: 3600,
+      includeEmailInRedirect: true,
+      enabled: true,
+    },
+    ['body', 'from', 'resultUrl', 'subject', 'urlLifetimeInSeconds', 'enabled'],
+  ),
+  Prompts: resource({
+    universal_login_experience: 'new',
+    identifier_first: false,
+    webauthn_platform_first_factor: false,
+  }),
   TenantSettings: openResource({
     friendly_name: 'Acme',
     picture_url: 'https://example.com/logo.png',
@@ -235,6 +254,10 @@ function list(key: string, name?: Name): Answers {
   return { 200: { description: 'A page of them', schema } };
 }
 
+const words = { login: { title: 'Welcome to Acme' } };
+const customText: Answers = {
+  200: { description: 'Words by screen and name', schema: { type: 'object', example: words } },
+};
 const callback = 'http://localhost:3000/callback';
 
 // biome-ignore format: a table
@@ -325,6 +348,16 @@ export const descriptions: Record<string, Description> = {
   'get /branding/templates/universal-login': ['Get the template of the pages', one('Template')],
   'put /branding/templates/universal-login': ['Set the template of the pages', { ...none(201, 'It is the first one'), ...none(204, 'It replaces another') }, { template: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }],
   'delete /branding/templates/universal-login': ['Bring our own pages back', none()],
+
+  'post /email-templates': ['Write a mail in your own words', one('EmailTemplate'), { template: 'reset_email', subject: 'A new password', body: '<a href="{{ url }}">Choose one</a>', syntax: 'liquid', enabled: true }],
+  'get /email-templates/:id': ['Get the words of a mail', one('EmailTemplate')],
+  'put /email-templates/:id': ['Replace the words of a mail', one('EmailTemplate'), { template: 'reset_email', subject: 'A new password', body: '<a href="{{ url }}">Choose one</a>', syntax: 'liquid', enabled: true }],
+  'patch /email-templates/:id': ['Change the words of a mail', one('EmailTemplate'), { subject: 'A new password' }],
+
+  'get /prompts': ['Get how people log in', one('Prompts')],
+  'patch /prompts': ['Change how people log in', one('Prompts'), { identifier_first: true }],
+  'get /prompts/:prompt/custom-text/:language': ['Get your own words on a page', customText],
+  'put /prompts/:prompt/custom-text/:language': ['Set your own words on a page', customText, words],
 
   'get /tenants/settings': ['Get the settings', one('TenantSettings')],
   'patch /tenants/settings': ['Change the settings', one('TenantSettings'), { friendly_name: 'Acme', support_email: 'help@example.com' }],

@@ -6,14 +6,16 @@ const isFree = Symbol('free');
 /** An object whose properties are not ours to name. */
 export const free = <Value extends object>(value: Value): Value => ({ ...value, [isFree]: true });
 
-/** No property is required: `fields` may leave each out. */
-export function resource(example: object): Schema {
-  return { ...schemaOf(example), additionalProperties: false, example };
+/** No property is required: `fields` may leave each out. `nullable` names those that may be null. */
+export function resource(example: object, nullable: string[] = []): Schema {
+  const schema = schemaOf(example) as { properties: Record<string, Schema> };
+  for (const name of nullable) schema.properties[name]!.nullable = true;
+  return { ...schema, additionalProperties: false, example };
 }
 
 /** One that may have more properties, such as those kept for Auth0's tools. */
-export function openResource(example: object): Schema {
-  return { ...resource(example), additionalProperties: true };
+export function openResource(example: object, nullable: string[] = []): Schema {
+  return { ...resource(example, nullable), additionalProperties: true };
 }
 
 function schemaOf(value: unknown): Schema {
