@@ -115,6 +115,32 @@ describe('hosted pages', () => {
     });
   });
 
+  test('show an application’s logo over its initial, and the initial again when it does not load', async () => {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 20"></svg>';
+    await using host = await serve(({ url }, response) =>
+      url === '/logo.svg'
+        ? response.setHeader('content-type', 'image/svg+xml').end(svg)
+        : response.writeHead(404).end(),
+    );
+    await using gate = await serve(({ url }, response) => {
+      const application = { id: 'app', name: 'App', logo_url: new URL(url!, host.url).href };
+      send(response, renderPage('consent', { action: '#', apis: [], redirectHost: 'app.example', application }));
+    });
+    await inTab({ javaScriptEnabled: false }, async (page) => {
+      const widthOf = async (name: string) => {
+        const answered = page.waitForResponse(`${host.url}${name}`);
+        await page.goto(`${gate.url}${name}`);
+        await answered;
+        return (await page.locator('.gp-initial img').boundingBox())?.width ?? 0;
+      };
+      expect(await widthOf('logo.svg')).toBeCloseTo(52, 0);
+      expect(await widthOf('none.svg')).toBe(0);
+      expect(
+        await page.evaluate("getComputedStyle(document.querySelector('.gp-initial img'), '::after').content"),
+      ).toBe('"A"');
+    });
+  });
+
   test('break no rule of their own Content-Security-Policy and load nothing from elsewhere', async () => {
     await inTab({}, async (page, troubles) => {
       for (const name of staying) {

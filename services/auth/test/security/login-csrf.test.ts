@@ -187,6 +187,10 @@ describe('forms of our own pages, posted by another site', () => {
       const browser = await loggedIn();
       return [browser, await browser.get('oidc/logout'), { logout: 'yes' }];
     },
+    async 'link that does not work'() {
+      const browser = new Browser(gate);
+      return [browser, await browser.get('change-password?ticket=x'), { email: 'alice@example.com' }];
+    },
     async 'new password'() {
       const browser = new Browser(gate);
       const before = (await gate.outbox()).length;
@@ -213,6 +217,18 @@ describe('forms of our own pages, posted by another site', () => {
       expect(done.status).not.toBe(403);
     },
   );
+
+  test('the form of a link that does not work sends nothing without this browser’s own token', async () => {
+    const [attacker, page] = await pages['link that does not work']!();
+    const victim = new Browser(gate);
+    await victim.get('change-password?ticket=x');
+    const email = 'csrf@example.com';
+    for (const browser of [victim, new Browser(gate)]) {
+      const shown = await browser.submit(page, { email });
+      expect([shown.status, new URL(shown.url).pathname]).toEqual([400, '/change-password']);
+    }
+    expect(new URL((await attacker.submit(page, { email })).url).pathname).toBe('/change-password/sent');
+  });
 
   test('but the protocol’s own endpoints are other sites’ to post to', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
