@@ -16,8 +16,8 @@ export function welcome(
   const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));
   const places = [
     '',
-    `  gate             ${issuer}.well-known/openid-configuration`,
-    `  webhook API      ${api}docs`,
+    `  gate             ${issuer}`,
+    `  webhook API      ${api}`,
     `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
     `    to trust it    ${root} in a browser; Node, Python, Go and curl by`,
     `                   export ${trustOf(bundle)}`,
