@@ -1,24 +1,23 @@
 /// <reference lib="dom" />
 /**
- * auth0-js, unmodified, in Chromium, as its users set it up. It speaks https and nothing else, so the gate has an https issuer and
- * stands behind a TLS proxy, and the application is another site: what its frames need are cookies with SameSite=None.
+ * auth0-js, unmodified, in Chromium, as its users set it up. It speaks https and nothing else, and the application is another site: what its
+ * frames need are cookies with SameSite=None.
  */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { createRequire } from 'node:module';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
 import { makeCertificates } from '@gatepost/testkit/certificates';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
 import { logIn } from './chromium.ts';
-import { freePort, openGate } from './gate.ts';
+import { freePort } from './gate.ts';
 import { alice, api, apis, connections, spa } from './seeds.ts';
+import { openTlsGate } from './tls-gate.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -30,7 +29,7 @@ const sdk = readFileSync(
 const certificates = stack.use(makeCertificates());
 const certificate = certificates.selfSigned('localhost');
 
-const [gatePort, appPort] = [await freePort(), await freePort()];
+const appPort = await freePort();
 const app = `https://127.0.0.1:${appPort}`;
 const client = {
   ...spa,
@@ -40,21 +39,15 @@ const client = {
   allowed_origins: [app],
 };
 const gate = stack.use(
-  await openGate(
-    { apis, connections, users: [alice], clients: [client, { ...client, client_id: 'stranger', web_origins: [] }] },
-    { ISSUER: `https://localhost:${gatePort}/` },
-  ),
+  await openTlsGate({
+    apis,
+    connections,
+    users: [alice],
+    clients: [client, { ...client, client_id: 'stranger', web_origins: [] }],
+  }),
 );
-const proxy = createTlsServer(certificate, (socket) => {
-  const inner = connect(Number(gate.env.AUTH_PORT), '127.0.0.1');
-  socket.on('error', () => inner.destroy()).pipe(inner);
-  inner.on('error', () => socket.destroy()).pipe(socket);
-});
-await new Promise<void>((resolve) => proxy.listen(gatePort, '127.0.0.1', resolve));
-stack.defer(() => void proxy.close());
-
 const options = {
-  domain: `localhost:${gatePort}`,
+  domain: gate.domain,
   clientID: 'spa',
   audience: api,
   scope: 'openid profile email read:x',
@@ -127,7 +120,7 @@ test('checkSession renews in a hidden frame of another site, and says login_requ
   expect(renewed).toMatchObject({ idTokenPayload: { sub: 'auth0|alice' }, accessToken: expect.any(String) });
   expect(renewed.accessToken).not.toBe(first.accessToken);
 
-  const cookies = await context.cookies(gate.issuer);
+  const cookies = await context.cookies(gate.tlsIssuer);
   const session = cookies.find(({ name }) => name === '__Host-session');
   expect(session).toMatchObject({ httpOnly: true, secure: true, sameSite: 'None', domain: 'localhost' });
 });
@@ -172,29 +165,28 @@ test('popup.authorize hears why there are no tokens', async () => {
 
 test('no picture or frame of another site signs anybody in, whatever its address brings along', async () => {
   // The attacker's own sign-in by a link, up to the address that would end it.
-  const direct = `http://127.0.0.1:${gate.env.AUTH_PORT}/`;
   const authParams = { response_type: 'id_token', redirect_uri: `${app}/callback`, scope: 'openid', nonce: 'n' };
   const asked = { client_id: 'spa', connection: 'email', email: 'alice@example.com', send: 'link', authParams };
   const body = JSON.stringify(asked);
   const headers = { 'content-type': 'application/json' };
   const ticketed = async () => {
     const before = (await gate.outbox()).length;
-    await fetch(`${direct}passwordless/start`, { method: 'POST', headers, body });
+    await fetch(`${gate.tlsIssuer}passwordless/start`, { method: 'POST', headers, body });
     const mail = await until('the mail', async () => (await gate.outbox())[before]);
     const [, link] = /(passwordless\/link\?ticket=[\w-]+)/.exec(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '='))!;
-    const form = await fetch(direct + link);
+    const form = await fetch(gate.tlsIssuer + link);
     const cookie = form.headers.getSetCookie()[0]!.split(';')[0]!;
     const html = await form.text();
     const [ticket, csrf] = ['ticket', 'csrf'].map(
       (name) => new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1],
     );
-    const done = await fetch(`${direct}passwordless/link`, {
+    const done = await fetch(`${gate.tlsIssuer}passwordless/link`, {
       method: 'POST',
       headers: { cookie },
       body: new URLSearchParams({ ticket: ticket!, csrf: csrf! }),
       redirect: 'manual',
     });
-    return new URL(done.headers.get('location')!, gate.issuer).href;
+    return new URL(done.headers.get('location')!, gate.tlsIssuer).href;
   };
   const page = await open();
   for (const element of ['img', 'iframe'])

@@ -1,14 +1,20 @@
 /// <reference lib="dom" />
-/** auth0-spa-js, unmodified, in Chromium, as a new user would set it up; auth0-js is in auth0-js.browser.test.ts. */
+/**
+ * auth0-spa-js, unmodified, in Chromium, as a new user would set it up: by the domain alone, before which it puts https, from a page by https and
+ * from one by http; auth0-js is in auth0-js.browser.test.ts.
+ */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { makeCertificates } from '@gatepost/testkit/certificates';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
 import { logIn } from './chromium.ts';
-import { freePort, openGate } from './gate.ts';
 import { alice, api, apis, connections, settings, spa } from './seeds.ts';
+import { openTlsGate } from './tls-gate.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
@@ -19,17 +25,26 @@ const spaSdk = readFileSync(
   require.resolve('@auth0/auth0-spa-js').replace(/dist.*/, 'dist/auth0-spa-js.production.js'),
 );
 
-const port = await freePort();
-const app = `http://localhost:${port}`;
-const client = {
-  ...spa,
-  callbacks: [app],
-  allowed_logout_urls: [app],
-  web_origins: [app],
-  allowed_origins: [app],
+const answer: RequestListener = (request, response) => {
+  if (request.url === '/spa.js') return void response.setHeader('content-type', 'text/javascript').end(spaSdk);
+  response.setHeader('content-type', 'text/html');
+  response.end('<!doctype html><title>app</title><script src="/spa.js"></script>');
 };
+const certificate = stack.use(makeCertificates()).selfSigned('localhost');
+const [secure, plain] = [createTlsServer(certificate, answer), createServer(answer)];
+for (const server of [secure, plain]) {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stack.defer(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+}
+const app = `https://localhost:${(secure.address() as AddressInfo).port}`;
+const plainApp = `http://localhost:${(plain.address() as AddressInfo).port}`;
+const pages = [app, plainApp];
+const client = { ...spa, callbacks: pages, allowed_logout_urls: pages, web_origins: pages, allowed_origins: pages };
 const gate = stack.use(
-  await openGate({
+  await openTlsGate({
     settings,
     apis,
     connections,
@@ -37,30 +52,20 @@ const gate = stack.use(
     clients: [client, { ...client, client_id: 'stranger', web_origins: ['https://elsewhere.example'] }],
   }),
 );
-const server = createServer((request, response) => {
-  if (request.url === '/spa.js') return void response.setHeader('content-type', 'text/javascript').end(spaSdk);
-  response.setHeader('content-type', 'text/html');
-  response.end('<!doctype html><title>app</title><script src="/spa.js"></script>');
-});
-await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-stack.defer(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
 const browser = await chromium.launch(launchOptions);
 stack.defer(() => browser.close());
 
-async function open(): Promise<Page> {
-  const context = await browser.newContext();
+async function open(url = app): Promise<Page> {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true });
   context.setDefaultTimeout(patienceMs);
   stack.defer(() => context.close());
   const page = await context.newPage();
-  await page.goto(app);
+  await page.goto(url);
   return page;
 }
 
 const options = (more: object = {}) => ({
-  domain: gate.issuer.slice(0, -1),
+  domain: gate.domain,
   clientId: 'spa',
   cacheLocation: 'localstorage',
   authorizationParams: { redirect_uri: app, audience: api, scope: 'openid profile email read:x' },
@@ -98,14 +103,19 @@ test('auth0-spa-js: redirect login, silent renewal through web_message, logout',
   expect(error).toBe('login_required');
 });
 
-test('auth0-spa-js: refresh tokens rotate', async () => {
-  const page = await open();
-  const given = options({ useRefreshTokens: true });
+// From a page by http the gate's frames are of another site, whose cookies browsers may keep back: there refresh tokens renew.
+test.each([
+  ['https', app],
+  ['http', plainApp],
+])('auth0-spa-js: refresh tokens rotate, for a page by %s', async (_, from) => {
+  const page = await open(from);
+  const authorizationParams = { ...options().authorizationParams, redirect_uri: from };
+  const given = options({ useRefreshTokens: true, authorizationParams });
   await page
     .evaluate(async (init) => (await auth0.createAuth0Client(init)).loginWithRedirect!(), given)
     .catch(() => {});
   await logIn(page);
-  await page.waitForURL(`${app}/?code=**`);
+  await page.waitForURL(`${from}/?code=**`);
   const tokens = await page.evaluate(async (init) => {
     const sdk = await auth0.createAuth0Client(init);
     await sdk.handleRedirectCallback!();
@@ -144,7 +154,7 @@ test('web_message: another origin’s client gets nothing posted', async () => {
         document.body.append(frame);
         setTimeout(() => resolve('nothing'), 1_500);
       }),
-    [gate.issuer, app],
+    [gate.tlsIssuer, app],
   );
   expect(outcome).toBe('nothing');
 });
