@@ -15,6 +15,7 @@ import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import type { Router } from 'express';
 import type { Provider } from 'oidc-provider';
+import { makeAccountTickets } from './accounts/account-ticket.ts';
 import { addressCodes } from './accounts/addressed-code.ts';
 import { makeAuthenticate } from './accounts/authenticate.ts';
 import { makeChangePasswordRoutes } from './accounts/change-password.ts';
@@ -25,10 +26,11 @@ import { makeLockout } from './accounts/lockout.ts';
 import { makeMessageLimits } from './accounts/message-limits.ts';
 import { makeOneTimeCodes } from './accounts/one-time-code.ts';
 import { makeSendPasswordMail } from './accounts/password-mail.ts';
-import { makePasswordTickets } from './accounts/password-ticket.ts';
 import { makeRate } from './accounts/rate.ts';
 import { makeSignUp } from './accounts/signup.ts';
 import { makeAccountStore } from './accounts/store.ts';
+import { makeVerificationMails } from './accounts/verification-mail.ts';
+import { makeVerifyEmailRoutes } from './accounts/verify-email.ts';
 import { makeAdapterFactory } from './adapter/adapter.ts';
 import { makeSessions } from './adapter/sessions.ts';
 import { makeAnswer, makeServer } from './app.ts';
@@ -67,6 +69,7 @@ import { findStructuredTokens, makeRevokedTokens } from './library/tokens/struct
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
 import { makeLetters } from './mail/letters.ts';
 import { openPostBox } from './mail/post-box.ts';
+import { makeJobStore } from './management/job-store.ts';
 import { makeManagement } from './management/management.ts';
 import { migrateAuth } from './migrations.ts';
 import { makeOpenAccount } from './passwordless/account.ts';
@@ -204,7 +207,9 @@ function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, chang
     accounts,
     consents: makeConsentStore(pool),
     tickets: makeTicketStore(redis, prefix, accounts),
-    passwordTickets: makePasswordTickets(redis, prefix, accounts),
+    passwordTickets: makeAccountTickets('password-ticket', { redis, prefix, accounts }),
+    verificationTickets: makeAccountTickets('verification-ticket', { redis, prefix, accounts }),
+    jobs: makeJobStore(redis, prefix),
     revokedTokens: makeRevokedTokens(redis, prefix),
     rate: makeRate(redis, prefix),
     messageLimits: makeMessageLimits(redis, prefix),
@@ -221,17 +226,19 @@ function makeSteps(parts: Shared) {
   const { keyFor, accounts, connections, settings, codes, lockout } = parts;
   const sending = { ...parts, limits: parts.messageLimits, letters: makeLetters(parts) };
   const sendMessage = makeSendMessage(sending);
+  const verificationMails = makeVerificationMails(sending);
   return {
     commonContext: makeCommonContextMaker(parts),
     report: makeReport({ ...parts, loginKey: keyFor('logins in the log') }),
     csrf: makeCsrf(keyFor('csrf')),
     authenticate: makeAuthenticate(accounts, lockout),
     checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
-    sendPasswordMail: makeSendPasswordMail({ ...sending, tickets: parts.passwordTickets }),
+    sendPasswordMail: makeSendPasswordMail(sending),
+    verificationMails,
     sendMessage,
     sendCode: makeSendCode({ codes, sendMessage }),
     openAccount: makeOpenAccount(accounts, settings, connections),
-    signUp: makeSignUp(accounts, settings),
+    signUp: makeSignUp(accounts, settings, verificationMails),
   };
 }
 
@@ -277,9 +284,9 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     makeChangePasswordRoutes({
       ...parts,
       provider,
-      tickets: parts.passwordTickets,
       endAccess: makeEndAccess(parts.pool),
     }),
+    makeVerifyEmailRoutes({ ...parts, provider }),
     makeV2LogoutRoutes({ ...parts, provider }),
     makeDescriptionRoutes(parts),
     makeStartPage({ ...parts, management: managementApi(parts.env.ISSUER).identifier, stores: storesOf(parts) }),

@@ -32,6 +32,7 @@ export type Report = {
   consentGranted(userId: string, clientId: string, scopes: string[]): void;
   loggedOut(userId: string, clientId: string | undefined, ip: string): void;
   passwordChanged(userId: string, ip: string): void;
+  emailVerified(account: AccountModel, ip: string): void;
   tokenRevoked(clientId: string, userId: string | undefined): void;
   clientCreated(clientId: string): void;
   clientUpdated(clientId: string): void;
@@ -87,6 +88,10 @@ export function makeReport(parts: {
     passwordChanged(userId, ip) {
       audit.add({ type: 'scp', userId, ip });
       log.info('a password was changed');
+    },
+    emailVerified({ userId }, ip) {
+      audit.add({ type: 'sv', userId, ip });
+      log.info('an address was confirmed');
     },
     tokenRevoked(clientId, userId) {
       audit.add({ type: 'srrt', clientId, userId });

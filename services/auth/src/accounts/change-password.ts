@@ -11,11 +11,12 @@ import type { ProblemName } from '../pages/strings/en.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
+import type { AccountTickets } from './account-ticket.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
 import type { Lockout } from './lockout.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { SendPasswordMail } from './password-mail.ts';
-import type { PasswordTickets } from './password-ticket.ts';
+import { withResult } from './result-url.ts';
 import { passwordMinLength, passwordProblem } from './signup.ts';
 import type { AccountStore } from './store.ts';
 import { subjectOf } from './subject.ts';
@@ -23,7 +24,7 @@ import { subjectOf } from './subject.ts';
 export type ChangePasswordParts = DeadLinkParts & {
   accounts: AccountStore;
   connections: ConnectionStore;
-  tickets: PasswordTickets;
+  passwordTickets: AccountTickets;
   lockout: Lockout;
   sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
@@ -34,15 +35,14 @@ const path = '/change-password';
 const donePath = `${path}/done`;
 
 export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
-  const { provider, csrf, pageMemory, tickets } = parts;
+  const { provider, csrf, pageMemory, passwordTickets: tickets } = parts;
   const deadLinks = makeDeadLinks(parts, {
     path,
     sentPage: 'password-mail-sent',
     find: tickets.past,
-    renew:
-      ({ email, clientId }, asker) =>
-      () =>
-        sendTo(parts, email, clientId, asker),
+    renew: ({ email, clientId }, asker) =>
+      // One without an address has its links from an administrator.
+      email === '' ? undefined : () => sendTo(parts, email, clientId, asker),
     sendTo: (email, client, asker) => sendTo(parts, email, client?.clientId, asker),
   });
   const addressOfLink = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
@@ -53,12 +53,20 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     setRoute(response, path);
     const { ticket: value = '' } = queryOf(request);
     const ticket = await tickets.find(value);
-    if (!ticket) return deadLinks.show(request, response, value);
+    if (!ticket) {
+      const past = await tickets.past(value);
+      if (past?.resultUrl)
+        return seeOther(response, withResult({ ...past, resultUrl: past.resultUrl }, past.isUsed ? 'used' : 'expired'));
+      return deadLinks.show(request, response, value);
+    }
     const { outcome } = await pageMemory.recall(ownerOf(value));
-    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
+    const params = { ui_locales: ticket.uiLocales, redirect_uri: ticket.resultUrl };
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), params });
     const problems = outcome?.problems ?? [];
     const hidden = { ticket: value, csrf: csrf.tokenFor(value) };
-    const page = { action: path, hidden, email: ticket.email, passwordMinLength, problems };
+    const { username, phoneNumber } = ticket.account;
+    const email = ticket.email || username || phoneNumber || '';
+    const page = { action: path, hidden, email, passwordMinLength, problems };
     sendPage(response, 'new-password', { ...common, ...page }, problems.length > 0 ? 400 : 200);
   });
   router.post(path, async (request, response) => {
@@ -82,7 +90,11 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     if (!redeemed) return again();
     // Ends everything that somebody with the old password may hold.
     const mark = sessionsEnd();
-    const proven = { emailVerified: true, lastPasswordReset: new Date(), sessionsNotBefore: mark };
+    const proven = {
+      ...(!redeemed.unproven && { emailVerified: true }),
+      lastPasswordReset: new Date(),
+      sessionsNotBefore: mark,
+    };
     // The write succeeds only for the very account that the link was made for.
     const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
     if (!changed) return again();
@@ -93,7 +105,13 @@ export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
     // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
     await parts.lockout.clear(subjectOf(changed.connection, ticket.email, changed).key, network);
     parts.report.passwordChanged(ownerId, addressOf(request));
-    seeOther(response, `${donePath}?${new URLSearchParams({ ticket: value })}`);
+    const { resultUrl } = redeemed;
+    seeOther(
+      response,
+      resultUrl
+        ? withResult({ ...redeemed, resultUrl }, 'changed')
+        : `${donePath}?${new URLSearchParams({ ticket: value })}`,
+    );
   });
   router.get(donePath, async (request, response) => {
     setRoute(response, donePath);

@@ -18,7 +18,7 @@ import { defineScript } from '../redis-script.ts';
 export type MessageLimits = {
   /** Counts one message; false when the limit is reached. @param ownNetwork the network of the recipient’s last login */
   take(message: {
-    kind: 'login' | 'password';
+    kind: 'login' | 'password' | 'verification';
     recipient: string;
     network: string;
     ownNetwork: string | undefined;

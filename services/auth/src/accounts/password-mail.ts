@@ -6,8 +6,8 @@ import type { Languages } from '../mail/language.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import { busy } from '../stores-away.ts';
+import type { AccountTickets } from './account-ticket.ts';
 import type { MessageLimits } from './message-limits.ts';
-import { type PasswordTickets, passwordTicketTtlSeconds } from './password-ticket.ts';
 import type { Rate } from './rate.ts';
 import type { AccountStore } from './store.ts';
 
@@ -27,13 +27,16 @@ type Asked = {
  */
 export type SendPasswordMail = (asked: Asked) => Promise<'accepted' | 'too_many'>;
 
+/** Of a link whose template says nothing else. */
+export const passwordTtlSeconds = 3_600;
+
 /** For each asking network, per hour. */
 const perAsker = { max: 100, windowSeconds: 3_600 };
 
 export function makeSendPasswordMail(parts: {
   issuer: string;
   accounts: AccountStore;
-  tickets: PasswordTickets;
+  passwordTickets: AccountTickets;
   rate: Rate;
   limits: MessageLimits;
   letters: Letters;
@@ -46,15 +49,13 @@ export function makeSendPasswordMail(parts: {
     const ownNetwork = account?.lastIp ? networkOf(account.lastIp) : undefined;
     const to = { kind: 'password' as const, recipient: email, network: networkOf(ip), ownNetwork };
     if (!(await parts.limits.take(to)) || !account?.email || account.blocked) return;
-    const ticket = await parts.tickets.issue({ account, email: account.email, ...(clientId && { clientId }) });
+    const rules = await parts.letters.linkRules('reset_email', clientId);
+    const { ttlSeconds = passwordTtlSeconds, resultUrl, includeEmail } = rules;
+    const kept = { email: account.email, includeEmail, ...(clientId && { clientId }), ...(resultUrl && { resultUrl }) };
+    const ticket = await parts.passwordTickets.issue({ account, ...kept }, ttlSeconds);
     const url = `${baseUrlOf(parts.issuer)}change-password?ticket=${ticket}`;
     const about = { email: account.email, account, connection, clientId, languages };
-    const letter = await parts.letters.write({
-      name: 'reset_email',
-      ...about,
-      url,
-      ttlSeconds: passwordTicketTtlSeconds,
-    });
+    const letter = await parts.letters.write({ name: 'reset_email', ...about, url, ttlSeconds });
     await parts.postBox.sendMail({ to: account.email, ...letter });
   };
   return async (asked) => {

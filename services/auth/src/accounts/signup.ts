@@ -1,11 +1,13 @@
 /** A new account in a database connection. */
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
+import type { Languages } from '../mail/language.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { isCommonPassword } from './common-password.ts';
 import { isEmail, parseIdentifier } from './identifier.ts';
 import { hashPassword, passwordMaxBytes, TooBusy } from './password.ts';
 import type { AccountStore } from './store.ts';
+import type { VerificationMails } from './verification-mail.ts';
 
 export const passwordMinLength = 8;
 
@@ -22,6 +24,9 @@ export type SignUp = (given: {
   password: unknown;
   /** The network address of the person who signs up. */
   ip: string;
+  /** The application in which they do. */
+  clientId: string;
+  languages: Languages;
   profile?: {
     username?: string;
     name?: string;
@@ -33,8 +38,13 @@ export type SignUp = (given: {
   };
 }) => Promise<Signup>;
 
-export function makeSignUp(accounts: AccountStore, settings: SettingsStore): SignUp {
-  return async ({ connection, email, password, ip, profile }) => {
+/** An account with an address that nobody has confirmed is asked to, by mail. */
+export function makeSignUp(
+  accounts: AccountStore,
+  settings: SettingsStore,
+  verificationMails: Pick<VerificationMails, 'signedUp'>,
+): SignUp {
+  return async ({ connection, email, password, ip, clientId, languages, profile }) => {
     const address = typeof email === 'string' && isEmail(email.trim()) && parseIdentifier(email) ? email : undefined;
     const problem = passwordProblem(password, address ?? '');
     if (address === undefined || problem)
@@ -49,7 +59,9 @@ export function makeSignUp(accounts: AccountStore, settings: SettingsStore): Sig
         passwordHash,
         ...profile,
       });
-      return account ? { kind: 'created', account } : refused('signup_refused');
+      if (!account) return refused('signup_refused');
+      await verificationMails.signedUp({ account, clientId, languages, ip });
+      return { kind: 'created', account };
     } catch (error) {
       if (error instanceof TooBusy) return refused('busy');
       throw error;

@@ -44,6 +44,8 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
       email: fields.email,
       password: fields.password,
       ip,
+      clientId: client.clientId,
+      languages: languagesOf(request),
       profile: profileOf(fields, connection),
     });
     if (result.kind === 'refused') throw refusal(result.problems[0]!);

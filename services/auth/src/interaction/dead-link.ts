@@ -36,7 +36,7 @@ export type Asker = { ip: string; languages: Languages };
 export type Renewal<Link extends Known> = {
   /** Of the page that the links of this kind lead to. */
   path: string;
-  sentPage: 'password-mail-sent' | 'login-mail-sent';
+  sentPage: 'password-mail-sent' | 'login-mail-sent' | 'verification-mail-sent';
   find(value: string): Promise<Link | undefined>;
   /** Sends another link, given what is known of the old one. Absent where that is not enough. */
   renew(link: Link, asker: Asker): (() => Promise<'sent' | 'too_many'>) | undefined;

@@ -212,7 +212,9 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   if (!ways.signup || !ways.database) return interaction.turnTo('identifier');
   if (!(await parts.rate.take('signups', networkOf(interaction.address), 60, 60)))
     return again(interaction, 'signup', email, ['busy']);
-  const result = await parts.signUp({ connection: ways.database.name, email, password, ip: interaction.address });
+  const { address: ip, languages } = interaction;
+  const { clientId } = interaction.client;
+  const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
   if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems);
   parts.report.signedUp(result.account, interaction.client.clientId);
   return loggedIn(interaction, result.account, ['pwd']);

@@ -2,9 +2,11 @@
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Client, ClientMetadata, Provider } from 'oidc-provider';
+import type { AccountTickets } from '../accounts/account-ticket.ts';
 import { type EndAccess, makeEndAccess } from '../accounts/end-access.ts';
 import type { Lockout } from '../accounts/lockout.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { VerificationMails } from '../accounts/verification-mail.ts';
 import type { Sessions } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
 import type { Changes } from '../changes.ts';
@@ -19,6 +21,7 @@ import type { CustomTextStore } from '../settings/custom-texts.ts';
 import type { EmailTemplateStore } from '../settings/email-templates.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
+import type { JobStore } from './job-store.ts';
 import { makeRunSearch, type RunSearch } from './run-search.ts';
 
 /** What the gate gives. */
@@ -37,6 +40,10 @@ export type ManagementParts = {
   resources: ResourceStore;
   settings: SettingsStore;
   accounts: AccountStore;
+  passwordTickets: AccountTickets;
+  verificationTickets: AccountTickets;
+  verificationMails: Pick<VerificationMails, 'send'>;
+  jobs: JobStore;
   sessions: Sessions;
   lockout: Lockout;
   connections: ConnectionStore;

@@ -23,6 +23,7 @@ import { deleteDeviceCredential, listDeviceCredentials } from './device-credenti
 import { createEmailTemplate, getEmailTemplate, setEmailTemplate, updateEmailTemplate } from './email-templates.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
 import { linkIdentity, unlinkIdentity } from './identities.ts';
+import { createVerificationEmail, getJob } from './jobs.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
 import type { Operation } from './operation.ts';
 import { getCustomText, getPrompts, putCustomText, updatePrompts } from './prompts.ts';
@@ -46,6 +47,7 @@ import { endSession, endSessions, getSession, listSessions, revokeSession } from
 import { getSigningKey, listSigningKeys, revokeKey, rotateKeys } from './signing-keys.ts';
 import { getActiveUsers, getDailyStats } from './stats.ts';
 import { getSettings, updateSettings } from './tenant-settings.ts';
+import { createEmailVerificationTicket, createPasswordChangeTicket } from './tickets.ts';
 import { listBlocks, listBlocksByIdentifier, unblock, unblockByIdentifier } from './user-blocks.ts';
 import {
   deleteAuthenticators,
@@ -169,6 +171,11 @@ export const routes: Route[] = [
   at('get',    template,                             ['read:branding'],                          getTemplate),
   at('put',    template,                             ['update:branding'],                        putTemplate),
   at('delete', template,                             ['delete:branding'],                        deleteTemplate),
+
+  at('post',   '/tickets/email-verification',        ['create:user_tickets'],                    createEmailVerificationTicket),
+  at('post',   '/tickets/password-change',           ['create:user_tickets'],                    createPasswordChangeTicket),
+  at('post',   '/jobs/verification-email',           ['update:users'],                           createVerificationEmail),
+  at('get',    '/jobs/:id',                          ['create:users', 'read:users'],             getJob),
 
   at('post',   '/email-templates',                   ['create:email_templates'],                 createEmailTemplate),
   at('get',    '/email-templates/:id',               ['read:email_templates'],                   getEmailTemplate),

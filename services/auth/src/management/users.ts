@@ -33,8 +33,9 @@ const profile = {
   picture: httpUri,
   user_metadata: metadata,
   app_metadata: metadata,
-  // Auth0's clients send these along; no mail is sent by this API.
+  /** A mail asks whether the address is theirs. */
   verify_email: z.boolean(),
+  // Auth0's clients send these along.
   verify_phone_number: z.boolean(),
   connection: shortText,
   client_id: shortText,
@@ -164,6 +165,7 @@ export const createUser = operation({
       appMetadata: merge({}, body.app_metadata) as Prisma.InputJsonObject,
     });
     if (!account) throw conflict('auth0_idp_error', 'The user already exists.');
+    await askForProof(parts, account, body);
     return created((await presentUsers(parts, [account]))[0]);
   },
 });
@@ -204,6 +206,7 @@ export const updateUser = operation({
       await parts.endAccess(account.userId);
       await sessionsEnded(mark);
     }
+    await askForProof(parts, updated, body);
     return ok((await presentUsers(parts, [updated]))[0]);
   },
 });
@@ -227,6 +230,15 @@ export const revokeAccess = operation({
     return { status: 202 };
   },
 });
+
+/** A mail that cannot be sent now can be asked for later (`jobs/verification-email`). */
+async function askForProof(
+  { verificationMails }: Parts,
+  account: AccountModel,
+  { verify_email, client_id: clientId }: { verify_email?: boolean | undefined; client_id?: string | undefined },
+): Promise<void> {
+  if (verify_email === true) await verificationMails.send({ account, clientId, languages: {} });
+}
 
 /** @throws ManagementProblem 404 */
 export async function loadUser({ accounts }: Parts, id = ''): Promise<AccountModel> {

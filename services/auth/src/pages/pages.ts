@@ -120,6 +120,11 @@ export type Pages = {
   'password-mail-sent': Form & { email?: string; signIn?: string; back?: string; resent?: boolean };
   /** The same for a link that logs in. */
   'login-mail-sent': Form & { back?: string; resent?: boolean };
+  /** The same for one that confirms an address. */
+  'verification-mail-sent': Form & { back?: string; resent?: boolean };
+  /** Posts nothing beside `hidden`. */
+  'verify-email': Form & { email: string };
+  'email-verified': { back?: string };
   /**
    * A link from a mail that no longer works. Its form asks for another one: posts `email` if `asks`, nothing beside `hidden` if it is
    * known where the last one went; there is no form if neither is possible.

@@ -112,6 +112,12 @@ export const samples: Sample[] = [
   sample('password-mail-sent', 'password-mail-sent', { ...common, email: 'alice@example.com', signIn: '#login' }),
   sample('password-mail-resent', 'password-mail-sent', { ...common, back: '#back', resent: true }),
   sample('login-mail-sent', 'login-mail-sent', { ...common, back: '#back' }),
+  sample('verification-mail-sent', 'verification-mail-sent', { ...common, back: '#back' }),
+  sample('verify-email', 'verify-email', {
+    ...common,
+    email: 'a.person.with.quite.a.long.address@subdomain.example.com',
+  }),
+  sample('email-verified', 'email-verified', { ...common, back: '#back' }),
   sample('dead-link-used', 'dead-link', { ...common, reason: 'used', renewal: 'known', back: '#back' }),
   sample('dead-link-unknown', 'dead-link', {
     ...common,

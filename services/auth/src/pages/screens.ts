@@ -111,6 +111,27 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     lead: () => 'leadSame',
     themed: true,
   },
+  'verification-mail-sent': {
+    texts: 'passwordMailSent',
+    prompt: 'email-verification',
+    screen: 'email-verification-sent',
+    lead: () => 'leadSame',
+    themed: true,
+  },
+  'verify-email': {
+    texts: 'verifyEmail',
+    prompt: 'email-verification',
+    screen: 'email-verification',
+    values: ({ email }) => ({ identifier: email }),
+    lead: byApplication,
+    themed: true,
+  },
+  'email-verified': {
+    texts: 'emailVerified',
+    prompt: 'email-verification',
+    screen: 'email-verification-success',
+    themed: true,
+  },
   'dead-link': {
     texts: 'deadLink',
     prompt: 'error',

@@ -9,6 +9,7 @@ const resources: Record<string, string[]> = {
   client_grants: ['read', 'create', 'update', 'delete'],
   resource_servers: ['read', 'create', 'update', 'delete'],
   users: ['read', 'create', 'update', 'delete'],
+  user_tickets: ['create'],
   connections: ['read', 'create', 'update', 'delete'],
   sessions: ['read', 'delete'],
   refresh_tokens: ['read', 'delete'],

@@ -64,6 +64,7 @@ const backend = {
   client_secret: 'backend-secret',
   grant_types: ['http://auth0.com/oauth/grant-type/passwordless/otp'],
 };
+const linkScopes = ['create:registration_tokens', 'create:user_tickets', 'read:logs'];
 const managerScopes = [
   'create:clients',
   'read:clients',
@@ -115,7 +116,7 @@ export async function openTarget(
           client_id: 'manager',
           client_secret: 'manager-secret',
           grant_types: ['client_credentials'],
-          client_grants: [{ audience: `${issuer}api/v2/`, scope: [...managerScopes, 'create:registration_tokens'] }],
+          client_grants: [{ audience: `${issuer}api/v2/`, scope: [...managerScopes, ...linkScopes] }],
         },
       ],
     }),

@@ -162,6 +162,17 @@ export const de: Strings = {
     again: 'Noch einmal senden',
     resent: 'Noch einmal gesendet. Wenn nichts ankommt, sehen Sie bitte im Spam-Ordner nach.',
   },
+  verifyEmail: {
+    title: 'Ist das Ihre Adresse?',
+    lead: 'Mit {identifier} wurde ein Konto für {application} angelegt.',
+    leadPlain: 'Mit {identifier} wurde ein Konto angelegt.',
+    caution: 'Bestätigen Sie nur, wenn Sie dieses Konto selbst angelegt haben. Schließen Sie sonst diese Seite.',
+    submit: 'Ja, bestätigen',
+  },
+  emailVerified: {
+    title: 'Adresse bestätigt',
+    lead: 'Vielen Dank. Sie können jetzt mit der Anwendung weitermachen.',
+  },
   deadLink: {
     titleUsed: 'Dieser Link wurde schon benutzt',
     titleExpired: 'Dieser Link ist abgelaufen',

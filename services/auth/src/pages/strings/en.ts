@@ -161,6 +161,17 @@ export const en = {
     again: 'Send again',
     resent: 'Sent again. If nothing arrives, look in your spam folder.',
   },
+  verifyEmail: {
+    title: 'Is this your address?',
+    lead: '{identifier} was used to create an account for {application}.',
+    leadPlain: '{identifier} was used to create an account.',
+    caution: 'Confirm only if you created this account yourself. If you did not, close this page.',
+    submit: 'Yes, confirm it',
+  },
+  emailVerified: {
+    title: 'Address confirmed',
+    lead: 'Thank you. You can go on to the application now.',
+  },
   deadLink: {
     titleUsed: 'This link was already used',
     titleExpired: 'This link has expired',

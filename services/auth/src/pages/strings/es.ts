@@ -161,6 +161,17 @@ export const es: Strings = {
     again: 'Enviar de nuevo',
     resent: 'Enviado de nuevo. Si no llega nada, mira en la carpeta de spam.',
   },
+  verifyEmail: {
+    title: '¿Es tu dirección?',
+    lead: 'Se ha creado una cuenta de {application} con la dirección {identifier}.',
+    leadPlain: 'Se ha creado una cuenta con la dirección {identifier}.',
+    caution: 'Confirma solo si has creado tú esta cuenta. Si no, cierra esta página.',
+    submit: 'Sí, confirmar',
+  },
+  emailVerified: {
+    title: 'Dirección confirmada',
+    lead: 'Gracias. Ya puedes continuar en la aplicación.',
+  },
   deadLink: {
     titleUsed: 'Este enlace ya se ha usado',
     titleExpired: 'Este enlace ha caducado',

@@ -161,6 +161,17 @@ export const fr: Strings = {
     again: 'Envoyer à nouveau',
     resent: 'E-mail renvoyé. Si rien n’arrive, vérifiez vos courriers indésirables.',
   },
+  verifyEmail: {
+    title: 'Est-ce votre adresse ?',
+    lead: 'Un compte {application} a été créé avec l’adresse {identifier}.',
+    leadPlain: 'Un compte a été créé avec l’adresse {identifier}.',
+    caution: 'Confirmez uniquement si vous avez créé ce compte vous-même. Sinon, fermez cette page.',
+    submit: 'Oui, confirmer',
+  },
+  emailVerified: {
+    title: 'Adresse confirmée',
+    lead: 'Merci. Vous pouvez maintenant continuer vers l’application.',
+  },
   deadLink: {
     titleUsed: 'Ce lien a déjà servi',
     titleExpired: 'Ce lien a expiré',

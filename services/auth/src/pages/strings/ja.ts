@@ -161,6 +161,18 @@ export const ja: Strings = {
     again: 'もう一度送信',
     resent: 'もう一度お送りしました。届かない場合は、迷惑メールフォルダーもご確認ください。',
   },
+  verifyEmail: {
+    title: 'ご自身のアドレスですか？',
+    lead: '{identifier} で {application} のアカウントが作成されました。',
+    leadPlain: '{identifier} でアカウントが作成されました。',
+    caution:
+      'ご自身でこのアカウントを作成した場合にのみ確認してください。そうでない場合は、このページを閉じてください。',
+    submit: 'はい、確認します',
+  },
+  emailVerified: {
+    title: 'アドレスを確認しました',
+    lead: 'ありがとうございます。アプリケーションに進むことができます。',
+  },
   deadLink: {
     titleUsed: 'このリンクはすでに使われています',
     titleExpired: 'このリンクは有効期限が切れています',

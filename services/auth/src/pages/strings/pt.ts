@@ -161,6 +161,17 @@ export const pt: Strings = {
     again: 'Enviar de novo',
     resent: 'Enviado de novo. Se nada chegar, confira a pasta de spam.',
   },
+  verifyEmail: {
+    title: 'Este endereço é seu?',
+    lead: 'Uma conta de {application} foi criada com o endereço {identifier}.',
+    leadPlain: 'Uma conta foi criada com o endereço {identifier}.',
+    caution: 'Confirme apenas se foi você quem criou esta conta. Caso contrário, feche esta página.',
+    submit: 'Sim, confirmar',
+  },
+  emailVerified: {
+    title: 'Endereço confirmado',
+    lead: 'Obrigado. Já pode continuar no aplicativo.',
+  },
   deadLink: {
     titleUsed: 'Este link já foi usado',
     titleExpired: 'Este link expirou',

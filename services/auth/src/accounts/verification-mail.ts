@@ -1,0 +1,110 @@
+/** Asks somebody by mail whether an address is theirs, and welcomes those who have said so. */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
+import type { Background } from '../background.ts';
+import type { ClientStore } from '../clients/store.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { networkOf } from '../http/network.ts';
+import type { Languages } from '../mail/language.ts';
+import type { Letters } from '../mail/letters.ts';
+import type { PostBox } from '../mail/post-box.ts';
+import { busy } from '../stores-away.ts';
+import type { AccountTickets } from './account-ticket.ts';
+import type { MessageLimits } from './message-limits.ts';
+import type { Rate } from './rate.ts';
+import type { AccountStore } from './store.ts';
+
+type About = { account: AccountModel; clientId: string | undefined; languages: Languages };
+
+export type VerificationMails = {
+  /**
+   * Sends the mail after the answer. @param ip the network address of the reader’s own request; absent when an administrator
+   * asks @param done hears what has become of it
+   */
+  send(
+    asked: About & { ip?: string; done?: (outcome: 'completed' | 'failed') => Promise<void> },
+  ): Promise<'accepted' | 'too_many' | 'disabled'>;
+  /** For an account that has just been made. What cannot be sent now can be asked for later. */
+  signedUp(asked: About & { ip: string }): Promise<void>;
+  /** Once the address is confirmed, if the tenant has a template for that. */
+  welcome(about: About): Promise<void>;
+};
+
+/** Auth0's, for links whose template says nothing else. */
+export const verificationTtlSeconds = 432_000;
+export const verificationPath = '/email-verification';
+
+/** For each asking network, per hour. */
+const perAsker = { max: 100, windowSeconds: 3_600 };
+
+export function makeVerificationMails(parts: {
+  issuer: string;
+  accounts: AccountStore;
+  clients: ClientStore;
+  verificationTickets: AccountTickets;
+  rate: Rate;
+  limits: MessageLimits;
+  letters: Letters;
+  postBox: PostBox;
+  background: Background;
+}): VerificationMails {
+  const { letters, postBox, background } = parts;
+
+  const send: VerificationMails['send'] = async ({ account, clientId, languages, ip, done }) => {
+    const { email, connection } = account;
+    const rules = await letters.linkRules('verify_email', clientId);
+    if (!rules.isSent || !email) return 'disabled';
+    const network = ip === undefined ? 'an administrator' : networkOf(ip);
+    const { max, windowSeconds } = perAsker;
+    if (ip !== undefined && !(await parts.rate.take('verification-mails-by', network, max, windowSeconds)))
+      return 'too_many';
+    const counted = { kind: 'verification' as const, recipient: email, network, ownNetwork: undefined };
+    if (!(await parts.limits.take(counted))) return 'too_many';
+    const work = async () => {
+      const { ttlSeconds = verificationTtlSeconds, resultUrl, includeEmail } = rules;
+      const kept = { email, includeEmail, ...(clientId && { clientId }), ...(resultUrl && { resultUrl }) };
+      const { uiLocales } = languages;
+      const ticket = await parts.verificationTickets.issue(
+        { account, ...kept, ...(uiLocales && { uiLocales }) },
+        ttlSeconds,
+      );
+      const url = `${baseUrlOf(parts.issuer)}${verificationPath.slice(1)}?ticket=${ticket}`;
+      const about = { email, account, connection, clientId, languages };
+      await postBox.sendMail({
+        to: email,
+        ...(await letters.write({ name: 'verify_email', ...about, url, ttlSeconds })),
+      });
+    };
+    const told = () =>
+      work().then(
+        () => done?.('completed'),
+        async (error) => {
+          await done?.('failed');
+          throw error;
+        },
+      );
+    if (!background.add('a verification mail', told)) throw busy();
+    return 'accepted';
+  };
+
+  const welcome: VerificationMails['welcome'] = async ({ account, clientId, languages }) => {
+    const { email, connection } = account;
+    const { isSent, resultUrl } = await letters.linkRules('welcome_email', clientId);
+    if (!isSent || !email) return;
+    const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
+    const callback = client?.callbacks.map((uri) => URL.parse(uri)).find((uri) => uri?.protocol.startsWith('http'));
+    const url = resultUrl ?? (callback ? `${callback.origin}/` : undefined);
+    const about = { email, account, connection, clientId, languages, ...(url && { url }) };
+    background.add('a welcome', async () =>
+      postBox.sendMail({ to: email, ...(await letters.write({ name: 'welcome_email', ...about })) }),
+    );
+  };
+
+  return {
+    send,
+    welcome,
+    async signedUp(asked) {
+      if (asked.account.emailVerified) return;
+      if ((await send(asked)) === 'disabled') await welcome(asked);
+    },
+  };
+}

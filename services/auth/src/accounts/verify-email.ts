@@ -1,0 +1,99 @@
+/**
+ * The page behind the link of a verification mail. Its form confirms the address, not its opening: scanners open links, and an address
+ * that somebody else signed up with would be confirmed by its owner’s own.
+ */
+import express, { type Router } from 'express';
+import { fieldsOf, queryOf } from '../http/form-fields.ts';
+import { addressOf } from '../http/head.ts';
+import { seeOther, sendPage } from '../http/page.ts';
+import { setRoute } from '../http/route.ts';
+import { type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
+import { linkBack } from '../interaction/way-back.ts';
+import type { Report } from '../report.ts';
+import type { AccountTickets } from './account-ticket.ts';
+import { withResult } from './result-url.ts';
+import type { AccountStore } from './store.ts';
+import { verificationPath as path, type VerificationMails } from './verification-mail.ts';
+
+export type VerifyEmailParts = DeadLinkParts & {
+  accounts: AccountStore;
+  verificationTickets: AccountTickets;
+  verificationMails: VerificationMails;
+  report: Report;
+};
+
+const donePath = `${path}/done`;
+
+export function makeVerifyEmailRoutes(parts: VerifyEmailParts): Router {
+  const { provider, csrf, accounts, verificationTickets: tickets, verificationMails } = parts;
+  const deadLinks = makeDeadLinks(parts, {
+    path,
+    sentPage: 'verification-mail-sent',
+    find: tickets.past,
+    renew({ userId, email, clientId }, asker) {
+      return async () => {
+        const account = await accounts.find(userId);
+        // Nothing is sent where there is nothing to confirm, and nobody is told.
+        if (!account || account.blocked || account.email !== email || account.emailVerified) return 'sent';
+        return (await verificationMails.send({ account, clientId, ...asker })) === 'too_many' ? 'too_many' : 'sent';
+      };
+    },
+  });
+  const linkTo = (page: string, value: string) => `${page}?${new URLSearchParams({ ticket: value })}`;
+  const clientOf = async (clientId: string | undefined) => (clientId ? provider.Client.find(clientId) : undefined);
+
+  const router = express.Router();
+  router.get(path, async (request, response) => {
+    setRoute(response, path);
+    const { ticket: value = '' } = queryOf(request);
+    const ticket = await tickets.find(value);
+    if (!ticket) {
+      const past = await tickets.past(value);
+      const { resultUrl } = past ?? {};
+      if (past && resultUrl)
+        return seeOther(response, withResult({ ...past, resultUrl }, past.isUsed ? 'used' : 'expired'));
+      if (past?.isUsed) return seeOther(response, linkTo(donePath, value));
+      return deadLinks.show(request, response, value);
+    }
+    const client = await clientOf(ticket.clientId);
+    const params = { ui_locales: ticket.uiLocales, redirect_uri: ticket.resultUrl };
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
+    const hidden = { ticket: value, csrf: csrf.tokenFor(value) };
+    sendPage(response, 'verify-email', { ...common, action: path, hidden, email: ticket.email });
+  });
+  router.post(path, async (request, response) => {
+    setRoute(response, path);
+    const { ticket: value = '', csrf: token } = fieldsOf(request);
+    const ticket = csrf.matches(value, token) ? await tickets.redeem(value) : undefined;
+    if (!ticket) return seeOther(response, linkTo(path, value));
+    const { account, clientId, resultUrl, uiLocales } = ticket;
+    const isNew = !account.emailVerified;
+    // The write succeeds only for the very account that the link was made for.
+    const verified = isNew ? await accounts.updateState(account, { emailVerified: true }) : account;
+    if (verified && isNew) {
+      parts.report.emailVerified(verified, addressOf(request));
+      const languages = { uiLocales, acceptLanguage: request.get('accept-language') };
+      await verificationMails.welcome({ account: verified, clientId, languages });
+    }
+    seeOther(
+      response,
+      resultUrl ? withResult({ ...ticket, resultUrl }, verified ? 'verified' : 'invalid') : linkTo(donePath, value),
+    );
+  });
+  router.get(donePath, async (request, response) => {
+    setRoute(response, donePath);
+    const { ticket: value = '' } = queryOf(request);
+    const past = await tickets.past(value);
+    const account = past?.isUsed ? await accounts.find(past.userId) : undefined;
+    // The address may have become another one since.
+    if (!past || !account?.emailVerified || account.email !== past.email)
+      return deadLinks.show(request, response, value);
+    const client = await clientOf(past.clientId);
+    const back = linkBack(client);
+    const params = { ui_locales: past.uiLocales };
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
+    sendPage(response, 'email-verified', { ...common, ...(back && { back }) });
+  });
+  router.use(deadLinks.router);
+  return router;
+}

@@ -1,0 +1,35 @@
+/** Jobs that the management API was given, for a day (as at Auth0). */
+import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+export type Job = { id: string; type: string; status: 'pending' | 'completed' | 'failed'; created_at: string };
+
+export type JobStore = {
+  create(type: string): Promise<Job>;
+  end(job: Job, status: 'completed' | 'failed'): Promise<void>;
+  find(id: string): Promise<Job | undefined>;
+};
+
+const ttlSeconds = 86_400;
+
+export function makeJobStore(redis: Redis, prefix: string): JobStore {
+  const keyOf = (id: string) => `${prefix}job:${id}`;
+  const save = async (job: Job) => {
+    await redis.set(keyOf(job.id), JSON.stringify(job), 'EX', ttlSeconds);
+    return job;
+  };
+  return {
+    create: (type) =>
+      save({
+        status: 'pending',
+        type,
+        created_at: new Date().toISOString(),
+        id: `job_${randomBytes(12).toString('base64url')}`,
+      }),
+    end: async (job, status) => void (await save({ ...job, status })),
+    async find(id) {
+      const stored = await redis.get(keyOf(id));
+      return stored === null ? undefined : (JSON.parse(stored) as Job);
+    },
+  };
+}

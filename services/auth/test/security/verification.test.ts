@@ -1,0 +1,112 @@
+/** Links that confirm an address: what ends them, and how many are sent. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import Redis from 'ioredis';
+import { openTarget, password } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
+const { gate, issuer } = target;
+const connection = 'Username-Password-Authentication';
+const manager = await target.machineToken({
+  client_id: 'manager',
+  client_secret: 'manager-secret',
+  audience: `${issuer}api/v2/`,
+});
+
+async function manage(method: string, path: string, body?: object) {
+  const response = await fetch(`${issuer}api/v2/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${manager.json.access_token}`, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  return { status: response.status, json: (text ? JSON.parse(text) : {}) as Record<string, unknown> };
+}
+let people = 0;
+async function somebody() {
+  const name = `v${++people}`;
+  await manage('POST', 'users', { connection, user_id: name, email: `${name}@people.example`, password });
+  const path = `users/auth0%7C${name}`;
+  const { ticket } = (await manage('POST', 'tickets/email-verification', { user_id: `auth0|${name}` })).json;
+  return { name, path, link: String(ticket), isVerified: async () => (await manage('GET', path)).json.email_verified };
+}
+
+type Person = Awaited<ReturnType<typeof somebody>>;
+describe('a link that confirms an address ends when', () => {
+  test.each<[string, (person: Person) => Promise<unknown>]>([
+    ['the address was changed', ({ path, name }) => manage('PATCH', path, { email: `${name}@elsewhere.example` })],
+    ['the password was changed', ({ path }) => manage('PATCH', path, { password: 'quite another set of words' })],
+    ['the account is blocked', ({ path }) => manage('PATCH', path, { blocked: true })],
+    [
+      'the account is another one',
+      async ({ path, name }) => {
+        await manage('DELETE', path);
+        await manage('POST', 'users', { connection, user_id: name, email: `${name}@people.example`, password });
+      },
+    ],
+  ])('%s, also while its page is open', async (_, change) => {
+    const person = await somebody();
+    const browser = new Browser(gate);
+    const page = await browser.get(person.link);
+    expect(page.status).toBe(200);
+    await change(person);
+    expect((await browser.submit(page)).status).toBe(400);
+    expect((await new Browser(gate).get(person.link)).status).toBe(400);
+    expect(await person.isVerified()).toBe(false);
+  });
+});
+
+test('twenty forms of one link at once confirm once, and Redis knows no link', async () => {
+  const person = await somebody();
+  const value = new URL(person.link).searchParams.get('ticket')!;
+  const redis = new Redis(gate.env.REDIS_URL!);
+  stack.defer(() => redis.disconnect());
+  const keys = await redis.keys(`${gate.redisPrefix}*ticket*`);
+  expect(keys.length).toBeGreaterThan(0);
+  expect(keys.filter((key) => key.includes(value))).toEqual([]);
+  const { forms } = await new Browser(gate).get(person.link);
+  await Promise.all(Array.from({ length: 20 }, () => gate.post('email-verification', forms[0]!.fields)));
+  expect(await person.isVerified()).toBe(true);
+  const entries = async () =>
+    ((await manage('GET', 'logs?q=type:sv')).json as unknown as { user_id: string }[]).filter(
+      ({ user_id }) => user_id === `auth0|${person.name}`,
+    );
+  await until('the entry in the log', async () => (await entries()).length > 0);
+  expect(await entries()).toHaveLength(1);
+});
+
+test('a form without the link’s own token confirms nothing', async () => {
+  const person = await somebody();
+  const ticket = new URL(person.link).searchParams.get('ticket')!;
+  await gate.post('email-verification', { ticket, csrf: 'x' });
+  expect(await person.isVerified()).toBe(false);
+});
+
+test('mails to one address are bounded, whoever asks for them', async () => {
+  const person = await somebody();
+  const ask = () => manage('POST', 'jobs/verification-email', { user_id: `auth0|${person.name}` });
+  const answers = await Promise.all(Array.from({ length: 30 }, ask));
+  // Twenty-five an hour, and one every ten minutes beyond.
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(26);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(4);
+});
+
+test('sign-ups of one network are mailed no more than a hundred times an hour, and succeed all the same', async () => {
+  const signUp = (index: number) =>
+    gate.post(
+      'dbconnections/signup',
+      { client_id: 'spa', connection, email: `crowd-${index}@people.example`, password },
+      { 'x-forwarded-for': '198.51.100.77' },
+    );
+  for (let done = 0; done < 60; done += 20) {
+    const batch = await Promise.all(Array.from({ length: 20 }, (_, index) => signUp(done + index)));
+    expect(batch.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  }
+  const redis = new Redis(gate.env.REDIS_URL!);
+  stack.defer(() => redis.disconnect());
+  const [key] = await redis.keys(`${gate.redisPrefix}*rate:verification-mails-by*`);
+  expect(Number(await redis.get(key!))).toBe(60);
+});

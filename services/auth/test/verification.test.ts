@@ -1,0 +1,213 @@
+/** Addresses that people confirm by mail: after they have signed up, and by links and jobs of the management API, through the `auth0` package. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import PostalMime from 'postal-mime';
+import { openManagement, refusal } from './management/target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, clientOf } = stack.use(await openManagement());
+const connection = 'Username-Password-Authentication';
+const password = 'four unrelated words here';
+const request = {
+  client_id: 'spa',
+  redirect_uri: 'https://app.example/cb',
+  scope: 'openid',
+  response_type: 'id_token',
+  nonce: 'n',
+};
+
+const mailsTo = async (email: string) =>
+  (await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)))).filter(({ to }) =>
+    to?.some(({ address }) => address === email),
+  );
+const mailTo = (email: string, seen = 0) => until(`a mail to ${email}`, async () => (await mailsTo(email))[seen]);
+const linkIn = (text = '') => /http\S+ticket=[\w-]+/.exec(text)![0];
+const userBy = async (email: string) => (await auth0.users.listUsersByEmail({ email }))[0]!;
+let people = 0;
+async function somebody(more: object = {}) {
+  const email = `person-${++people}@example.com`;
+  const { user_id = '' } = await auth0.users.create({ connection, email, password, ...more });
+  return { email, user_id };
+}
+/** The API is asked at the port with TLS, and names its links by that. */
+const browserAt = (link: string) => new Browser({ issuer: `${new URL(link).origin}/` });
+const confirm = async (link: string) => {
+  const browser = browserAt(link);
+  return browser.submit(await browser.get(link));
+};
+
+describe('at sign-up', () => {
+  test('a mail asks, its page confirms by a form, says so and leads on, all in the language of the sign-up', async () => {
+    const browser = new Browser(gate);
+    const first = await browser.authorize({ ...request, ui_locales: 'de' });
+    const form = await browser.get(`${new URL(first.url).pathname}/signup`);
+    await browser.submit(form, { email: 'carla@example.com', password });
+    const { subject, text, html } = await mailTo('carla@example.com');
+    expect(subject).toBe('Bestätigen Sie Ihre E-Mail-Adresse');
+    const link = linkIn(text);
+    expect(html).toContain(link);
+
+    const reader = new Browser(gate);
+    const page = await reader.get(link);
+    expect(page.html).toContain('Ist das Ihre Adresse?');
+    expect(page.html).toContain('carla@example.com');
+    // A scanner that opens the link confirms nothing.
+    expect(await userBy('carla@example.com')).toMatchObject({ email_verified: false });
+    const done = await reader.submit(page);
+    expect(done).toMatchObject({ status: 200, html: expect.stringContaining('Adresse bestätigt') });
+    expect(done.html).toContain('href="https://app.example/"');
+    expect(done.url).toContain('/email-verification/done');
+    expect(await userBy('carla@example.com')).toMatchObject({ email_verified: true });
+    // Whoever opens it again finds the same page, without the address.
+    const again = await new Browser(gate).get(link);
+    expect(again.html).toContain('Adresse bestätigt');
+    expect(again.html).not.toContain('carla@example.com');
+  });
+
+  test('by the API too; not for an address that is taken', async () => {
+    const form = { client_id: 'spa', connection, email: 'dora@example.com', password };
+    expect((await gate.post('dbconnections/signup', form, { 'accept-language': 'fr' })).status).toBe(200);
+    expect((await mailTo('dora@example.com')).subject).toBe('Confirmez votre adresse e-mail');
+    expect((await gate.post('dbconnections/signup', form)).status).toBe(400);
+    await gate.post('dbconnections/signup', { ...form, email: 'ella@example.com' });
+    await mailTo('ella@example.com');
+    expect(await mailsTo('dora@example.com')).toHaveLength(1);
+  });
+
+  test('an expired link says so and sends another; a wrong one leads nowhere', async () => {
+    const { email, user_id } = await somebody();
+    const { ticket } = await auth0.tickets.verifyEmail({ user_id, ttl_sec: 1 });
+    const browser = browserAt(ticket);
+    const page = await until('the end of the link', async () => {
+      const got = await browser.get(ticket);
+      return got.status === 400 && got;
+    });
+    expect(page.html).toContain('This link has expired');
+    expect(page.html).not.toContain(email);
+    const sent = await browser.submit(page);
+    expect(sent.html).toContain('a new link is on its way');
+    expect((await confirm(linkIn((await mailTo(email)).text))).html).toContain('Address confirmed');
+    expect(await browser.get('email-verification?ticket=none')).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a template', () => {
+  test('says how long the link works and where it ends; the reader is welcomed if there is a template for that', async () => {
+    await auth0.emailTemplates.create({
+      template: 'verify_email',
+      resultUrl: '{{ application.callback_domain }}/done?a=b#c',
+      urlLifetimeInSeconds: 3_600,
+    });
+    await auth0.emailTemplates.create({ template: 'welcome_email', subject: 'Hello {{ user.email }}' });
+    const email = 'fred@example.com';
+    await gate.post('dbconnections/signup', { client_id: 'spa', connection, email, password });
+    const { text } = await mailTo(email);
+    expect(text).toContain('within 1 hour');
+    const result = (await confirm(linkIn(text))).location!;
+    expect(result.href).toBe(
+      'https://app.example/done?a=b&supportSignUp=true&supportForgotPassword=true&email=fred%40example.com&message=Your%20email%20was%20verified.%20You%20can%20continue%20using%20the%20application.&success=true&code=success#c',
+    );
+    expect((await mailTo(email, 1)).subject).toBe(`Hello ${email}`);
+    const used = (await new Browser(gate).get(linkIn(text))).location!;
+    expect(Object.fromEntries(used.searchParams)).toMatchObject({
+      success: 'false',
+      message: 'This URL can be used only once',
+    });
+    expect(used.searchParams.has('email')).toBe(false);
+
+    await auth0.emailTemplates.update('verify_email', { enabled: false });
+    await gate.post('dbconnections/signup', { client_id: 'spa', connection, email: 'gina@example.com', password });
+    expect((await mailTo('gina@example.com')).subject).toBe('Hello gina@example.com');
+    const { user_id } = await somebody();
+    await expect(auth0.jobs.verificationEmail.create({ user_id })).rejects.toEqual(refusal(400, 'template_disabled'));
+    await auth0.emailTemplates.update('verify_email', { enabled: true, resultUrl: null });
+    await auth0.emailTemplates.update('welcome_email', { enabled: false });
+  });
+});
+
+describe('the management API', () => {
+  test('sends a verification mail as a job, in the language of the account', async () => {
+    const { email, user_id } = await somebody({ user_metadata: { lang: 'pt-BR' } });
+    const job = await auth0.jobs.verificationEmail.create({ user_id, client_id: 'web' });
+    expect(job).toEqual({
+      id: expect.stringMatching(/^job_/),
+      type: 'verification_email',
+      status: 'pending',
+      created_at: expect.any(String),
+    });
+    const { subject, text } = await mailTo(email);
+    expect(subject).toBe('Confirme o seu endereço de e-mail');
+    expect(text).toContain('Web App');
+    await until('the end of the job', async () => (await auth0.jobs.get(job.id)).status === 'completed');
+    await expect(auth0.jobs.get('job_none')).rejects.toEqual(refusal(404, 'inexistent_job'));
+    await expect(auth0.jobs.verificationEmail.create({ user_id: 'auth0|none' })).rejects.toEqual(
+      refusal(404, 'inexistent_user'),
+    );
+    const made = await somebody({ verify_email: true });
+    expect(linkIn((await mailTo(made.email)).text)).toContain('/email-verification?ticket=');
+  });
+
+  test('makes links that confirm an address, and end where it says', async () => {
+    const { email, user_id } = await somebody();
+    const { ticket } = await auth0.tickets.verifyEmail({
+      user_id,
+      result_url: 'http://localhost:3000/cb',
+      includeEmailInRedirect: false,
+    });
+    const { location } = await confirm(ticket);
+    expect(location!.origin).toBe('http://localhost:3000');
+    expect(location!.searchParams.get('success')).toBe('true');
+    expect(location!.searchParams.has('email')).toBe(false);
+    expect(await userBy(email)).toMatchObject({ email_verified: true });
+    for (const result_url of ['javascript:alert(1)', '/home', 'data:text/html,x'])
+      await expect(auth0.tickets.verifyEmail({ user_id, result_url })).rejects.toEqual(refusal(400, 'invalid_body'));
+    const both = { user_id, result_url: 'https://app.example/', client_id: 'web' };
+    await expect(auth0.tickets.verifyEmail(both)).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(auth0.tickets.verifyEmail({ user_id: 'auth0|none' })).rejects.toEqual(refusal(404, 'inexistent_user'));
+    await expect(clientOf('reader').tickets.verifyEmail({ user_id })).rejects.toEqual(
+      refusal(403, 'insufficient_scope'),
+    );
+    const identity = { provider: 'auth0' as const, user_id: user_id.slice('auth0|'.length) };
+    expect((await auth0.tickets.verifyEmail({ user_id, identity })).ticket).toContain('ticket=');
+    await expect(auth0.tickets.verifyEmail({ user_id, identity: { ...identity, user_id: 'other' } })).rejects.toEqual(
+      refusal(404, 'inexistent_identity'),
+    );
+  });
+
+  test('makes links for a new password, by user or by address and connection', async () => {
+    const { email, user_id } = await somebody();
+    const change = async (link: string) => {
+      const browser = browserAt(link);
+      return browser.submit(await browser.get(link), { password: 'another set of words' });
+    };
+    const first = await auth0.tickets.changePassword({ user_id, result_url: 'https://app.example/in', ttl_sec: 60 });
+    const { location } = await change(first.ticket);
+    expect(Object.fromEntries(location!.searchParams)).toMatchObject({ email, success: 'true' });
+    // We did not mail it, so it proves nothing about the mailbox.
+    expect(await userBy(email)).toMatchObject({ email_verified: false });
+    const connection_id = (await auth0.connections.list({ name: connection })).data[0]!.id!;
+    const second = await auth0.tickets.changePassword({ email, connection_id, mark_email_as_verified: true });
+    expect((await change(second.ticket)).html).toContain('Password changed');
+    expect(await userBy(email)).toMatchObject({ email_verified: true });
+    const browser = new Browser(gate);
+    const page = await browser.logIn(await browser.authorize(request), email, 'another set of words');
+    expect(page.location!.hash).toContain('id_token');
+
+    await expect(auth0.tickets.changePassword({ email })).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(auth0.tickets.changePassword({ user_id, email, connection_id })).rejects.toEqual(
+      refusal(400, 'invalid_body'),
+    );
+    await expect(auth0.tickets.changePassword({ email: 'nobody@example.com', connection_id })).rejects.toEqual(
+      refusal(404, 'inexistent_user'),
+    );
+    await expect(auth0.tickets.changePassword({ email, connection_id: 'con_none' })).rejects.toEqual(
+      refusal(404, 'inexistent_connection'),
+    );
+    const { user_id: passwordless } = await auth0.users.create({ connection: 'email', email: 'hugo@example.com' });
+    await expect(auth0.tickets.changePassword({ user_id: passwordless! })).rejects.toEqual(
+      refusal(400, 'operation_not_supported'),
+    );
+  });
+});
