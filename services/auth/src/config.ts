@@ -74,6 +74,15 @@ export const variables = z.object({
       shownDefault: 'the folder `.gatepost/outbox/`',
     }),
   MAIL_FROM: text.default('Gatepost <no-reply@localhost>').meta({ description: 'sender of the mail' }),
+  SMS_URL: url(['http:', 'https:']).optional().meta({
+    description:
+      'where text messages are posted: an HTTP provider’s URL, with its credentials (`https://AC…:token@api.twilio.com/2010-04-01/Accounts/AC…/Messages.json`); a private address only if `OUTBOUND_ALLOWED_NETWORKS` lists it',
+    shownDefault: 'none; they are written to the outbox folder',
+  }),
+  SMS_FORMAT: z.enum(['twilio', 'json']).default('twilio').meta({
+    description: 'what is posted there: the form that Twilio takes (`To`, `From`, `Body`), or JSON (`to`, `text`)',
+  }),
+  SMS_FROM: text.optional().meta({ description: 'the number or name that text messages come from, for Twilio’s form' }),
   EVENTS_ACCOUNT: text
     .optional()
     .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; none by default: off' }),
@@ -98,7 +107,7 @@ export const variables = z.object({
     .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
   OUTBOUND_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description:
-      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`), separated by commas',
+      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`, `SMS_URL`), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
   }),
   TRUSTED_PROXIES: trustedProxiesVariable,

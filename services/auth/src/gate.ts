@@ -9,6 +9,7 @@ import type { ReadyCheck } from '@gatepost/runtime/checks';
 import { listen } from '@gatepost/runtime/listen';
 import type { Log } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { openOps } from '@gatepost/runtime/ops';
 import { checkRedisWrites } from '@gatepost/runtime/redis';
 import type { Start } from '@gatepost/runtime/run';
@@ -50,6 +51,7 @@ import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
 import { type Front, frontsOf } from './fronts.ts';
 import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
+import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makeStartPage } from './http/start-page.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeCsrf } from './interaction/csrf.ts';
@@ -69,6 +71,7 @@ import { findStructuredTokens, makeRevokedTokens } from './library/tokens/struct
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
 import { makeLetters } from './mail/letters.ts';
 import { openPostBox } from './mail/post-box.ts';
+import { makeTextSender } from './mail/text-sender.ts';
 import { makeJobStore } from './management/job-store.ts';
 import { makeManagement } from './management/management.ts';
 import { migrateAuth } from './migrations.ts';
@@ -170,7 +173,7 @@ async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   const audit = stack.use(openAudit(pool, log));
   const lastLogins = stack.use(openLastLogins(pool, log));
   const sink = stack.use(await openSink(env, log, registry));
-  const postBox = stack.adopt(openPostBox(postBoxOptions(env)), (opened) => opened.close());
+  const postBox = stack.adopt(openPostBox({ ...postBoxOptions(env), ...textSender(env) }), (opened) => opened.close());
   const background = stack.use(openBackground(log));
   const counters = openCounters(registry);
   const observe = makeRequestObserver(log, registry);
@@ -187,6 +190,17 @@ async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSi
 function postBoxOptions(env: Env) {
   const isFolder = env.MAIL_URL.startsWith('file:');
   return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
+}
+
+/** @throws when the provider’s form lacks a sender. */
+function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND_ALLOWED_NETWORKS }: Env) {
+  if (url === undefined) return {};
+  if (format === 'twilio' && from === undefined)
+    throw new Misconfigured('bad environment', ['SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs']);
+  const ask = makeOutsideFetch(makeGuard(OUTBOUND_ALLOWED_NETWORKS));
+  return {
+    sendText: makeTextSender({ url, from, format, ask: ask as (url: URL, init: RequestInit) => Promise<Response> }),
+  };
 }
 
 /** The stores: configuration, people, and short-lived state. */

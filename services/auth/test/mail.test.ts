@@ -1,5 +1,9 @@
 /** The mails that people get: in their language, as HTML and text, with the application's name and logo; through a real mail server. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Browser } from '@gatepost/testkit/browser';
+import { openLogLines } from '@gatepost/testkit/log-lines';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { managementApi } from '../src/resources/management-api.ts';
 import { openGate } from './gate.ts';
@@ -10,6 +14,19 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const smtp = stack.use(await openSmtpReceiver());
 const allScopes = managementApi('').scopes.map(({ value }) => value);
+const log = openLogLines();
+/** A provider of text messages, and what was posted to it. */
+const texts = { port: 0, posted: [] as { authorization: string | undefined; form: Record<string, string> }[] };
+const provider = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const form = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()));
+  texts.posted.push({ authorization: request.headers.authorization, form });
+  response.writeHead(201).end();
+});
+await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+stack.defer(() => void provider.close());
+texts.port = (provider.address() as AddressInfo).port;
 const logo_uri = 'https://app.example/logo.png';
 const gate = stack.use(
   await openGate(
@@ -25,7 +42,14 @@ const gate = stack.use(
         },
       ],
     }),
-    { MAIL_URL: smtp.url, MAIL_FROM: 'Acme <no-reply@acme.example>' },
+    {
+      MAIL_URL: smtp.url,
+      MAIL_FROM: 'Acme <no-reply@acme.example>',
+      SMS_URL: `http://AC1:sms-secret@127.0.0.1:${texts.port}/Messages.json`,
+      SMS_FROM: '+15550001111',
+      OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8',
+    },
+    log,
   ),
 );
 const { json: token } = await gate.post('oauth/token', {
@@ -119,4 +143,17 @@ test('the link of a text message or a mail is in one piece', async () => {
   const { text, html } = await smtp.mailTo('bob@example.com');
   const [link] = /http\S+passwordless\/link\?ticket=[\w-]{43}$/m.exec(text!)!;
   expect(html).toContain(`href="${link}"`);
+});
+
+test('a code by text message goes to the provider, in the language of the request, and its secret into no log', async () => {
+  const sms = { client_id: 'web', connection: 'sms', phone_number: '+15555550100' };
+  expect((await gate.post('passwordless/start', sms, { 'x-request-language': 'de' })).status).toBe(200);
+  const { authorization, form } = await until('the text message', () => texts.posted[0]);
+  expect(authorization).toBe(`Basic ${Buffer.from('AC1:sms-secret').toString('base64')}`);
+  expect(form).toEqual({
+    To: '+15555550100',
+    From: '+15550001111',
+    Body: expect.stringMatching(/^Ihr Code für Web App ist \d{6}\. Er gilt 3 Minuten\./),
+  });
+  expect(JSON.stringify(log.lines)).not.toContain('sms-secret');
 });

@@ -21,7 +21,7 @@ export type PostBox = {
   close(): void;
 };
 
-/** The interface of a text message provider; the gate comes with the outbox. */
+/** The interface of a text message provider: text-sender.ts, or without one the outbox. */
 export type TextProvider = (message: TextMessage) => Promise<void>;
 
 /** @param mailUrl `smtp:`, `smtps:`, or `file:` of a folder that gets an `.eml` a mail */

@@ -2,7 +2,7 @@
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import Redis from 'ioredis';
+import { Redis } from 'ioredis';
 import { openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
