@@ -53,7 +53,8 @@ function buttons(primary: string): string[] {
 
 /** Where the colour is text or a line, it is changed until it can be read; a button that looks like the card gets an edge. */
 function links(primary: string, { card, edge }: typeof light): string[] {
-  const tint = mix(card, primary, 0.08);
+  // Of a colour that differs from the card, whatever the primary one is.
+  const tint = mix(card, readableOn(primary, [card]), 0.08);
   const link = readableOn(primary, [card, tint]);
   const border = contrast(primary, card) < 3 ? edge : 'transparent';
   const strong = mix(link, textOn(card), 0.3);
