@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+
+type Rule = { alert: string; expr: string; annotations: { runbook: string } };
+const { groups } = parse(read('infra/observability/alerts.yaml')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const runbooks = [...read('docs/runbooks.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name!);
+
+test('each alert has its paragraph in the runbooks, and each paragraph its alert', () => {
+  expect(runbooks).toEqual(rules.map(({ alert }) => alert));
+  for (const { alert, annotations } of rules)
+    expect(annotations.runbook).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
+});
+
+test('an alert asks for metrics that there are', () => {
+  const ours = [...read('docs/reference/metrics.md').matchAll(/^\| `(\w+)/gm)].map(([, name]) => name!);
+  const known = new Set([...ours, 'up', 'nodejs_eventloop_lag_p99_seconds']);
+  for (const { alert, expr } of rules) {
+    const named = [...expr.matchAll(/\b(up|[a-z]+_[a-z0-9_]+)\b(?=[{)\s[]|$)/g)].map(([, name]) =>
+      name!.replace(/_(bucket|count|sum)$/, ''),
+    );
+    const metrics = named.filter((name) => name !== 'histogram_quantile');
+    expect([alert, metrics.length > 0, metrics.filter((name) => !known.has(name))]).toEqual([alert, true, []]);
+  }
+});
+
+test('each alert is caused once by the rules’ own test', () => {
+  const cases = parse(read('infra/observability/alerts.test.yaml')) as {
+    tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[];
+  };
+  const caused = cases.tests.flatMap((one) => one.alert_rule_test).filter(({ exp_alerts }) => exp_alerts?.length);
+  expect(new Set(caused.map(({ alertname }) => alertname))).toEqual(new Set(rules.map(({ alert }) => alert)));
+});
