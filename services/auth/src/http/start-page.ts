@@ -22,7 +22,6 @@ export function makeStartPage(parts: {
       issuer: parts.issuer,
       management: parts.management,
       tenant: tenant?.friendly_name ?? 'Gatepost',
-      links: [],
       stores: await look(),
     });
     response.set(headers).end(html);

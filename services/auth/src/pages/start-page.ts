@@ -12,7 +12,6 @@ export type Start = {
   /** The management API's address, and its audience. */
   management: string;
   tenant: string;
-  links: { what: string; text: string; href: string }[];
   stores: Record<string, boolean>;
 };
 
@@ -26,6 +25,8 @@ export function renderStart({ issuer, tenant, stores, ...start }: Start): Page {
     title: 'This is the gate',
     tenant: { friendly_name: tenant },
     branding: { logo_url: '', favicon_url: '' },
+    docs: `${base}docs`,
+    openapi: `${base}openapi.json`,
     discovery: `${base}.well-known/openid-configuration`,
     keys: `${base}.well-known/jwks.json`,
     stores: Object.entries(stores).map(([name, answers]) => ({ name: names[name] ?? name, answers })),
