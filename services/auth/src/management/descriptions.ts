@@ -182,6 +182,10 @@ export const resources = {
     font: free({ url: 'https://example.com/font.woff2' }),
   }),
   Template: resource({ body: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }),
+  Ticket: resource({
+    ticket: 'http://localhost:4400/email-verification?ticket=wV0dOZcaXl7pZbYcQX8o0T2Jk6a9mHqf1E3uRr5sN4g',
+  }),
+  Job: resource({ id: 'job_0Lq7yRk2bXcVnM1a', type: 'verification_email', status: 'pending', created_at: time }),
   EmailTemplate: openResource(
     {
       template: 'reset_email',
@@ -348,6 +352,11 @@ export const descriptions: Record<string, Description> = {
   'get /branding/templates/universal-login': ['Get the template of the pages', one('Template')],
   'put /branding/templates/universal-login': ['Set the template of the pages', { ...none(201, 'It is the first one'), ...none(204, 'It replaces another') }, { template: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }],
   'delete /branding/templates/universal-login': ['Bring our own pages back', none()],
+
+  'post /tickets/email-verification': ['Make a link that confirms an address', one('Ticket', 201), { user_id: 'auth0|alice', result_url: 'http://localhost:3000/confirmed' }],
+  'post /tickets/password-change': ['Make a link that sets a new password', one('Ticket', 201), { user_id: 'auth0|alice', result_url: 'http://localhost:3000/login' }],
+  'post /jobs/verification-email': ['Send a verification mail', one('Job', 201), { user_id: 'auth0|alice' }],
+  'get /jobs/:id': ['Get what has become of a mail', one('Job')],
 
   'post /email-templates': ['Write a mail in your own words', one('EmailTemplate'), { template: 'reset_email', subject: 'A new password', body: '<a href="{{ url }}">Choose one</a>', syntax: 'liquid', enabled: true }],
   'get /email-templates/:id': ['Get the words of a mail', one('EmailTemplate')],
