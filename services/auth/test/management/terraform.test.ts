@@ -1,8 +1,9 @@
 /**
  * The Terraform provider (auth0/terraform-provider-auth0): the requests that its own acceptance tests of clients, APIs, grants,
- * connections, users and the tenant make (test/data/recordings of its repository, `TestAccClient` and so on), one after the other.
+ * connections, users, the tenant, branding and prompts make (test/data/recordings of its repository, `TestAccClient` and so on), one after the other.
  * What it reads after it wrote must be what it wrote: that is what makes the next plan empty.
  */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Auth0 writes values so.
 import { afterAll, expect, test } from '@jest/globals';
 import { openManagement } from './target.ts';
 
@@ -12,7 +13,7 @@ const { ask, tokenOf } = stack.use(await openManagement());
 const token = `Bearer ${await tokenOf('manager')}`;
 
 /** Sends it, and reads it back. go-auth0 sends no body where it only reads. */
-async function apply(method: 'POST' | 'PATCH', path: string, body: object, idName = 'id') {
+async function apply(method: 'POST' | 'PATCH' | 'PUT', path: string, body: object, idName = 'id') {
   const written = await ask(method, path, body, token);
   expect([path, written.status, written.status < 300 || written.body]).toEqual([path, written.status, true]);
   const id = written.body[idName] as string | undefined;
@@ -207,4 +208,39 @@ test('the tenant: applied and read', async () => {
     session_cookie: { mode: 'non-persistent' },
   };
   expect((await apply('PATCH', settings, change)).read).toMatchObject(change);
+});
+
+test('branding: applied, read, changed, read, taken away', async () => {
+  const icon = { favicon_url: 'https://mycompany.org/favicon.ico' };
+  const first = { logo_url: 'https://mycompany.org/v1/logo.png', ...icon };
+  expect((await apply('PATCH', 'branding', first)).read).toEqual(first);
+  const all = {
+    logo_url: 'https://mycompany.org/v2/logo.png',
+    ...icon,
+    colors: { primary: '#0059d6', page_background: '#000000' },
+    font: { url: 'https://mycompany.org/font/myfont.ttf' },
+  };
+  expect((await apply('PATCH', 'branding', all)).read).toEqual(all);
+  const again = { ...all, logo_url: 'https://mycompany.org/v3/logo.png', colors: { primary: '#0059d6' } };
+  expect((await apply('PATCH', 'branding', again)).read).toEqual({ ...again, colors: all.colors });
+  expect((await apply('PATCH', 'branding', { ...first, colors: null, font: null })).read).toEqual(first);
+  await apply('PATCH', 'branding', { logo_url: null, favicon_url: null });
+});
+
+// But for `alertListTitle`, which the pages do not have, and the classic experience.
+test('prompts and custom texts: applied, read, changed, read, taken away', async () => {
+  const standing = { universal_login_experience: 'new', webauthn_platform_first_factor: false };
+  for (const identifier_first of [false, true])
+    expect((await apply('PATCH', 'prompts', { ...standing, identifier_first })).read).toEqual({
+      ...standing,
+      identifier_first,
+    });
+  const texts = 'prompts/login/custom-text/en';
+  for (const body of [
+    {},
+    { login: { buttonText: 'Continue', emailPlaceholder: 'Email address', title: 'Welcome to ${companyName}' } },
+    { login: { buttonText: 'Proceed', emailPlaceholder: 'Email Address', title: 'Welcome to ${companyName}' } },
+    {},
+  ])
+    expect((await apply('PUT', texts, body)).read).toEqual(body);
 });

@@ -46,6 +46,36 @@ test('auth0-deploy-cli exports all it knows of, and importing its own export twi
   }
 });
 
+// The requests of `a0deploy import` of an export with a branding, own words and languages (auth0-deploy-cli 8.44.0).
+test('auth0-deploy-cli writes a branding, own words and languages that it reads again', async () => {
+  const writes: [method: string, path: string, body: object, none: object][] = [
+    [
+      'PATCH',
+      'branding',
+      {
+        font: { url: 'https://cdn.example/f.woff2' },
+        colors: { primary: '#0059d6', page_background: '#000000' },
+        logo_url: 'https://cdn.example/l.png',
+        favicon_url: 'https://cdn.example/f.ico',
+      },
+      { font: null, colors: null, logo_url: null, favicon_url: null },
+    ],
+    ['PUT', 'prompts/login/custom-text/en', { login: { title: 'Hello', description: 'Welcome' } }, {}],
+    [
+      'PUT',
+      'prompts/reset-password/custom-text/pt-BR',
+      { 'reset-password-request': { buttonText: 'Mandar' }, 'reset-password-success': { eventTitle: 'Pronto' } },
+      {},
+    ],
+    ['PATCH', 'tenants/settings', { enabled_locales: ['en', 'fr', 'pt-BR'] }, { enabled_locales: null }],
+  ];
+  for (const [method, path, body, none] of writes) {
+    expect((await asManager(method, path, body)).status).toBe(200);
+    expect((await asManager('GET', path)).body).toMatchObject(body);
+    await asManager(method, path, none);
+  }
+});
+
 describe('what Auth0 has and the gate has not', () => {
   test('is an empty list in each of Auth0’s forms', async () => {
     expect((await asManager('GET', 'rules')).body).toEqual([]);
