@@ -72,7 +72,8 @@ async function start(context: Context): Promise<number> {
   const migrated = withoutQueues.then(() =>
     say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal)),
   );
-  const running = { env: serviceEnv, home, group: serviceGroup, signal };
+  const onNews = (line: string) => say.about('mail', line);
+  const running = { env: serviceEnv, home, group: serviceGroup, signal, onNews };
   const startOne = async (name: ServiceName, needs: Promise<unknown>) => {
     await needs;
     const start = () => startService(name, running);

@@ -14,6 +14,7 @@ export function welcome(
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
   const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));
+  const sendsMail = Boolean(env.MAIL_URL) && !env.MAIL_URL?.startsWith('file:');
   const places = [
     '',
     `  gate             ${issuer}`,
@@ -22,6 +23,11 @@ export function welcome(
     `    to trust it    ${root} in a browser; Node, Python, Go and curl by`,
     `                   export ${trustOf(bundle)}`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
+    ...(sendsMail
+      ? []
+      : [
+          `  mailbox          http://localhost:${ops[0]}/mailbox   what the gate has sent; each link is shown here too`,
+        ]),
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
   ];

@@ -51,7 +51,14 @@ const readyTimeoutMs = 60_000;
 /** A service's exit status when its environment or seed is wrong (EX_CONFIG). */
 const badConfiguration = 78;
 
-export type ServiceOptions = { env: NodeJS.ProcessEnv; home: string; group: Group; signal: AbortSignal };
+export type ServiceOptions = {
+  env: NodeJS.ProcessEnv;
+  home: string;
+  group: Group;
+  signal: AbortSignal;
+  /** Hears what a service has to tell whoever started it: each mail that it has sent, with its link. */
+  onNews?: (line: string) => void;
+};
 
 /** Starts a service from its environment and waits until it says that it is ready. @throws Trouble with what it said. */
 export function startService(name: ServiceName, options: ServiceOptions): Promise<Child> {
@@ -70,7 +77,7 @@ async function startReady(
   name: string,
   [command = '', ...args]: string[],
   folder: string,
-  { env, home, group, signal }: ServiceOptions,
+  { env, home, group, signal, onNews }: ServiceOptions,
 ): Promise<Child> {
   signal.throwIfAborted();
   const log = logFile(home, name);
@@ -80,13 +87,18 @@ async function startReady(
   const child = group.use(startChild({ name, command, args, cwd, env, log, ipc: true, stopDeadlineMs }));
   const late = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
   const ready = once(child.process, 'message', { signal: late }).then(
-    () => undefined, // 'ready' is all that it ever says
+    () => undefined, // 'ready' is what it says first
     () => `was not ready within ${readyTimeoutMs / 1000} s`,
   );
   const ended = child.exited.then(({ code, signal: by }) => `could not start (status ${code ?? by})`);
   const what = await Promise.race([ready, ended]);
   signal.throwIfAborted();
-  if (!what) return child;
+  if (!what) {
+    child.process.on('message', (message: { news?: unknown }) => {
+      if (typeof message?.news === 'string') onNews?.(message.news);
+    });
+    return child;
+  }
   await child[Symbol.asyncDispose]();
   const end = logEnd(log, before);
   // What an operator has to mend stands there in plain lines; the structured ones are for other troubles.

@@ -1,5 +1,5 @@
-/** The ops port of a process: `/metrics`, `/livez`, `/readyz` and nothing else. */
-import { createServer } from 'node:http';
+/** The ops port of a process: `/metrics`, `/livez`, `/readyz` and what a service adds. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { failingChecks, type ReadyCheck } from './checks.ts';
 import { type Listening, listen } from './listen.ts';
 import type { Registry } from './metrics.ts';
@@ -17,6 +17,8 @@ export async function openOps(options: {
   ready: Record<string, ReadyCheck>;
   /** From when it aborts on, `/readyz` answers 503. */
   stopping?: AbortSignal | undefined;
+  /** Answers what is none of these; false if it is not for it either. */
+  more?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }): Promise<Ops> {
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0];
@@ -35,6 +37,7 @@ export async function openOps(options: {
       const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', failing });
       return void response.writeHead(ready ? 200 : 503, { 'content-type': 'application/json' }).end(`${body}\n`);
     }
+    if (options.more?.(request, response)) return;
     response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');
   });
   return listen(server, { host: options.host, port: options.port, closeWithinMs: 0 });

@@ -61,7 +61,9 @@ export const variables = z.object({
       shownDefault: '`https://localhost:` + `AUTH_TLS_PORT` + `/`',
     }),
   ...certificateVariables,
-  AUTH_OPS_PORT: port.default(4401).meta({ description: 'ops port of the gate: `/metrics`, `/livez`, `/readyz`' }),
+  AUTH_OPS_PORT: port.default(4401).meta({
+    description: 'ops port of the gate: `/metrics`, `/livez`, `/readyz`; on a developer’s machine `/mailbox`',
+  }),
   SEED_FILE: existingFiles.default([]).meta({
     description: 'YAML files with clients, users and APIs, separated by commas, applied at each start; never deletes',
     shownDefault: 'none; the demo’s under `npm start`',

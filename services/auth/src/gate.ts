@@ -70,6 +70,7 @@ import { endWithSources } from './library/tokens/sources.ts';
 import { findStructuredTokens, makeRevokedTokens } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
 import { makeLetters } from './mail/letters.ts';
+import { announceToDeveloper, hasMailbox, openMailbox } from './mail/mailbox.ts';
 import { openPostBox } from './mail/post-box.ts';
 import { makeTextSender } from './mail/text-sender.ts';
 import { makeJobStore } from './management/job-store.ts';
@@ -105,7 +106,7 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   for (const front of ground.fronts)
     listening.push({ issuer: front.issuer, port: await openFront({ ...ground, ...outlets, ...stores, ...front }) });
   ground.stack.use(startPurge(ground.pool, ground.log, ground.registry));
-  return { listening, opsPort: await serveOps(ground, start.stopping) };
+  return { listening, opsPort: await serveOps({ ...ground, ...outlets }, start.stopping) };
 }
 
 /** One issuer: what names it in tokens, links and cookies is made for it; the stores behind it are the same for each. */
@@ -173,11 +174,14 @@ async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   const audit = stack.use(openAudit(pool, log));
   const lastLogins = stack.use(openLastLogins(pool, log));
   const sink = stack.use(await openSink(env, log, registry));
-  const postBox = stack.adopt(openPostBox({ ...postBoxOptions(env), ...textSender(env) }), (opened) => opened.close());
+  const outside = stack.adopt(openPostBox({ ...postBoxOptions(env), ...textSender(env) }), (opened) => opened.close());
+  const announce = env.NODE_ENV === 'development' ? announceToDeveloper : undefined;
+  const mailbox = hasMailbox(env) ? openMailbox(announce) : undefined;
+  const postBox = mailbox?.around(outside) ?? outside;
   const background = stack.use(openBackground(log));
   const counters = openCounters(registry);
   const observe = makeRequestObserver(log, registry);
-  return { audit, counters, observe, lastLogins, sink, postBox, background };
+  return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background };
 }
 
 /** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
@@ -328,8 +332,8 @@ const storesOf = ({ pool, redis, prefix }: Pick<Ground, 'pool' | 'redis' | 'pref
   redis: () => checkRedisWrites(redis, prefix),
 });
 
-async function serveOps(ground: Ground, stopping: AbortSignal | undefined): Promise<number> {
-  const { env, stack, registry } = ground;
+async function serveOps(ground: Ground & Pick<Outlets, 'mailbox'>, stopping: AbortSignal | undefined): Promise<number> {
+  const { env, stack, registry, mailbox } = ground;
   const ops = stack.use(
     await openOps({
       host: env.HOST,
@@ -337,6 +341,7 @@ async function serveOps(ground: Ground, stopping: AbortSignal | undefined): Prom
       registry,
       ready: storesOf(ground),
       stopping,
+      more: mailbox?.answer,
     }),
   );
   return ops.port;
