@@ -1,0 +1,20 @@
+/** Which of our packages others install: that one packs into something whole, and nobody publishes another by mistake. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+test('only what is made for others can be published, and it needs no package of this workspace', () => {
+  const packages = globSync('{packages,services}/*/package.json', { cwd: root }).map(
+    (file) =>
+      JSON.parse(readFileSync(path.join(root, file), 'utf8')) as {
+        name: string;
+        private?: boolean;
+        dependencies?: Record<string, string>;
+      },
+  );
+  const open = packages.filter((each) => each.private !== true);
+  expect(open.map(({ name }) => name)).toEqual(['@gatepost/producer']);
+  for (const { dependencies = {} } of open) expect(Object.values(dependencies).join()).not.toContain('workspace:');
+});
