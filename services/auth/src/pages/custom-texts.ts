@@ -172,6 +172,10 @@ export const customizable: Record<string, { page: ScreenName; places: Places; va
     page: 'passwordChanged',
     places: { pageTitle: 'pageTitle', eventTitle: 'title', description: 'lead', buttonText: 'common.backTo' },
   },
+  'email-verification/email-verification-result': {
+    page: 'emailVerified',
+    places: { pageTitle: 'pageTitle', verifiedTitle: 'title', verifiedDescription: 'lead' },
+  },
   'logout/logout': {
     page: 'logout',
     places: { ...top, acceptButtonText: 'submit', declineButtonText: 'deny' },

@@ -33,6 +33,11 @@ test.each(locales.slice(1))('%s says nothing in English, but for words that are 
   expect(same.filter((path) => !allowed.includes(path))).toEqual([]);
 });
 
+test('French has a narrow no-break space before its punctuation marks', () => {
+  const flawed = textsOf(chooseLanguage('fr').strings).filter(([, text]) => /[^\u202f][?!;]| :/.test(text));
+  expect(flawed).toEqual([]);
+});
+
 test.each(locales)('%s has no empty text, no plain apostrophe, no two spaces', (locale) => {
   const flawed = textsOf(chooseLanguage(locale).strings).filter(([, text]) => /^\s*$|'| {2}|^ | $/.test(text));
   expect(flawed.filter(([path]) => path !== 'common.errorPrefix')).toEqual([]);

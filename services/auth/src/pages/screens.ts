@@ -129,7 +129,7 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
   'email-verified': {
     texts: 'emailVerified',
     prompt: 'email-verification',
-    screen: 'email-verification-success',
+    screen: 'email-verification-result',
     themed: true,
   },
   'dead-link': {

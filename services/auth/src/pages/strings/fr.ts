@@ -162,7 +162,7 @@ export const fr: Strings = {
     resent: 'E-mail renvoyé. Si rien n’arrive, vérifiez vos courriers indésirables.',
   },
   verifyEmail: {
-    title: 'Est-ce votre adresse ?',
+    title: 'Est-ce votre adresse ?',
     lead: 'Un compte {application} a été créé avec l’adresse {identifier}.',
     leadPlain: 'Un compte a été créé avec l’adresse {identifier}.',
     caution: 'Confirmez uniquement si vous avez créé ce compte vous-même. Sinon, fermez cette page.',

@@ -171,7 +171,7 @@ export const ja: Strings = {
   },
   emailVerified: {
     title: 'アドレスを確認しました',
-    lead: 'ありがとうございます。アプリケーションに進むことができます。',
+    lead: 'ありがとうございます。アプリに進むことができます。',
   },
   deadLink: {
     titleUsed: 'このリンクはすでに使われています',

@@ -170,7 +170,7 @@ export const pt: Strings = {
   },
   emailVerified: {
     title: 'Endereço confirmado',
-    lead: 'Obrigado. Já pode continuar no aplicativo.',
+    lead: 'Agradecemos. Agora você já pode continuar no aplicativo.',
   },
   deadLink: {
     titleUsed: 'Este link já foi usado',
