@@ -104,7 +104,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     log,
   };
   const backpressure = makeBackpressure();
-  const route = makeRoute(routeParts, { before: backpressure.lifted, batchMax: 500 });
+  const route = makeRoute(routeParts, { before: backpressure.lifted });
   const routeAhead = makeRoute(routeParts, { atOnce: 4 });
   const inbox = makeInbox({
     pool,

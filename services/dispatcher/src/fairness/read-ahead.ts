@@ -27,7 +27,7 @@ const backlogMin = 400;
 /** At most this many wait to be routed; beyond that events of other accounts are left with RabbitMQ too. */
 const waitingMax = 1_000;
 /** So much of the flood is kept here and routed from here; of the rest only the delivery tags are, until it comes again. */
-const keptMaxBytes = 32 * 1024 * 1024;
+const keptMaxBytes = 64 * 1024 * 1024;
 /** At most this many are given back at once: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
 const giveBackMax = 200;
 const everyMs = 20;

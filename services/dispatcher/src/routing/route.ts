@@ -42,6 +42,7 @@ export type RouteParts = {
   log: Log;
 };
 
+const batchMaxMessages = 200;
 const batchMaxBytes = 8 * 1024 * 1024;
 /** To read and store more takes so long that others do not wait for it. */
 const largeBytes = 1024 * 1024;
@@ -67,12 +68,12 @@ const lookAgainMs = 200;
  */
 export function makeRoute(
   parts: RouteParts,
-  { before, batchMax = 200, atOnce = 1 }: { before?: () => Promise<void>; batchMax?: number; atOnce?: number } = {},
+  { before, atOnce = 1 }: { before?: () => Promise<void>; atOnce?: number } = {},
 ): Route {
   const stop = new AbortController();
   const open = () =>
     makeBatches<Incoming, Verdict | 'unknown'>({
-      maxItems: batchMax,
+      maxItems: batchMaxMessages,
       maxBytes: batchMaxBytes,
       bytesOf: (message) => message.body.length,
       ...(before && { before }),
