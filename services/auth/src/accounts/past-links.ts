@@ -17,16 +17,18 @@ const ttlSeconds = 24 * 3_600;
 
 /** @param kind keeps the links of one kind apart from those of others */
 export function makePastLinks<Known extends object>(redis: Redis, prefix: string, kind: string): PastLinks<Known> {
-  const keyOf = (value: string) => `${prefix}past-${kind}:${hashId(value)}`;
-  const set = async (value: string, field: 'known' | 'used', text: string, ttl = ttlSeconds) => {
-    await redis.multi().hset(keyOf(value), field, text).expire(keyOf(value), ttl).exec();
-  };
+  const keyOf = (value: string, what: 'known' | 'used') => `${prefix}past-${kind}:${what}:${hashId(value)}`;
+  // Two keys rather than a transaction: each write stands for itself.
   return {
-    remember: (value, known, lifeSeconds = 0) => set(value, 'known', JSON.stringify(known), lifeSeconds + ttlSeconds),
-    markUsed: (value) => set(value, 'used', '1'),
+    async remember(value, known, lifeSeconds = 0) {
+      await redis.set(keyOf(value, 'known'), JSON.stringify(known), 'EX', lifeSeconds + ttlSeconds);
+    },
+    async markUsed(value) {
+      await redis.set(keyOf(value, 'used'), '1', 'EX', ttlSeconds);
+    },
     async find(value) {
-      const { known, used } = await redis.hgetall(keyOf(value));
-      return known === undefined ? undefined : { ...(JSON.parse(known) as Known), isUsed: used !== undefined };
+      const [known, used] = await redis.mget(keyOf(value, 'known'), keyOf(value, 'used'));
+      return known ? { ...(JSON.parse(known) as Known), isUsed: used !== null } : undefined;
     },
   };
 }

@@ -355,7 +355,7 @@ export const descriptions: Record<string, Description> = {
 
   'post /tickets/email-verification': ['Make a link that confirms an address', one('Ticket', 201), { user_id: 'auth0|alice', result_url: 'http://localhost:3000/confirmed' }],
   'post /tickets/password-change': ['Make a link that sets a new password', one('Ticket', 201), { user_id: 'auth0|alice', result_url: 'http://localhost:3000/login' }],
-  'post /jobs/verification-email': ['Send a verification mail', one('Job', 201), { user_id: 'auth0|alice' }],
+  'post /jobs/verification-email': ['Send a verification mail', { ...one('Job', 201), 429: { description: 'Too many mails to this address', schema: { $ref: '#/components/schemas/ManagementError' } } }, { user_id: 'auth0|alice' }],
   'get /jobs/:id': ['Get what has become of a mail', one('Job')],
 
   'post /email-templates': ['Write a mail in your own words', one('EmailTemplate'), { template: 'reset_email', subject: 'A new password', body: '<a href="{{ url }}">Choose one</a>', syntax: 'liquid', enabled: true }],
