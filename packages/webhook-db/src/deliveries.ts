@@ -1,4 +1,5 @@
 /** Writes the log of deliveries. */
+import { markRouted } from './events.ts';
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
 
@@ -19,29 +20,43 @@ const insertText = `
       response_headers jsonb, response_body text)
   ON CONFLICT DO NOTHING`;
 
+const insertAndRouteText = `WITH routed AS (${markRouted('$2', '$3')}) ${insertText}`;
+
 // Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
 const insertAndParkText = `
-  WITH recorded AS (${insertText} RETURNING id), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[]))
+  WITH recorded AS (${insertText} RETURNING id), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[])),
+       routed AS (${markRouted('$4', '$5')})
   INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
   SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job
     FROM json_to_recordset($3) AS r ${parkedRecord} WHERE delivery_id IN (SELECT id FROM recorded)`;
 
 /**
- * Writes a row per attempt that has ended; one that is there already stays as it is. Forgets the parked rows of the deliveries `parked`,
- * and parks in the same statement what follows: of `next`, each under the id of the attempt before, those whose attempt was written now.
+ * Writes a row per attempt that has ended; one that is there already stays as it is. In the same statement the parked rows of the
+ * deliveries `parked` are forgotten, the events `routed` are marked as routed, and what follows is parked: of `next`, each under the id of
+ * the attempt before, those whose attempt was written now.
  */
 export async function recordDeliveries(
   pool: Pool,
   ended: readonly Row[],
-  parked: readonly number[],
-  next: readonly Row[],
+  also: {
+    parked: readonly number[];
+    routed: readonly { eventKey: string; eventOn: string }[];
+    next: readonly Row[];
+  },
 ): Promise<void> {
-  if (parked.length === 0 && next.length === 0) {
-    await pool.query({ name: 'insert deliveries', text: insertText, values: [toJson(ended)] });
-    return;
-  }
-  const values = [toJson(ended), parked, JSON.stringify(next)];
-  await pool.query({ name: 'insert deliveries and park', text: insertAndParkText, values });
+  const { parked, routed, next } = also;
+  const keys = routed.map(({ eventKey }) => eventKey);
+  const days = routed.map(({ eventOn }) => eventOn);
+  if (parked.length > 0 || next.length > 0) {
+    const values = [toJson(ended), parked, JSON.stringify(next), keys, days];
+    await pool.query({ name: 'insert deliveries and park', text: insertAndParkText, values });
+  } else if (routed.length > 0)
+    await pool.query({
+      name: 'insert deliveries of events',
+      text: insertAndRouteText,
+      values: [toJson(ended), keys, days],
+    });
+  else await pool.query({ name: 'insert deliveries', text: insertText, values: [toJson(ended)] });
 }
 
 /** JSON as PostgreSQL takes it: its text has no NUL, which receivers' header values and error texts might hold. */

@@ -1,6 +1,7 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
+import { isGone } from './takers.ts';
 
 export type NewEvent = {
   key: string;
@@ -25,6 +26,8 @@ export type NewEvent = {
    * `deliveryId`, `hookId` and `eventOn` are added here.
    */
   waitingJob: string | null;
+  /** Who makes its only delivery, if it is stored by this call (takers.ts); null: nobody yet. */
+  takenBy: number | null;
 };
 
 export type StoredEvent = {
@@ -61,7 +64,7 @@ const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1) AS r (
       key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
-      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, start integer, length integer, waits boolean)
+      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, taken_by integer, start integer, length integer, waits boolean)
   ), earlier AS MATERIALIZED (
     SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
       SELECT key, guid, received_on, hook_ids, delivery_ids, routed_at FROM events
@@ -70,11 +73,11 @@ const insert = (earlierKeys: string) => `
       OFFSET 0) e
   ), inserted AS (
     INSERT INTO events (key, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                        hook_ids, delivery_ids, routed_at, unmatched, subject)
+                        hook_ids, delivery_ids, routed_at, unmatched, subject, taken_by)
     SELECT key, guid, source, event_id, type, action, account_id, repository_id, occurred_at,
            substring($2::bytea FROM start + 1 FOR length), hook_ids,
            ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(i.hook_ids))),
-           CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject
+           CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject, taken_by
       FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.asked = i.key)
     ON CONFLICT DO NOTHING
     RETURNING key, guid, account_id, received_on, hook_ids, delivery_ids, routed_at
@@ -142,6 +145,7 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
       unmatched: event.unmatched?.reason,
       subject: event.unmatched?.subject,
       waits: event.waitingJob !== null,
+      taken_by: event.takenBy,
       // A length of null makes substring() null.
       start,
       length: payload?.length ?? null,
@@ -178,14 +182,17 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
   });
 }
 
+type EventOf = Pick<StoredEvent, 'key' | 'receivedOn'>;
+
 /**
- * Marks those of the events as routed that are not, and that nobody else is routing: in a transaction, at whose end their deliveries are
- * handed over. Until then others pass them over. Answers their keys. (Each is looked up by
- * itself, as where they are stored: a join would read the day's events through for each batch.)
+ * Marks those of the events as routed that are not, and that nobody else is about: in a transaction, at whose end their deliveries are
+ * handed over. Until then others pass them over. Answers their keys. `taker`: who asks, and which events it is making the delivery of. (Each
+ * is looked up by itself, as where they are stored: a join would read the day's events through for each batch.)
  */
 export async function claimUnrouted(
   client: PoolClient,
-  events: readonly Pick<StoredEvent, 'key' | 'receivedOn'>[],
+  events: readonly EventOf[],
+  taker: { id: number; inHand: ReadonlySet<string> },
 ): Promise<Set<string>> {
   const { rows } = await client.query<{ key: string }>({
     name: 'claim unrouted events',
@@ -193,12 +200,40 @@ export async function claimUnrouted(
              SELECT e.key, e.received_on
                FROM unnest($1::uuid[], $2::date[]) AS r (key, received_on)
               CROSS JOIN LATERAL (SELECT key, received_on FROM events WHERE key = r.key AND received_on = r.received_on
-                                     AND routed_at IS NULL FOR UPDATE SKIP LOCKED) e)
+                                     AND routed_at IS NULL
+                                     AND CASE WHEN taken_by IS NULL THEN true
+                                              WHEN taken_by = $3 THEN key <> ALL ($4::uuid[])
+                                              ELSE ${isGone('taken_by')} END
+                                     FOR UPDATE SKIP LOCKED) e)
            UPDATE events e SET routed_at = now() FROM unrouted u
             WHERE e.key = u.key AND e.received_on = u.received_on RETURNING e.key`,
-    values: [events.map(({ key }) => key), events.map(({ receivedOn }) => receivedOn)],
+    values: [
+      events.map(({ key }) => key),
+      events.map(({ receivedOn }) => receivedOn),
+      taker.id,
+      events.filter(({ key }) => taker.inHand.has(key)).map(({ key }) => key),
+    ],
   });
   return new Set(rows.map(({ key }) => key));
+}
+
+/**
+ * SQL that marks events as routed, by two parameters: their keys and days. Not as a join with these: planned while today's partition is still
+ * empty, it would read the partition through each time, ever after.
+ */
+export const markRouted = (keys: string, days: string): string => `
+  UPDATE events SET routed_at = now()
+   WHERE key = ANY (${keys}::uuid[]) AND received_on = ANY (${days}::date[]) AND routed_at IS NULL`;
+
+/** Marks an event as routed whose delivery is not to be made. */
+export async function setRouted(pool: Pool, { key, receivedOn }: EventOf): Promise<void> {
+  await pool.query(markRouted('$1', '$2'), [[key], [receivedOn]]);
+}
+
+/** Leaves an event that this dispatcher had taken to others. */
+export async function releaseTaken(pool: Pool, { key, receivedOn }: EventOf): Promise<void> {
+  const text = 'UPDATE events SET taken_by = NULL WHERE key = $1 AND received_on = $2 AND routed_at IS NULL';
+  await pool.query(text, [key, receivedOn]);
 }
 
 /** The payload of a stored event; undefined when its partition is gone or the event was stored without. */

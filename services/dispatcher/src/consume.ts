@@ -13,7 +13,7 @@ import type { Settle } from './settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
-// One batch that is being written, and some that wait.
+// One batch that is being written, and some that wait. Beside them are those whose delivery is being made.
 const eventsPrefetch = 1_000;
 const eventsMaxBytes = 64 * 1024 * 1024;
 
@@ -60,7 +60,7 @@ export async function openConsumers(options: {
     ...broker,
     name: 'gatepost dispatcher events',
     queue: eventsQueue,
-    prefetch: eventsPrefetch,
+    prefetch: eventsPrefetch + options.env.DELIVERY_CONCURRENCY * 2,
     maxBytes: eventsMaxBytes,
     onMessage: readAhead.take,
   });
@@ -69,8 +69,8 @@ export async function openConsumers(options: {
     async [Symbol.asyncDispose]() {
       const timer = setTimeout(() => giveUp.abort(), options.stopDeadlineMs);
       await Promise.all([events.pause(), readAhead.pause(), deliveries.pause()]);
-      await Promise.all([route.finish(), routeAhead.finish()]);
-      await inbox.finish();
+      // Together: events wait for the deliveries that are made of them here.
+      await Promise.all([route.finish(), routeAhead.finish(), inbox.finish()]);
       clearTimeout(timer);
       giveUp.abort();
       await Promise.all([events, readAhead, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));

@@ -16,6 +16,7 @@ import { troubleOf } from '@gatepost/runtime/store-errors';
 import { makeStoreEvents } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
+import { openTaker } from '@gatepost/webhook-db/takers';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
@@ -90,22 +91,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
   const settle = makeSettle({ publisher, persist, metrics, log, giveUp: giveUp.signal });
-  const routeParts = {
-    pool,
-    accounts,
-    producers,
-    storeEvents,
-    enqueue,
-    admit,
-    settle,
-    persist,
-    moved,
-    metrics,
-    log,
-  };
-  const backpressure = makeBackpressure();
-  const route = makeRoute(routeParts, { before: backpressure.lifted });
-  const routeAhead = makeRoute(routeParts, { atOnce: 4 });
+  const taker = stack.use(await openTaker({ databaseUrl, name: 'gatepost dispatcher lives' }));
   const inbox = makeInbox({
     pool,
     accounts,
@@ -120,8 +106,27 @@ await run(service, variables, async ({ env, log, stack }) => {
     log,
     userAgent: env.DELIVERY_USER_AGENT,
     concurrency: env.DELIVERY_CONCURRENCY,
+    holdsTaken: taker.isHeld,
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
+  const routeParts = {
+    pool,
+    accounts,
+    producers,
+    storeEvents,
+    enqueue,
+    admit,
+    settle,
+    persist,
+    moved,
+    metrics,
+    log,
+    taken: inbox.taken,
+    taker,
+  };
+  const backpressure = makeBackpressure();
+  const route = makeRoute(routeParts, { before: backpressure.lifted });
+  const routeAhead = makeRoute(routeParts, { atOnce: 4 });
   const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
   const eventsWaiting = () => publisher.waiting(eventsQueue);
   const consumers = stack.use(

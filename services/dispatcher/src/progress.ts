@@ -37,7 +37,7 @@ export function watchDispatcher(options: {
     stages: [
       {
         name: 'events',
-        waits: async () => routes.some((route) => !route.isIdle()) || (await eventsWaiting()) > 0,
+        waits: async () => routes.some((route) => route.routing() > 0) || (await eventsWaiting()) > 0,
         moved: () => moved.events,
       },
       {

@@ -18,13 +18,13 @@ export type AckReason =
   | 'routed'
   /** An event that another message has brought. */
   | 'duplicate'
-  /** A job: its outcome is in the log. */
+  /** A job, or an event with a single delivery that was made here: its outcome is in the log. */
   | 'recorded'
   /** A job whose outcome was in the log already. */
   | 'recorded_before'
-  /** A job that waits in PostgreSQL. */
+  /** The same: it waits in PostgreSQL. */
   | 'parked'
-  /** A job of a delivery that is not to be made any more. */
+  /** The same: it is not to be made any more. */
   | 'cancelled';
 
 export type GiveBackReason =

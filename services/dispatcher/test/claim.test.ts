@@ -26,10 +26,11 @@ test('claiming many events at once reads those alone', async () => {
     const { rows: events } = await insert(500, 'NULL');
     const [claimed, read] = await inTransaction(pool, async (client) => {
       const before = await rowsRead(client);
-      const claimed = await claimUnrouted(client, [
-        ...events,
-        { key: randomUUID(), receivedOn: events[0]!.receivedOn },
-      ]);
+      const claimed = await claimUnrouted(
+        client,
+        [...events, { key: randomUUID(), receivedOn: events[0]!.receivedOn }],
+        { id: 1, inHand: new Set() },
+      );
       return [claimed, (await rowsRead(client)) - before];
     });
     expect([...claimed].sort()).toEqual(events.map(({ key }) => key).sort());

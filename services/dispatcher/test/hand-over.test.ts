@@ -31,6 +31,7 @@ async function open(stack: AsyncDisposableStack) {
     unmatched: null,
     payload: Buffer.from('{}'),
     waitingJob: null,
+    takenBy: null,
     ...more,
   });
   return { pool, newEvent };
@@ -89,6 +90,8 @@ test('a limit that cannot answer at first takes no delivery away', async () => {
         if (asked === 1) throw Object.assign(new Error('away'), { code: 'ECONNRESET' });
         return { now: jobs, later: [] };
       },
+      taker: { id: 1 },
+      taken: { keys: new Set() },
       enqueue: async (jobs) => void published.push(...jobs.map((one) => one.job)),
     },
     stored,

@@ -17,10 +17,12 @@ let receiver: Receiver;
 beforeAll(async () => {
   world = await openWorld();
   receiver = await openReceiver();
-  for (const login of ['acme', 'other']) {
+  for (const login of ['acme', 'single', 'other']) {
     await world.addAccount(login, ['widgets']);
     await world.addHook(login, { url: `${receiver.url}/${login}`, retry: false });
   }
+  // An event with a single delivery needs no job.
+  await world.addHook('acme', { url: `${receiver.url}/acme/2`, retry: false });
 });
 beforeEach(() => {
   receiver.received.length = 0;
@@ -72,15 +74,23 @@ async function takeAll(guid: string, count: number): Promise<{ messages: Incomin
   return { messages, [Symbol.asyncDispose]: () => consumer[Symbol.asyncDispose]() };
 }
 
-/** One dispatcher routes the event and cannot publish its job; another has been given copies of the event. */
-async function betweenTwo(slow: Awaited<ReturnType<typeof openSlow>>): Promise<{ guid: string; both: Dispatcher[] }> {
+/** One dispatcher routes the event and cannot publish its jobs; another has been given copies of the event. */
+const betweenTwo = (slow: Awaited<ReturnType<typeof openSlow>>) =>
+  about('acme/widgets', { AMQP_URL: slow.url }, () => slow.heldJobs() > 0);
+
+/** One dispatcher is about the event, `isAbout` it; another has been given copies of the event. */
+async function about(
+  subject: string,
+  env: Record<string, string>,
+  isAbout: (guid: string) => boolean,
+): Promise<{ guid: string; both: Dispatcher[] }> {
   const guid = randomUUID();
-  for (let count = 0; count < copies; count += 1) await world.publish({ id: guid });
+  for (let count = 0; count < copies; count += 1) await world.publish({ id: guid, subject });
   await using taken = await takeAll(guid, copies);
   const [one, ...others] = taken.messages;
   one!.giveBack();
-  const first = await world.start({ AMQP_URL: slow.url });
-  await until('it publishes a job', () => slow.heldJobs() > 0);
+  const first = await world.start(env);
+  await until('it is about the event', () => isAbout(guid));
   const second = await world.start();
   for (const message of others) message.giveBack();
   // Each dispatcher gets some of the copies, and some of these behind them.
@@ -98,24 +108,48 @@ const queueIsEmpty = async () => {
 };
 
 // Each took the other for dead: whatever comes a second time was thought to be abandoned by whoever had it first.
-test('copies of an event that were held back are one delivery, while another dispatcher is still about it', async () => {
+test('copies of an event that were held back are one delivery a hook, while another dispatcher is still about it', async () => {
   await using slow = await openSlow();
   const { guid, both } = await betweenTwo(slow);
   expect(requests(guid)).toBe(0);
   slow.letGo();
+  await world.deliveries(guid, 2);
+  await until('every message is settled', queueIsEmpty);
+  for (const dispatcher of both) expect(await dispatcher.stop()).toBe(0);
+  expect(requests(guid)).toBe(2);
+});
+
+test('and when that one dies over it, the other makes the deliveries', async () => {
+  await using slow = await openSlow();
+  const { guid, both } = await betweenTwo(slow);
+  const [first, second] = both;
+  await first!.stop('SIGKILL');
+  await world.deliveries(guid, 2);
+  await until('every message is settled', queueIsEmpty);
+  expect(await second!.stop()).toBe(0);
+  expect(requests(guid)).toBe(2);
+});
+
+test('nor do they make a second request while another dispatcher waits for the answer of the only receiver', async () => {
+  const answer = Promise.withResolvers<void>();
+  receiver.behave(({ path }) => (path === '/single' ? { after: answer.promise } : {}));
+  const { guid, both } = await about('single/widgets', {}, (id) => requests(id) > 0);
+  answer.resolve();
   await world.deliveries(guid);
   await until('every message is settled', queueIsEmpty);
   for (const dispatcher of both) expect(await dispatcher.stop()).toBe(0);
   expect(requests(guid)).toBe(1);
 });
 
-test('and when that one dies over it, the other makes the delivery', async () => {
-  await using slow = await openSlow();
-  const { guid, both } = await betweenTwo(slow);
-  const [first, second] = both;
-  await first!.stop('SIGKILL');
-  await world.deliveries(guid);
+test('and when that one dies over it, the other makes the request again', async () => {
+  const answer = Promise.withResolvers<void>();
+  receiver.behave(({ path }, index) => (path === '/single' && index === 0 ? { after: answer.promise } : {}));
+  const { guid, both } = await about('single/widgets', {}, (id) => requests(id) > 0);
+  await both[0]!.stop('SIGKILL');
+  const logged = await world.deliveries(guid);
+  answer.resolve();
   await until('every message is settled', queueIsEmpty);
-  expect(await second!.stop()).toBe(0);
-  expect(requests(guid)).toBe(1);
+  expect(await both[1]!.stop()).toBe(0);
+  expect(requests(guid)).toBe(2);
+  expect(logged).toHaveLength(1);
 });

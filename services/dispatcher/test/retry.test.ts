@@ -136,21 +136,23 @@ describe('further attempts', () => {
   test('what a wiped broker lost is sent again, and only that', async () => {
     receiver.behave({ delayMs: 1_000 });
     const rescuing = await world.start({ RESCUE_AFTER_SECONDS: '1' });
+    // An event with a single delivery needs no job that a broker could lose.
+    await world.addHook('acme', { url: receiver.url });
     await world.addHook('acme', { url: receiver.url });
     const vhost = new URL(world.amqpUrl).pathname.slice(1);
-    const guids = await Promise.all(Array.from({ length: 40 }, () => world.publish({})));
+    const guids = await Promise.all(Array.from({ length: 20 }, () => world.publish({})));
     await until('all routed', async () => {
       const { rows } = await world.pool.query(
         'SELECT count(*)::int AS n FROM events WHERE guid = ANY ($1) AND routed_at IS NOT NULL',
         [guids],
       );
-      return rows[0].n === 40;
+      return rows[0].n === 20;
     });
     await management('DELETE', `/api/queues/${vhost}/${deliveriesQueue}`);
     receiver.behave({});
     await until('every event delivered', async () => {
       const { rows } = await world.pool.query(
-        'SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1)',
+        'SELECT count(DISTINCT (guid, hook_id))::int AS n FROM deliveries WHERE guid = ANY ($1)',
         [guids],
       );
       return rows[0].n === 40;
@@ -165,10 +167,12 @@ describe('further attempts', () => {
     await world.addHook('acme', { url: `${receiver.url}/hangs`, events: ['push'], retry: false });
     await world.addHook('acme', { url: `${receiver.url}/well`, events: ['issues'] });
     await Promise.all(Array.from({ length: 700 }, () => world.publish({ type: 'push' })));
-    await until(
-      'all routed',
-      async () => (await world.pool.query('SELECT FROM events WHERE routed_at IS NULL')).rowCount === 0,
-    );
+    await until('all are somebody’s', async () => {
+      const { rows } = await world.pool.query(
+        `SELECT count(*) FILTER (WHERE routed_at IS NOT NULL OR taken_by IS NOT NULL)::int AS n FROM events WHERE type = 'push'`,
+      );
+      return rows[0].n >= 700;
+    });
     for (let count = 0; count < 20; count += 1) {
       const guid = await world.publish({ type: 'issues' });
       await until('the other is served', () =>

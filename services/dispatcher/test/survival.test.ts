@@ -105,13 +105,15 @@ describe('when things break', () => {
     await until('the others are in hand, or put aside', async () => (await first.metric(/why="parked"/))! >= 12);
     await broker.cut();
     const second = await world.start({ DELIVERY_CONCURRENCY: '4' });
-    await until('another has sent them all', () => receiver.received.length === 18);
+    await until('another has sent what was put aside', () => receiver.received.length >= 14);
     answerNow();
     const lost = /^dispatcher_messages_settled_total\{how="give_back",why="connection_lost"\}/;
     await until('two that wait for the receiver are let go', async () => (await first.metric(lost)) === 2);
     await allRecorded(guids);
     await broker.restore();
-    expect(receiver.received).toHaveLength(18);
+    // Two were in flight. Of these such as had a job are made again; the others are left to the first while it reaches PostgreSQL.
+    expect(receiver.received.length).toBeLessThanOrEqual(18);
+    expect(guidsReceived()).toEqual(new Set(guids));
     expect(await first.stop()).toBe(0);
     expect(await second.stop()).toBe(0);
   });

@@ -28,7 +28,7 @@ export type AttemptParts = {
 };
 
 export type Attempted =
-  | { kind: 'ended'; ended: Ended }
+  | { kind: 'ended'; ended: Omit<Ended, 'routes'> }
   /** Somebody has made it, or it is not to be made any more. */
   | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' };
 
@@ -59,7 +59,12 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
 }
 
 /** Posts until the receiver, the network or the deadline has decided the outcome; a fault of our own machine uses up no attempt. */
-async function attempt(parts: AttemptParts, job: DeliveryJob, hook: Hook, payload: Buffer): Promise<Ended> {
+async function attempt(
+  parts: AttemptParts,
+  job: DeliveryJob,
+  hook: Hook,
+  payload: Buffer,
+): Promise<Omit<Ended, 'routes'>> {
   const made = await parts.persist('make an attempt', async () => {
     const request = await buildRequest(job, hook, payload, parts.userAgent);
     const deliveredAt = new Date();

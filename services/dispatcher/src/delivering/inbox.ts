@@ -18,6 +18,7 @@ import { ack, deadLetter, type Settle, type Verdict, verdictOf } from '../settle
 import { makeTake } from '../take.ts';
 import { type AttemptParts, makeAttempt, ranOf } from './attempt.ts';
 import { makeRecording } from './recording.ts';
+import { makeTaken, type Taken } from './taken.ts';
 import { findUnsigned } from './unsigned.ts';
 
 export type InboxParts = AttemptParts & {
@@ -27,11 +28,15 @@ export type InboxParts = AttemptParts & {
   settle: Settle;
   moved: Moved;
   concurrency: number;
+  /** Whether the events that this dispatcher has taken are still its own. */
+  holdsTaken: () => boolean;
 };
 
 export type Inbox = {
   /** Takes a message of the deliveries queue; it is settled sooner or later. */
   take(message: Incoming): void;
+  /** Deliveries of events that this dispatcher has routed, made without a job in RabbitMQ. */
+  taken: Taken;
   /** Messages in hand that have not begun. */
   waiting(): number;
   /** Those of them that would begin if they were let. */
@@ -75,28 +80,33 @@ export function makeInbox(parts: InboxParts): Inbox {
     return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
   };
   const forget = (job: DeliveryJob) => persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]));
-  const deliver = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
+  /** `routes`: the message is that of the event, which is routed when the delivery needs it no more. */
+  const deliver = async (message: Incoming, job: DeliveryJob, routes: boolean): Promise<Verdict> => {
     early += 1;
     const decided = await turn(job).finally(() => {
       early -= 1;
     });
     checkOurs(message);
-    if ('parking' in decided) return parking.add(decided.parking);
+    if ('parking' in decided) return parking.add({ ...decided.parking, routes });
     const work = async () => {
       checkOurs(message);
+      if (routes && !parts.holdsTaken())
+        throw new GivenUp('others may have taken this event for abandoned', 'connection_lost');
       return makeAttempt(parts, message, decided.job);
     };
     const entered = await room.run(job, work, ranOf);
-    if (entered.kind === 'busy') return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs });
+    if (entered.kind === 'busy') return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs, routes });
     const { result } = entered;
-    if (result.kind === 'ended') return recording.record(result.ended);
+    if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);
+    if (routes) await taken.route(job);
     return ack(result.why);
   };
+  const taken = makeTaken({ ...parts, deliver: (message, job) => deliver(message, job, true) });
   /** A job that gets a dead letter loses its parked row too, which would bring it back. */
   const deliverSurely = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
     try {
-      return await deliver(message, job);
+      return await deliver(message, job, false);
     } catch (error) {
       if (job.parked && verdictOf(error).kind === 'dead_letter')
         await forget(job).catch((again) => log.error({ error: again }, 'could not forget a parked delivery'));
@@ -122,7 +132,12 @@ export function makeInbox(parts: InboxParts): Inbox {
   });
   return {
     take: taking.take,
-    inHand: () => ({ jobs: taking.inHand(), parking: !parking.isIdle(), recording: !recording.isIdle() }),
+    taken,
+    inHand: () => ({
+      jobs: taking.inHand() + taken.count(),
+      parking: !parking.isIdle(),
+      recording: !recording.isIdle(),
+    }),
     heldUp: room.waiting,
     waiting: () => room.waiting() + early,
     async finish() {

@@ -18,6 +18,8 @@ export type Ended = {
   deliveredAt: Date;
   /** When the next attempt is due; undefined: there is none. */
   retryDueMs: number | undefined;
+  /** With its outcome its event is routed (docs/decisions/0414-delivered-by-who-routed.md). */
+  routes: boolean;
 };
 
 /**
@@ -28,7 +30,8 @@ export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly
   const ended = withoutDuplicates(endedWithDuplicates);
   const parked = ended.filter(({ job }) => job.parked).map(({ job }) => job.deliveryId);
   const followed = ended.filter(({ retryDueMs }) => retryDueMs !== undefined);
-  await recordDeliveries(pool, ended.map(toRow), parked, followed.map(toRetryRow));
+  const routed = endedWithDuplicates.filter(({ routes }) => routes).map(({ job }) => job);
+  await recordDeliveries(pool, ended.map(toRow), { parked, routed, next: followed.map(toRetryRow) });
 }
 
 /**

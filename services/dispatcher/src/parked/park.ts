@@ -11,8 +11,11 @@ import {
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 
-/** `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). */
-export type Parking = { job: DeliveryJob; reason: ParkedRow['reason']; dueMs: number };
+/**
+ * `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: with it its
+ * event is routed.
+ */
+export type Parking = { job: DeliveryJob; reason: ParkedRow['reason']; dueMs: number; routes?: boolean };
 export const untilReleased = Number.POSITIVE_INFINITY;
 
 /** A parked row as JSON. The delivery's id stands in its column only: a retry's is given by the database. What is parked asks its limit anew. */
@@ -39,7 +42,8 @@ export async function park(db: Pool | PoolClient, parkings: readonly Parking[]):
  * whose delivery has its outcome by now is not parked but forgotten, else it would be made once more, and its duplicates in turn.
  */
 export async function parkAgain(db: Pool, parkings: readonly Parking[]): Promise<void> {
-  await parkRowsAgain(db, toParkedRows(parkings));
+  const routed = parkings.filter(({ routes }) => routes).map(toParkedRow);
+  await parkRowsAgain(db, toParkedRows(parkings), routed);
 }
 
 /** Of duplicates the one that is due first: two rows of one statement must not be the same row. */

@@ -3,7 +3,9 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { claimUnrouted, type StoredEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Taker } from '@gatepost/webhook-db/takers';
 import type { Account } from '../accounts.ts';
+import type { Taken } from '../delivering/taken.ts';
 import type { Admit } from '../limit/admit.ts';
 import { type Parking, park } from '../parked/park.ts';
 import type { Persist } from '../persist.ts';
@@ -23,18 +25,27 @@ const settings = 'SET LOCAL idle_in_transaction_session_timeout = 15000';
  * is tried, the limit is asked once, and what RabbitMQ has confirmed is not published again.
  */
 export async function handOver(
-  parts: { pool: Pool; admit: Admit; enqueue: Enqueue; persist: Persist },
+  parts: {
+    pool: Pool;
+    admit: Admit;
+    enqueue: Enqueue;
+    persist: Persist;
+    taker: Pick<Taker, 'id'>;
+    taken: Pick<Taken, 'keys'>;
+  },
   events: readonly StoredEvent[],
   deliveries: readonly Delivery[],
+  /** What is parked with them, since their limit has been asked already. */
+  parked: readonly Parking[] = [],
 ): Promise<ReadonlySet<string>> {
   const asked = new Set<string>();
-  const toPark: Parking[] = [];
+  const toPark = [...parked];
   let toPublish: Outgoing[] = [];
   return parts.persist('hand over deliveries', () =>
     inTransaction(
       parts.pool,
       async (client) => {
-        const mine = await claimUnrouted(client, events);
+        const mine = await claimUnrouted(client, events, { id: parts.taker.id, inHand: parts.taken.keys });
         const isMine = ({ job }: { job: DeliveryJob }) => mine.has(job.eventKey);
         const unasked = deliveries.filter(({ job }) => mine.has(job.eventKey) && !asked.has(job.eventKey));
         const { now, later } = await admitAll(parts.admit, unasked);
@@ -60,7 +71,7 @@ export async function handOver(
 }
 
 /** Asks each account's limit once for all its deliveries, in their order. */
-async function admitAll(admit: Admit, deliveries: Delivery[]): Promise<{ now: Outgoing[]; later: Parking[] }> {
+export async function admitAll(admit: Admit, deliveries: Delivery[]): Promise<{ now: Outgoing[]; later: Parking[] }> {
   const admitted = await Promise.all(
     [...Map.groupBy(deliveries, ({ account }) => account)].map(async ([account, own]) => {
       const jobs = own.map(({ job }) => job);

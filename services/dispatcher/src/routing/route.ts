@@ -5,14 +5,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent, subjectOf } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
 import type { NewEvent, StoredEvent, StoreEvents } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Taker } from '@gatepost/webhook-db/takers';
 import type { Account, Accounts } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
+import type { Taken } from '../delivering/taken.ts';
 import { accountOf } from '../fairness/noisy-neighbours.ts';
 import type { Admit } from '../limit/admit.ts';
 import type { EventResult, Metrics } from '../metrics.ts';
@@ -22,8 +24,8 @@ import type { Moved } from '../progress.ts';
 import { ack, deadLetter, type Settle, type Verdict } from '../settle.ts';
 import { makeTake, type Take } from '../take.ts';
 import { whatEachBrings } from './brings.ts';
-import type { Enqueue } from './enqueue.ts';
-import { type Delivery, handOver } from './hand-over.ts';
+import type { Enqueue, Outgoing } from './enqueue.ts';
+import { admitAll, type Delivery, handOver } from './hand-over.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
 import { parseLarge } from './parse-large.ts';
@@ -40,6 +42,9 @@ export type RouteParts = {
   moved: Moved;
   metrics: Metrics;
   log: Log;
+  /** What this dispatcher delivers itself, and its number among those that do. */
+  taken: Taken;
+  taker: Taker;
 };
 
 const batchMaxMessages = 200;
@@ -47,12 +52,26 @@ const batchMaxBytes = 8 * 1024 * 1024;
 /** To read and store more takes so long that others do not wait for it. */
 const largeBytes = 1024 * 1024;
 
-type Routed = { message: Incoming; event: Event; account: Account | undefined; hasBacklog: boolean; match: Match };
+/** What becomes of a message: it is settled, its event is routed by another dispatcher, or we make the only delivery of its event. */
+type Decided = Verdict | 'unknown' | Outgoing;
+
+type Routed = {
+  message: Incoming;
+  event: Event;
+  key: string;
+  account: Account | undefined;
+  hasBacklog: boolean;
+  match: Match;
+  /** Its only delivery is to be made by this dispatcher. */
+  takes: boolean;
+};
 
 /** Takes messages that hold events. */
 export type Route = Pick<Take, 'take'> & {
   /** How many wait to be routed. */
   waiting(): number;
+  /** How many are in hand, but for those whose delivery is being made. */
+  routing(): number;
   /** All that was taken is settled. */
   isIdle(): boolean;
   /** Gives back what another dispatcher is routing; resolves when the rest is settled. */
@@ -71,12 +90,16 @@ export function makeRoute(
   { before, atOnce = 1 }: { before?: () => Promise<void>; atOnce?: number } = {},
 ): Route {
   const stop = new AbortController();
+  let delivering = 0;
   const open = () =>
-    makeBatches<Incoming, Verdict | 'unknown'>({
+    makeBatches<Incoming, Decided>({
       maxItems: batchMaxMessages,
       maxBytes: batchMaxBytes,
       bytesOf: (message) => message.body.length,
-      ...(before && { before }),
+      async before() {
+        await before?.();
+        await parts.taken.roomSoon();
+      },
       work: (messages) => routeBatch(parts, messages),
     });
   const all = Array.from({ length: atOnce }, open);
@@ -104,8 +127,14 @@ export function makeRoute(
     log: parts.log,
     async decide(message) {
       for (;;) {
-        const verdict = await add(message);
-        if (verdict !== 'unknown') return verdict;
+        const decided = await add(message);
+        if (decided !== 'unknown' && 'kind' in decided) return decided;
+        if (decided !== 'unknown') {
+          delivering += 1;
+          return parts.taken.deliver(message, decided).finally(() => {
+            delivering -= 1;
+          });
+        }
         await wait(lookAgainMs, undefined, { signal: stop.signal }).catch(() => {
           throw new GivenUp('stopped while another dispatcher routes an event');
         });
@@ -116,6 +145,7 @@ export function makeRoute(
   return {
     take: taking.take,
     waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
+    routing: () => taking.inHand() - delivering,
     isIdle: () => taking.inHand() === 0,
     async finish() {
       stop.abort();
@@ -125,8 +155,8 @@ export function makeRoute(
 }
 
 /** Says of each message what becomes of it, in order. */
-async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Promise<readonly (Verdict | 'unknown')[]> {
-  const verdicts = new Map<Incoming, Verdict | 'unknown'>();
+async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
+  const verdicts = new Map<Incoming, Decided>();
   const good: { message: Incoming; event: Event }[] = [];
   for (const message of messages) {
     const parsed = message.body.length > largeBytes ? await parseLarge(message) : parseEvent(message);
@@ -135,49 +165,80 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Pro
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
   }
   const results = good.length > 0 ? await routeEvents(parts, good) : [];
-  for (const [index, result] of results.entries()) {
+  for (const [index, { result, own }] of results.entries()) {
     const { message } = good[index]!;
     if (result !== 'unknown') parts.metrics.eventRouted(result);
-    verdicts.set(message, result === 'unknown' ? result : ack(result === 'duplicate' ? result : 'routed'));
+    verdicts.set(message, own ?? (result === 'unknown' ? result : ack(result === 'duplicate' ? result : 'routed')));
   }
   const all = messages.map((message) => verdicts.get(message)!);
   parts.moved.events += all.filter((verdict) => verdict !== 'unknown').length; // what cannot be stored never comes here
   return all;
 }
 
-async function routeEvents(
-  parts: RouteParts,
-  incoming: { message: Incoming; event: Event }[],
-): Promise<(EventResult | 'unknown')[]> {
+/** `own`: the only delivery of the event, which we make. */
+type Result = { result: EventResult | 'unknown'; own?: Outgoing };
+
+async function routeEvents(parts: RouteParts, incoming: { message: Incoming; event: Event }[]): Promise<Result[]> {
   const logins = new Set(incoming.map(({ event }) => event.account));
   const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(logins));
   const routed = incoming.map(({ message, event }): Routed => {
     const { account, hasBacklog = false } = accounts.get(event.account) ?? {};
-    return { message, event, account, hasBacklog, match: match(event, account) };
+    const found = match(event, account);
+    const maySend = parts.taker.isHeld() && !hasBacklog && isOnlyOne(found) && event.payload.length <= jobBodyMaxBytes;
+    const key = eventKey(event);
+    const takes = maySend && parts.taken.reserve(key);
+    return { message, event, key, account, hasBacklog, match: found, takes };
   });
-  const rows = routed.map(toRow);
-  const stored = await parts.persist('store events', () => store(parts, rows));
-  countWaiting(parts.metrics, routed, stored);
-  const unrouted = new Map<string, { row: StoredEvent; deliveries: Delivery[] }>();
-  for (const [index, row] of stored.entries())
-    if (!row.isRouted && !unrouted.has(row.key))
-      unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row) });
-  const found = [...unrouted.values()];
-  const mine =
-    found.length > 0
-      ? await handOver(
-          parts,
-          found.map(({ row }) => row),
-          found.flatMap(({ deliveries }) => deliveries),
-        )
-      : new Set<string>();
-  return whatEachBrings(stored, mine).map((brings, index) => {
-    if (brings !== 'event') return brings;
-    const found = routed[index]!.match;
-    if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
-    return found.kind;
-  });
+  const placed = new Set(routed.filter(({ takes }) => takes).map(({ key }) => key));
+  try {
+    const rows = routed.map((one) => toRow(one, parts.taker.id));
+    const stored = await parts.persist('store events', () => store(parts, rows));
+    countWaiting(parts.metrics, routed, stored);
+    const unrouted = new Map<string, Unrouted>();
+    for (const [index, row] of stored.entries())
+      if (!row.isRouted && !unrouted.has(row.key)) {
+        const isTaken = row.isNew && placed.has(row.key);
+        unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isTaken });
+      }
+    const { jobs, handed } = await deal(parts, placed, [...unrouted.values()]);
+    const results = whatEachBrings(stored, new Set([...jobs.keys(), ...handed])).map((brings, index): Result => {
+      if (brings !== 'event') return { result: brings };
+      const found = routed[index]!.match;
+      if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
+      const own = jobs.get(stored[index]!.key);
+      return { result: found.kind, ...(own && { own }) };
+    });
+    for (const key of jobs.keys()) placed.delete(key); // they keep their place until they are made
+    return results;
+  } finally {
+    for (const key of placed) parts.taken.free(key);
+  }
 }
+
+/** `isTaken`: its row says that we make its only delivery. */
+type Unrouted = { row: StoredEvent; deliveries: Delivery[]; isTaken: boolean };
+
+/**
+ * Sees to the deliveries of events: what is taken, and let go by its limit, we make ourselves; all else gives its place up and is handed over.
+ * Answers those jobs by the keys of their events, and the keys of the events that are handed over.
+ */
+async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly Unrouted[]) {
+  const taken = unrouted.filter(({ isTaken }) => isTaken).flatMap(({ deliveries }) => deliveries);
+  const { now, later } = await parts.persist('ask the limit', () => admitAll(parts.admit, taken));
+  const jobs = new Map(now.map((one) => [one.job.eventKey, one]));
+  for (const key of placed)
+    if (!jobs.has(key)) {
+      placed.delete(key);
+      parts.taken.free(key);
+    }
+  const rest = unrouted.filter(({ row }) => !jobs.has(row.key));
+  const unasked = rest.filter(({ isTaken }) => !isTaken).flatMap(({ deliveries }) => deliveries);
+  const rows = rest.map(({ row }) => row);
+  const handed = rest.length > 0 ? await handOver(parts, rows, unasked, later) : new Set<string>();
+  return { jobs, handed };
+}
+
+const isOnlyOne = (found: Match): boolean => found.kind === 'matched' && found.hooks.length === 1;
 
 async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]> {
   try {
@@ -231,9 +292,9 @@ function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: reado
   for (const count of waiting.values()) metrics.throttled(count);
 }
 
-function toRow(routed: Routed): NewEvent {
-  const { event, account, hasBacklog, match: found } = routed;
-  const [key, guid] = [eventKey(event), eventGuid(event)];
+function toRow(routed: Routed, taker: number): NewEvent {
+  const { event, key, account, hasBacklog, match: found, takes } = routed;
+  const guid = eventGuid(event);
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
   // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
   const isAskedFor = hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null);
@@ -256,6 +317,7 @@ function toRow(routed: Routed): NewEvent {
       account && hasBacklog && hookIds.length > 0
         ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })
         : null,
+    takenBy: takes ? taker : null,
   };
 }
 

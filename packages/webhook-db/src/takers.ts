@@ -1,0 +1,87 @@
+/**
+ * Tells who is alive of those that make a delivery whose event is not routed yet. Each dispatcher holds an advisory lock under a number
+ * of its own, on a connection that does nothing else. PostgreSQL frees it when the process dies, loses that connection or stands still:
+ * then others go on with what it had taken.
+ */
+import { randomInt } from 'node:crypto';
+import pg from 'pg';
+
+export type Taker = AsyncDisposable & {
+  id: number;
+  /** Whether others can see that we live. While they cannot, nothing is to be taken or begun. */
+  isHeld(): boolean;
+};
+
+/** The first half of all these locks: any number that nothing else uses. */
+const namespace = 1_952_540_011;
+
+/** SQL: whether that taker is dead. Nobody else finds it so until the transaction ends. */
+export const isGone = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
+
+/** A process that stands still loses its lock after this time. */
+const idleMaxMs = 15_000;
+const showEveryMs = 4_000;
+const againMs = 500;
+
+/** Rejects when the first connection cannot be made; after that connects again, every half second. */
+export async function openTaker(options: { databaseUrl: string; name: string }): Promise<Taker> {
+  const id = randomInt(1, 2 ** 31);
+  let held: pg.Client | undefined;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const lose = (client: pg.Client) => {
+    if (held !== client) return;
+    held = undefined;
+    client.end().catch(() => {}); // it may be gone
+    if (!closed) timer = setTimeout(connectAgain, againMs);
+  };
+  const show = async (client: pg.Client) => {
+    try {
+      await client.query('SELECT 1');
+      if (held === client) timer = setTimeout(() => show(client), showEveryMs).unref();
+    } catch {
+      lose(client);
+    }
+  };
+  const connect = async () => {
+    const client = new pg.Client({
+      connectionString: options.databaseUrl,
+      application_name: options.name,
+      keepAlive: true,
+      connectionTimeoutMillis: 3_000,
+      query_timeout: showEveryMs,
+    });
+    client.on('error', () => lose(client));
+    client.on('end', () => lose(client));
+    try {
+      await client.connect();
+      await client.query(`SET idle_session_timeout = ${idleMaxMs}`);
+      await client.query('SELECT pg_advisory_lock($1, $2)', [namespace, id]);
+    } catch (error) {
+      await client.end().catch(() => {}); // it never was connected
+      throw error;
+    }
+    if (closed) return void (await client.end());
+    held = client;
+    timer = setTimeout(() => show(client), showEveryMs).unref();
+  };
+  const connectAgain = () => {
+    connect().catch(() => {
+      if (!closed) timer = setTimeout(connectAgain, againMs);
+    });
+  };
+
+  await connect();
+  return {
+    id,
+    isHeld: () => held !== undefined,
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      clearTimeout(timer);
+      const client = held;
+      held = undefined;
+      await client?.end();
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * Deliveries that the dispatcher makes which routed their event: without a job in RabbitMQ, while it has room. What holds such a delivery
+ * is the event's message, which is acked when the outcome is recorded, and the event's row, which says who is about it
+ * (docs/decisions/0414-delivered-by-who-routed.md).
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Incoming } from '@gatepost/amqp/consumer';
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { Log } from '@gatepost/runtime/log';
+import { releaseTaken, setRouted } from '@gatepost/webhook-db/events';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Persist } from '../persist.ts';
+import type { Moved } from '../progress.ts';
+import type { Outgoing } from '../routing/enqueue.ts';
+import { type Verdict, verdictOf } from '../settle.ts';
+
+export type Taken = {
+  /** How many there are. */
+  count(): number;
+  /** Takes a place for the delivery of an event, before it is stored; false if there is none, or the delivery is in hand. */
+  reserve(eventKey: string): boolean;
+  /** Gives the place up. */
+  free(eventKey: string): void;
+  /** Resolves when there is room for some more, or when little ends. */
+  roomSoon(): Promise<void>;
+  /** Keys of the events whose deliveries are in hand, or have a place. */
+  keys: ReadonlySet<string>;
+  /** Makes the only delivery of an event, which has a place; `message` is the event's. */
+  deliver(message: Incoming, taken: Outgoing): Promise<Verdict>;
+  /** Marks the event of a delivery as routed that is not made. */
+  route(job: DeliveryJob): Promise<void>;
+};
+
+/** A batch of events waits for room while this many deliveries end in this time: receivers that hang do not hold it up. */
+const paceMin = 20;
+const paceMs = 100;
+
+export function makeTaken(parts: {
+  concurrency: number;
+  pool: Pool;
+  persist: Persist;
+  moved: Moved;
+  log: Log;
+  deliver: (message: Incoming, job: DeliveryJob) => Promise<Verdict>;
+}): Taken {
+  const { pool, persist, log } = parts;
+  // Those in flight, and as many that wait or are being recorded.
+  const most = parts.concurrency * 2;
+  const keys = new Set<string>();
+  let ended = 0;
+  let roomy: PromiseWithResolvers<void> | undefined;
+
+  const isRoomy = () => keys.size <= most / 2;
+  const free = (key: string) => {
+    keys.delete(key);
+    ended += 1;
+    if (!roomy || !isRoomy()) return;
+    roomy.resolve();
+    roomy = undefined;
+  };
+  const eventOf = ({ eventKey, eventOn }: DeliveryJob) => ({ key: eventKey, receivedOn: eventOn });
+  const route = (job: DeliveryJob) => persist('mark an event as routed', () => setRouted(pool, eventOf(job)));
+  /** Others look at the row: it must not say for ever that we are about it. */
+  const leave = async (job: DeliveryJob, error: unknown) => {
+    try {
+      if (verdictOf(error).kind === 'give_back')
+        await persist('leave an event to others', () => releaseTaken(pool, eventOf(job)));
+      // Its message gets a dead letter. The rescue finds the delivery, as it does any that has no outcome.
+      else await route(job);
+    } catch (again) {
+      log.error({ error: again, 'event.guid': job.guid }, 'could not leave an event to others before the process ends');
+    }
+  };
+
+  return {
+    keys,
+    count: () => keys.size,
+    free,
+    reserve(key) {
+      if (keys.size >= most || keys.has(key)) return false;
+      keys.add(key);
+      return true;
+    },
+    async roomSoon() {
+      for (let before = -paceMin; !isRoomy() && ended - before >= paceMin; ) {
+        before = ended;
+        roomy ??= Promise.withResolvers();
+        await Promise.race([roomy.promise, wait(paceMs)]);
+      }
+    },
+    async deliver(message, { job, payload }) {
+      try {
+        // What it carries is its event's: that it came a second time says nothing of this delivery.
+        return await parts.deliver({ ...message, body: payload, redelivered: false }, job);
+      } catch (error) {
+        await leave(job, error);
+        throw error;
+      } finally {
+        parts.moved.jobs += 1;
+        free(job.eventKey);
+      }
+    },
+    route,
+  };
+}
