@@ -23,7 +23,6 @@ export function refuseOwnMetadata(ctx: KoaContextWithOIDC | undefined, name: str
 // These have columns of their own, or are derived from them.
 const columns = new Set([
   'client_id',
-  'client_id_issued_at',
   'client_name',
   'client_secret',
   'client_secret_expires_at',

@@ -58,7 +58,8 @@ function application(client: Client) {
   return {
     id: client.clientId,
     name: client.clientName ?? client.clientId,
-    ...(client.logoUri ? { logo_url: client.logoUri } : {}),
+    // Nobody has looked at what registered itself (it has the time of that): its logo could be another's, or lead into the person's own network.
+    ...(client.logoUri && client.clientIdIssuedAt === undefined ? { logo_url: client.logoUri } : {}),
     metadata: client_metadata ?? {},
   };
 }
