@@ -17,6 +17,13 @@ export const managementSchemas: Record<string, Schema> = {
     },
     required: ['statusCode', 'error', 'message'],
     additionalProperties: false,
+    // Of those that descriptions.ts adds; the others have their own.
+    example: {
+      statusCode: 429,
+      error: 'Too Many Requests',
+      message: 'Too many requests',
+      errorCode: 'too_many_requests',
+    },
   },
 };
 
