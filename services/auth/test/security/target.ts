@@ -64,7 +64,7 @@ const backend = {
   client_secret: 'backend-secret',
   grant_types: ['http://auth0.com/oauth/grant-type/passwordless/otp'],
 };
-const linkScopes = ['create:registration_tokens', 'create:user_tickets', 'read:logs'];
+const linkScopes = ['create:registration_tokens', 'create:user_tickets'];
 const managerScopes = [
   'create:clients',
   'read:clients',
