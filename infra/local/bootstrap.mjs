@@ -33,12 +33,21 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   });
 }
 
+answerHelp();
 checkNode();
 await installDependencies();
 await generateClients();
 const services = ['services/auth', 'services/webhook-api', 'services/dispatcher'];
 await step('build', 'tsc', ['--build', ...services], { quietMs: 1_000 }); // the compiler knows what has changed since
 await handOver();
+
+/** Whoever asks what there is has installed nothing yet. */
+function answerHelp() {
+  const file = join(root, 'infra/local/commands', `${command}-help.txt`);
+  if (!args.some((arg) => arg === '--help' || arg === '-h') || !existsSync(file)) return;
+  process.stdout.write(readFileSync(file, 'utf8'));
+  process.exit(0);
+}
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);

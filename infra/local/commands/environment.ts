@@ -6,6 +6,7 @@ import { parseEnv } from 'node:util';
 import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, writePrivate } from '../processes/home.ts';
 import { portOf, servicePorts } from '../processes/services.ts';
+import { Trouble } from '../processes/trouble.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 import type { StoreName } from '../stores/stores.ts';
 
@@ -93,10 +94,28 @@ export function readServicesEnv(home: string): NodeJS.Dict<string> | undefined {
 /**
  * The demo's seed, and behind it the files of `SEED_FILE` as seen from where the command was typed; empty, it means no seed at all.
  */
-export function seedFiles({ SEED_FILE: files, INIT_CWD: from = process.cwd() }: NodeJS.ProcessEnv): string[] {
-  if (files?.trim() === '') return [];
-  const own = files?.split(',').map((file) => resolve(from, file.trim())) ?? [];
-  return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...own])];
+export function seedFiles(given: NodeJS.ProcessEnv): string[] {
+  if (given.SEED_FILE?.trim() === '') return [];
+  return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...ownSeedFiles(given)])];
+}
+
+/** The services would say it too, but last, and as seen from their own folders. A misplaced value may be a secret: it is not shown. */
+export function checkSeedFiles(given: NodeJS.ProcessEnv): void {
+  const files = ownSeedFiles(given);
+  const missing = files.flatMap((file, index) => (existsSync(file) ? [] : [index + 1]));
+  if (missing.length === 0) return;
+  const which = files.length === 1 ? '' : ` (number ${missing.join(', ')} of ${files.length})`;
+  throw new Trouble(`SEED_FILE: there is no such file${which}, seen from ${typedIn(given)}`);
+}
+
+function ownSeedFiles(given: NodeJS.ProcessEnv): string[] {
+  if (!given.SEED_FILE?.trim()) return [];
+  return given.SEED_FILE.split(',').map((file) => resolve(typedIn(given), file.trim()));
+}
+
+/** npm goes to the folder of the package, and tells where it was called. */
+function typedIn({ INIT_CWD: folder = process.cwd() }: NodeJS.ProcessEnv): string {
+  return folder;
 }
 
 /** Where the webhook API is reached, with a trailing slash; its audience is only a name. */

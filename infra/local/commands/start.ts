@@ -1,6 +1,6 @@
 /**
  * `npm start`: the whole flow. Stores, migrations, services, the smoke story, then whatever happens until someone says stop.
- *
+ * `--help` is answered by `bootstrap.mjs`, which needs nothing installed for it.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -14,34 +14,20 @@ import { BadConfiguration, Trouble } from '../processes/trouble.ts';
 import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
 import { bringUp, findSources, openMachine, type Store, urlsOf } from '../stores/stores.ts';
 import { type Context, runCommand } from './command.ts';
-import { webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
+import { checkSeedFiles, webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
 import { migrate } from './migrate.ts';
 import { runSmoke } from './smoke-story.ts';
 import { welcome } from './welcome.ts';
-
-const help = `
-npm start                 runs it all, with the demo; its data are kept in .gatepost/
-npm start -- --fresh      the same, our data dropped first
-npm start -- --private    with private stores, even where something answers on the default ports
-npm start -- --help       this
-
-SEED_FILE=mine.yaml       your own clients, users, APIs and organizations beside the demo's (docs/seed.md); empty: none at all
-GATEPOST_HOME=folder      instead of .gatepost/
-DATABASE_URL, REDIS_URL, AMQP_URL    stores that run elsewhere
-All other variables: docs/configuration.md`;
 
 await runCommand(start);
 
 async function start(context: Context): Promise<number> {
   const { args, env, home, say, signal, stack } = context;
-  if (args.includes('--help') || args.includes('-h')) {
-    console.log(help.trim());
-    return 0;
-  }
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
   const fresh = args.includes('--fresh');
+  checkSeedFiles(env);
 
   stack.use(takeHome(home, 'npm start'));
   await checkPorts(env);
