@@ -17,7 +17,7 @@ export function docsPage(options: { title: string; script: string; description: 
   const [title, script, description] = [options.title, options.script, options.description].map(escapeHtml);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title><style>${ownStyle}</style></head><body>
+<link rel="icon" href="data:,"><title>${title}</title><style>${ownStyle}</style></head><body>
 <main id="docs" data-description="${description}"><noscript>This page needs JavaScript. The same for programs:
 <a href="${description}">${description}</a></noscript></main>
 <script src="${script}"></script></body></html>`;

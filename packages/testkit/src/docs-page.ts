@@ -14,8 +14,6 @@ export async function inDocs(browser: Browser, url: string, look: (page: Page) =
     const { origin, protocol } = new URL(request.url());
     if (origin !== new URL(url).origin && protocol !== 'data:') troubles.push(`asked ${request.url()}`);
   });
-  // Chromium asks for one of its own accord.
-  await page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 }));
   try {
     await page.goto(url);
     await page.locator('h1').first().waitFor();

@@ -48,7 +48,7 @@ function renderStart({ base, issuer, audience, stores }: Start): string {
   ];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Gatepost webhook API</title><style>${style}</style></head><body><main>
+<link rel="icon" href="data:,"><title>Gatepost webhook API</title><style>${style}</style></head><body><main>
 <h1>This is the webhook API</h1>
 <p>Hooks of organizations and repositories, and the log of what was delivered to them, by the routes of GitHub's REST API.</p>
 <dl>${facts.map(([what, text]) => `<dt>${what}</dt><dd>${text}</dd>`).join('')}</dl>
