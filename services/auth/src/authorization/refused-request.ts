@@ -38,17 +38,19 @@ export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedR
 }
 
 /**
- * For the page: the address that was asked for and where to register it, where whoever sees it can only be the developer (a loopback
- * issuer).
+ * For the page: the client or the address that was asked for and where to register it, where whoever sees it can only be the developer
+ * (a loopback issuer).
  */
 export function adviceForDeveloper(ctx: KoaContextWithOIDC, error: Error): string | undefined {
-  if (!(error instanceof errors.InvalidRedirectUri)) return undefined;
   if (!isLoopback(new URL(`http://${new URL(ctx.oidc.issuer).hostname}/`))) return undefined;
-  const { redirect_uri } = parametersOf(ctx);
-  if (typeof redirect_uri !== 'string' || !ctx.oidc.client) return undefined;
-  const { clientId } = ctx.oidc.client;
-  const client = `${ctx.oidc.issuer.replace(/\/?$/, '/')}api/v2/clients/${encodeURIComponent(clientId)}`;
-  return `${shownUri(redirect_uri)}. Register it among the callbacks of ${clientId}: in the seed file (docs/seed.md), or by PATCH ${client}`;
+  const { client_id, redirect_uri } = parametersOf(ctx);
+  const { client } = ctx.oidc;
+  const clients = `${ctx.oidc.issuer.replace(/\/?$/, '/')}api/v2/clients`;
+  if (error instanceof errors.InvalidClient && !client && typeof client_id === 'string')
+    return `there is no client ${shownUri(client_id)}. Register it: in the seed file (docs/seed.md), or by POST ${clients}`;
+  if (!(error instanceof errors.InvalidRedirectUri) || !client || typeof redirect_uri !== 'string') return undefined;
+  const address = `${clients}/${encodeURIComponent(client.clientId)}`;
+  return `${shownUri(redirect_uri)}. Register it among the callbacks of ${client.clientId}: in the seed file (docs/seed.md), or by PATCH ${address}`;
 }
 
 /** An address as text, since it is compared as text, without its query and fragment: they may hold anything. */

@@ -42,7 +42,8 @@ test('a refused request is in both logs with its client, its address and those r
   });
   expect(entry).toMatchObject({ type: 'f', client_id: 'spa', details });
   expect(JSON.stringify([entry, log.lines])).not.toContain('canary');
-  await ask({ client_id: 'nobody' });
+  const unknown = await ask({ client_id: 'nobody' });
+  expect(unknown.html).toContain('there is no client nobody. Register it');
   expect(refusals().at(-1)).toMatchObject({ error: 'invalid_client', client_asked: 'nobody' });
   const before = refusals().length;
   await ask({ prompt: 'none' });
