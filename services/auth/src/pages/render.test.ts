@@ -169,3 +169,11 @@ describe('renderPage', () => {
     expect(strings.identifier.submit).toBe(tag.startsWith('de') ? 'Weiter' : 'Continue');
   });
 });
+
+test.each([
+  ['en', 1, 'Try again in <bdi>1 minute</bdi>.'],
+  ['en', 10, 'Try again in <bdi>10 minutes</bdi>.'],
+  ['de', 1, 'Versuchen Sie es in <bdi>1 Minute</bdi> noch einmal.'],
+])('a pause is told in words of %s: %i', (language, minutes, text) => {
+  expect(renderPage('too-many-attempts', { uiLocales: language, minutes }).html).toContain(text);
+});

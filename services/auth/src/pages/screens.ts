@@ -10,15 +10,17 @@ type Screen<Page> = {
   texts: ScreenName;
   prompt: string;
   screen: string | ((page: Page) => string);
-  values?: (page: Page) => Values;
+  values?: (page: Page, language: string) => Values;
   title?: (page: Page) => string;
   lead?: (page: Page, values: Values) => string;
   /** Prompts wear the tenant's template; errors and technical pages always ours, so that they work whatever it does. */
   themed: boolean;
 };
 
-const byCount = (_: unknown, values: Values) => (values.count === undefined ? 'leadPlain' : 'lead');
 const byApplication = (_: unknown, values: Values) => (values.application === undefined ? 'leadPlain' : 'lead');
+/** `1 minute`, `5 Minuten`. */
+const inMinutes = (count: number, language: string) =>
+  new Intl.NumberFormat(language, { style: 'unit', unit: 'minute', unitDisplay: 'long' }).format(count);
 const passwordLength = (page: { passwordMinLength: number }) => ({ count: page.passwordMinLength });
 
 export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
@@ -86,8 +88,8 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     texts: 'tooManyAttempts',
     prompt: 'error',
     screen: 'too-many-attempts',
-    values: ({ minutes }) => ({ count: minutes }),
-    lead: byCount,
+    values: ({ minutes }, language) => ({ duration: minutes && inMinutes(minutes, language) }),
+    lead: ({ minutes }) => (minutes ? 'lead' : 'leadPlain'),
     themed: false,
   },
   'forgot-password': {

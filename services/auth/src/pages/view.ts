@@ -55,7 +55,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     application: any.application?.name || undefined,
     tenant: tenant.friendly_name,
     account,
-    ...screen.values?.(page),
+    ...screen.values?.(page, language.tag),
   };
   const screenName = typeof screen.screen === 'string' ? screen.screen : screen.screen(page);
   const { strings, pageTitle } = customize(language.strings, {

@@ -144,7 +144,7 @@ export const de: Strings = {
   },
   tooManyAttempts: {
     title: 'Zu viele Versuche',
-    lead: 'Zu Ihrer Sicherheit ist die Anmeldung vorübergehend gesperrt. Versuchen Sie es in {count} Minuten noch einmal.',
+    lead: 'Zu Ihrer Sicherheit ist die Anmeldung vorübergehend gesperrt. Versuchen Sie es in {duration} noch einmal.',
     leadPlain:
       'Zu Ihrer Sicherheit ist die Anmeldung vorübergehend gesperrt. Bitte versuchen Sie es später noch einmal.',
     reset: 'Neues Passwort wählen',

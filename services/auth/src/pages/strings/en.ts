@@ -144,7 +144,7 @@ export const en = {
   },
   tooManyAttempts: {
     title: 'Too many attempts',
-    lead: 'For your safety this sign-in is paused. Try again in {count} minutes.',
+    lead: 'For your safety this sign-in is paused. Try again in {duration}.',
     leadPlain: 'For your safety this sign-in is paused. Please try again later.',
     reset: 'Choose a new password',
   },

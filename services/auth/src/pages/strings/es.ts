@@ -144,7 +144,7 @@ export const es: Strings = {
   },
   tooManyAttempts: {
     title: 'Demasiados intentos',
-    lead: 'Por tu seguridad hemos bloqueado temporalmente el inicio de sesión. Vuelve a intentarlo en {count} minutos.',
+    lead: 'Por tu seguridad hemos bloqueado temporalmente el inicio de sesión. Vuelve a intentarlo en {duration}.',
     leadPlain: 'Por tu seguridad hemos bloqueado temporalmente el inicio de sesión. Vuelve a intentarlo más tarde.',
     reset: 'Elegir una nueva contraseña',
   },

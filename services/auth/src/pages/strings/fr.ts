@@ -144,7 +144,7 @@ export const fr: Strings = {
   },
   tooManyAttempts: {
     title: 'Trop de tentatives',
-    lead: 'Pour votre sécurité, la connexion est suspendue. Réessayez dans {count} minutes.',
+    lead: 'Pour votre sécurité, la connexion est suspendue. Réessayez dans {duration}.',
     leadPlain: 'Pour votre sécurité, la connexion est suspendue. Veuillez réessayer plus tard.',
     reset: 'Choisir un nouveau mot de passe',
   },

@@ -144,7 +144,7 @@ export const pt: Strings = {
   },
   tooManyAttempts: {
     title: 'Tentativas demais',
-    lead: 'Para sua segurança, o acesso está suspenso. Tente de novo em {count} minutos.',
+    lead: 'Para sua segurança, o acesso está suspenso. Tente de novo em {duration}.',
     leadPlain: 'Para sua segurança, o acesso está suspenso. Tente de novo mais tarde.',
     reset: 'Escolher uma nova senha',
   },
