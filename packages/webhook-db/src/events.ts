@@ -192,7 +192,7 @@ type EventOf = Pick<StoredEvent, 'key' | 'receivedOn'>;
 export async function claimUnrouted(
   client: PoolClient,
   events: readonly EventOf[],
-  taker: { id: number; inHand: ReadonlySet<string> },
+  taker: { id: number; inHand: Pick<ReadonlySet<string>, 'has'> },
 ): Promise<Set<string>> {
   const { rows } = await client.query<{ key: string }>({
     name: 'claim unrouted events',

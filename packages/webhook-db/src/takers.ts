@@ -8,8 +8,11 @@ import pg from 'pg';
 
 export type Taker = AsyncDisposable & {
   id: number;
-  /** Whether others can see that we live. While they cannot, nothing is to be taken or begun. */
-  isHeld(): boolean;
+  /**
+   * By which of its connections others can see that we live. While they cannot (undefined), nothing is to be taken or begun; and what was taken
+   * by an earlier one may be somebody else's.
+   */
+  heldBy(): number | undefined;
 };
 
 /** The first half of all these locks: any number that nothing else uses. */
@@ -27,6 +30,7 @@ const againMs = 500;
 export async function openTaker(options: { databaseUrl: string; name: string }): Promise<Taker> {
   const id = randomInt(1, 2 ** 31);
   let held: pg.Client | undefined;
+  let connections = 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -64,6 +68,7 @@ export async function openTaker(options: { databaseUrl: string; name: string }):
     }
     if (closed) return void (await client.end());
     held = client;
+    connections += 1;
     timer = setTimeout(() => show(client), showEveryMs).unref();
   };
   const connectAgain = () => {
@@ -75,7 +80,7 @@ export async function openTaker(options: { databaseUrl: string; name: string }):
   await connect();
   return {
     id,
-    isHeld: () => held !== undefined,
+    heldBy: () => (held === undefined ? undefined : connections),
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(timer);

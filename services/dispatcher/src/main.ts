@@ -106,7 +106,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     log,
     userAgent: env.DELIVERY_USER_AGENT,
     concurrency: env.DELIVERY_CONCURRENCY,
-    holdsTaken: taker.isHeld,
+    heldBy: taker.heldBy,
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
   const routeParts = {

@@ -28,8 +28,8 @@ export type InboxParts = AttemptParts & {
   settle: Settle;
   moved: Moved;
   concurrency: number;
-  /** Whether the events that this dispatcher has taken are still its own. */
-  holdsTaken: () => boolean;
+  /** What tells whether the events that this dispatcher has taken are still its own (packages/webhook-db/src/takers.ts). */
+  heldBy: () => number | undefined;
 };
 
 export type Inbox = {
@@ -82,20 +82,26 @@ export function makeInbox(parts: InboxParts): Inbox {
   const forget = (job: DeliveryJob) => persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]));
   /** `routes`: the message is that of the event, which is routed when the delivery needs it no more. */
   const deliver = async (message: Incoming, job: DeliveryJob, routes: boolean): Promise<Verdict> => {
+    const check = () => {
+      checkOurs(message);
+      if (routes && !taken.isOurs(job))
+        throw new GivenUp('others may have taken this event for abandoned', 'connection_lost');
+    };
     early += 1;
     const decided = await turn(job).finally(() => {
       early -= 1;
     });
-    checkOurs(message);
+    check();
     if ('parking' in decided) return parking.add({ ...decided.parking, routes });
     const work = async () => {
-      checkOurs(message);
-      if (routes && !parts.holdsTaken())
-        throw new GivenUp('others may have taken this event for abandoned', 'connection_lost');
+      check();
       return makeAttempt(parts, message, decided.job);
     };
     const entered = await room.run(job, work, ranOf);
-    if (entered.kind === 'busy') return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs, routes });
+    if (entered.kind === 'busy') {
+      check();
+      return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs, routes });
+    }
     const { result } = entered;
     if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);

@@ -17,14 +17,16 @@ import { type Verdict, verdictOf } from '../settle.ts';
 export type Taken = {
   /** How many there are. */
   count(): number;
-  /** Takes a place for the delivery of an event, before it is stored; false if there is none, or the delivery is in hand. */
+  /** Takes a place for the delivery of an event, before it is stored; false if there is none, it is in hand, or nothing is to be taken now. */
   reserve(eventKey: string): boolean;
   /** Gives the place up. */
   free(eventKey: string): void;
   /** Resolves when there is room for some more, or when little ends. */
   roomSoon(): Promise<void>;
   /** Keys of the events whose deliveries are in hand, or have a place. */
-  keys: ReadonlySet<string>;
+  keys: Pick<ReadonlySet<string>, 'has'>;
+  /** False when others may have gone on with an event since it got its place. */
+  isOurs(job: DeliveryJob): boolean;
   /** Makes the only delivery of an event, which has a place; `message` is the event's. */
   deliver(message: Incoming, taken: Outgoing): Promise<Verdict>;
   /** Marks the event of a delivery as routed that is not made. */
@@ -41,12 +43,14 @@ export function makeTaken(parts: {
   persist: Persist;
   moved: Moved;
   log: Log;
+  heldBy: () => number | undefined;
   deliver: (message: Incoming, job: DeliveryJob) => Promise<Verdict>;
 }): Taken {
   const { pool, persist, log } = parts;
   // Those in flight, and as many that wait or are being recorded.
   const most = parts.concurrency * 2;
-  const keys = new Set<string>();
+  // With what held us when they got their place.
+  const keys = new Map<string, number>();
   let ended = 0;
   let roomy: PromiseWithResolvers<void> | undefined;
 
@@ -75,10 +79,12 @@ export function makeTaken(parts: {
   return {
     keys,
     count: () => keys.size,
+    isOurs: ({ eventKey }) => keys.get(eventKey) === parts.heldBy(),
     free,
     reserve(key) {
-      if (keys.size >= most || keys.has(key)) return false;
-      keys.add(key);
+      const held = parts.heldBy();
+      if (held === undefined || keys.size >= most || keys.has(key)) return false;
+      keys.set(key, held);
       return true;
     },
     async roomSoon() {
