@@ -23,6 +23,8 @@ beforeAll(async () => {
   }
   // An event with a single delivery needs no job.
   await world.addHook('acme', { url: `${receiver.url}/acme/2`, retry: false });
+  await world.addAccount('uneven', ['widgets']);
+  for (const events of [['issues'], ['issues', 'star']]) await world.addHook('uneven', { url: receiver.url, events });
 });
 beforeEach(() => {
   receiver.received.length = 0;
@@ -152,4 +154,13 @@ test('and when that one dies over it, the other makes the request again', async 
   expect(await both[1]!.stop()).toBe(0);
   expect(requests(guid)).toBe(2);
   expect(logged).toHaveLength(1);
+});
+
+test('of two messages under one id that go to different hooks the first decides, and all its hooks get their delivery', async () => {
+  const guid = randomUUID();
+  for (const type of ['issues', 'star']) await world.publish({ id: guid, type, subject: 'uneven/widgets' });
+  const dispatcher = await world.start();
+  await world.deliveries(guid, 2);
+  expect(await dispatcher.stop()).toBe(0);
+  expect(receiver.received.map(({ headers }) => headers['x-github-event'])).toEqual(['issues', 'issues']);
 });

@@ -114,8 +114,9 @@ export async function openReadAhead(options: {
       // Given back, they may come to any dispatcher.
       if ((await options.eventsWaiting()) < giveBackMax && !paused)
         for (const tag of held.splice(0, giveBackMax)) void options.settle(tag, { kind: 'give_back', why: 'held' });
-    } else if (floods.isOver() && route.isIdle() && ahead.isIdle()) {
-      // Only when all that came through them is settled: a channel that closes gives back what is not.
+    } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
+      // Only when all that came through them is routed: a channel that closes gives back what is not settled. What is being delivered (there
+      // always is something) stays ours: whoever gets its message waits for the outcome.
       change(end);
     }
   };

@@ -44,7 +44,7 @@ export type RouteParts = {
   log: Log;
   /** What this dispatcher delivers itself, and its number among those that do. */
   taken: Taken;
-  taker: Taker;
+  taker: Pick<Taker, 'id'>;
 };
 
 const batchMaxMessages = 200;
@@ -72,8 +72,6 @@ export type Route = Pick<Take, 'take'> & {
   waiting(): number;
   /** How many are in hand, but for those whose delivery is being made. */
   routing(): number;
-  /** All that was taken is settled. */
-  isIdle(): boolean;
   /** Gives back what another dispatcher is routing; resolves when the rest is settled. */
   finish(): Promise<void>;
 };
@@ -146,7 +144,6 @@ export function makeRoute(
     take: taking.take,
     waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
     routing: () => taking.inHand() - delivering,
-    isIdle: () => taking.inHand() === 0,
     async finish() {
       stop.abort();
       await taking.idle();
@@ -158,8 +155,9 @@ export function makeRoute(
 async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
   const verdicts = new Map<Incoming, Decided>();
   const good: { message: Incoming; event: Event }[] = [];
+  const readLarge = (message: Incoming) => parts.persist('read a large event', () => parseLarge(message));
   for (const message of messages) {
-    const parsed = message.body.length > largeBytes ? await parseLarge(message) : parseEvent(message);
+    const parsed = message.body.length > largeBytes ? await readLarge(message) : parseEvent(message);
     const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.account);
     if (refusal) verdicts.set(message, deadLetter(refusal.reason, refusal.detail));
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
@@ -184,7 +182,7 @@ async function routeEvents(parts: RouteParts, incoming: { message: Incoming; eve
   const routed = incoming.map(({ message, event }): Routed => {
     const { account, hasBacklog = false } = accounts.get(event.account) ?? {};
     const found = match(event, account);
-    const maySend = parts.taker.isHeld() && !hasBacklog && isOnlyOne(found) && event.payload.length <= jobBodyMaxBytes;
+    const maySend = !hasBacklog && isOnlyOne(found) && event.payload.length <= jobBodyMaxBytes;
     const key = eventKey(event);
     const takes = maySend && parts.taken.reserve(key);
     return { message, event, key, account, hasBacklog, match: found, takes };
@@ -197,7 +195,7 @@ async function routeEvents(parts: RouteParts, incoming: { message: Incoming; eve
     const unrouted = new Map<string, Unrouted>();
     for (const [index, row] of stored.entries())
       if (!row.isRouted && !unrouted.has(row.key)) {
-        const isTaken = row.isNew && placed.has(row.key);
+        const isTaken = row.isNew && routed[index]!.takes;
         unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isTaken });
       }
     const { jobs, handed } = await deal(parts, placed, [...unrouted.values()]);
