@@ -1,6 +1,9 @@
 import type { Redis } from 'ioredis';
 
 /**
+ * To be called before the connection is used: a command that is defined while others wait to be sent in one turn is unknown to
+ * their pipeline, and ioredis (6.0) then loses all their answers.
+ *
  * A Lua script of this connection as a function of its keys and arguments. Its hash is sent, and its text only where Redis does not know it.
  * @param keys how many keys there are; without it their number is the first argument
  */

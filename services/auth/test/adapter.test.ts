@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Adapter } from 'oidc-provider';
 import { hashId, hashIds } from '../src/adapter/hashed.ts';
 import { makePostgresAdapter } from '../src/adapter/postgres.ts';
-import { makeRedisAdapter } from '../src/adapter/redis.ts';
+import { redisAdapters } from '../src/adapter/redis.ts';
 import { openDatabase } from '../src/database.ts';
 import { migrateAuth } from '../src/migrations.ts';
 import { openRedis } from '../src/redis.ts';
@@ -22,9 +22,9 @@ const prefix = freshPrefix();
 
 const stores: [string, (model: string) => Adapter][] = [
   ['PostgreSQL', (model) => makePostgresAdapter(pool, model)],
-  ['Redis', (model) => makeRedisAdapter(redis, prefix, model, true)],
+  ['Redis', (model) => redisAdapters(redis, prefix)(model, true)],
   ['PostgreSQL, ids hashed', (model) => hashIds(makePostgresAdapter(pool, `${model}h`))],
-  ['Redis, ids hashed', (model) => hashIds(makeRedisAdapter(redis, `${prefix}h:`, model, true))],
+  ['Redis, ids hashed', (model) => hashIds(redisAdapters(redis, `${prefix}h:`)(model, true))],
 ];
 let sequence = 0;
 const newId = () => `artefact-${++sequence}`;
@@ -124,16 +124,16 @@ test('a grant that was revoked is not revived by whoever was about to extend it'
 });
 
 test('a session is found by its uid, a device code by its user code', async () => {
-  const sessions = makeRedisAdapter(redis, prefix, 'Session', false);
+  const sessions = redisAdapters(redis, prefix)('Session', false);
   await sessions.upsert('session-1', { jti: 'session-1', uid: 'uid-1' }, 60);
   expect(await sessions.findByUid('uid-1')).toEqual({ jti: 'session-1', uid: 'uid-1' });
-  const codes = makeRedisAdapter(redis, prefix, 'DeviceCode', true);
+  const codes = redisAdapters(redis, prefix)('DeviceCode', true);
   await codes.upsert('device-1', { jti: 'device-1', userCode: 'BCDF' }, 60);
   expect(await codes.findByUserCode('BCDF')).toMatchObject({ jti: 'device-1' });
 });
 
 test('a proof is taken once, by whichever of eight parallel requests comes first', async () => {
-  const proofs = makeRedisAdapter(redis, prefix, 'ReplayDetection', false);
+  const proofs = redisAdapters(redis, prefix)('ReplayDetection', false);
   const results = await Promise.allSettled(
     Array.from({ length: 8 }, () => proofs.upsert('proof-1', { jti: 'proof-1' }, 60)),
   );

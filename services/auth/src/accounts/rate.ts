@@ -15,10 +15,19 @@ export type Rate = {
 };
 
 export function makeRate(redis: Redis, prefix: string): Rate {
+  const limiters = new Map<string, RateLimiterRedis>();
+  const limiterOf = (what: string, points: number, duration: number) => {
+    const name = `${what}:${points}:${duration}`;
+    const known = limiters.get(name);
+    if (known) return known;
+    const limiter = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}rate:${what}`, points, duration });
+    limiters.set(name, limiter);
+    return limiter;
+  };
+  limiterOf('none', 1, 1); // the first one defines their script (redis-script.ts says why that is done now)
   return {
     async take(what, key, max, windowSeconds) {
-      const window = { points: max, duration: windowSeconds };
-      const limiter = new RateLimiterRedis({ storeClient: redis, keyPrefix: `${prefix}rate:${what}`, ...window });
+      const limiter = limiterOf(what, max, windowSeconds);
       try {
         await limiter.consume(hashId(key));
         return true;

@@ -7,7 +7,7 @@ import { makeClientAdapter } from './clients.ts';
 import { hashIds } from './hashed.ts';
 import { ruleOf } from './models.ts';
 import { makePostgresAdapter } from './postgres.ts';
-import { makeRedisAdapter } from './redis.ts';
+import { redisAdapters } from './redis.ts';
 
 export function makeAdapterFactory(stores: {
   pool: Pool;
@@ -15,6 +15,7 @@ export function makeAdapterFactory(stores: {
   redisPrefix: string;
   clients: ClientStore;
 }): AdapterFactory {
+  const inRedis = redisAdapters(stores.redis, stores.redisPrefix);
   return (model) => {
     const rule = ruleOf(model);
     const adapter = open(model, rule.store, rule.grantable);
@@ -28,7 +29,7 @@ export function makeAdapterFactory(stores: {
       case 'postgres':
         return makePostgresAdapter(stores.pool, model);
       case 'redis':
-        return makeRedisAdapter(stores.redis, stores.redisPrefix, model, grantable);
+        return inRedis(model, grantable);
     }
   }
 }

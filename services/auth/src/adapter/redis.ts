@@ -36,53 +36,56 @@ const lifetimeMaxSeconds = 86_400;
 /** The key of an artefact; `id` as it is stored, hashed or not. */
 export const artefactKey = (prefix: string, model: string, id: string): string => `${prefix}${model}:${id}`;
 
-export function makeRedisAdapter(redis: Redis, prefix: string, model: string, grantable: boolean): Adapter {
+/** What makes the adapter of each model; once per connection, at the start. */
+export function redisAdapters(redis: Redis, prefix: string): (model: string, grantable: boolean) => Adapter {
   const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert);
   const artefactConsume = defineScript<number>(redis, 'artefactConsume', consume, 1);
   const artefactRevoke = defineScript<number>(redis, 'artefactRevoke', revoke, 1);
   const upsertSession = makeUpsertSession(redis, prefix);
-  const key = (id: string) => artefactKey(prefix, model, id);
-  // One set per model and grant, because oidc-provider revokes model by model.
-  const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
-  const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
+  return (model, grantable) => {
+    const key = (id: string) => artefactKey(prefix, model, id);
+    // One set per model and grant, because oidc-provider revokes model by model.
+    const grantKey = (grantId: string) => `${prefix}grant:${model}:${grantId}`;
+    const userCodeKey = (userCode: string) => `${prefix}user-code:${userCode}`;
 
-  const find = async (id: string): Promise<AdapterPayload | undefined> => {
-    const [payload, consumed] = await redis.hmget(key(id), 'payload', 'consumed');
-    if (!payload) return undefined;
-    const parsed = JSON.parse(payload) as AdapterPayload;
-    return consumed ? { ...parsed, consumed: Number(consumed) } : parsed;
-  };
-  const findThrough = async (indexKey: string) => {
-    const id = await redis.get(indexKey);
-    return id ? find(id) : undefined;
-  };
+    const find = async (id: string): Promise<AdapterPayload | undefined> => {
+      const [payload, consumed] = await redis.hmget(key(id), 'payload', 'consumed');
+      if (!payload) return undefined;
+      const parsed = JSON.parse(payload) as AdapterPayload;
+      return consumed ? { ...parsed, consumed: Number(consumed) } : parsed;
+    };
+    const findThrough = async (indexKey: string) => {
+      const id = await redis.get(indexKey);
+      return id ? find(id) : undefined;
+    };
 
-  return {
-    find,
-    findByUid: (uid) => findThrough(sessionKeys(prefix).uid(uid)),
-    findByUserCode: (userCode) => findThrough(userCodeKey(userCode)),
-    async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
-      if (model === 'Session') return upsertSession(id, payload, expiresIn);
-      const json = JSON.stringify(payload);
-      // A replayed proof is refused even when both arrive at once: the library’s own check reads first and writes later.
-      if (model === 'ReplayDetection') {
-        const first = await redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX');
-        if (first === null) throw new errors.InvalidGrant('seen before');
-      }
-      const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
-      const writes: Promise<unknown>[] = [artefactUpsert(keys.length, ...keys, json, expiresIn)];
-      if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
-      await Promise.all(writes);
-    },
-    async consume(id) {
-      const first = await artefactConsume(key(id), Math.floor(Date.now() / 1000));
-      if (first !== 1) throw new AlreadyConsumed(model);
-    },
-    async destroy(id) {
-      await redis.del(key(id));
-    },
-    async revokeByGrantId(grantId) {
-      await artefactRevoke(grantKey(grantId));
-    },
+    return {
+      find,
+      findByUid: (uid) => findThrough(sessionKeys(prefix).uid(uid)),
+      findByUserCode: (userCode) => findThrough(userCodeKey(userCode)),
+      async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
+        if (model === 'Session') return upsertSession(id, payload, expiresIn);
+        const json = JSON.stringify(payload);
+        // A replayed proof is refused even when both arrive at once: the library’s own check reads first and writes later.
+        if (model === 'ReplayDetection') {
+          const first = await redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX');
+          if (first === null) throw new errors.InvalidGrant('seen before');
+        }
+        const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
+        const writes: Promise<unknown>[] = [artefactUpsert(keys.length, ...keys, json, expiresIn)];
+        if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
+        await Promise.all(writes);
+      },
+      async consume(id) {
+        const first = await artefactConsume(key(id), Math.floor(Date.now() / 1000));
+        if (first !== 1) throw new AlreadyConsumed(model);
+      },
+      async destroy(id) {
+        await redis.del(key(id));
+      },
+      async revokeByGrantId(grantId) {
+        await artefactRevoke(grantKey(grantId));
+      },
+    };
   };
 }
