@@ -111,8 +111,9 @@ export async function openReadAhead(options: {
     if (kept.length > 0) routeKept();
     else if (held.length > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax) return;
-      // Given back, they may come to any dispatcher.
-      if ((await options.eventsWaiting()) < giveBackMax && !paused)
+      // Given back, they may come to any dispatcher, and before all that waits there. When we can take nothing more, nobody else's come in either.
+      const isFull = held.length > readers.capacity() * 0.8;
+      if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
         for (const tag of held.splice(0, giveBackMax)) void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
       // Only when all that came through them is routed: a channel that closes gives back what is not settled. What is being delivered (there
