@@ -125,7 +125,13 @@ await run(service, variables, async ({ env, log, stack }) => {
     taker,
   };
   const backpressure = makeBackpressure();
-  const route = makeRoute(routeParts, { before: backpressure.lifted });
+  const route = makeRoute(routeParts, {
+    async before() {
+      await backpressure.lifted();
+      await inbox.taken.roomSoon();
+    },
+  });
+  // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.
   const routeAhead = makeRoute(routeParts, { atOnce: 4 });
   const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
   const eventsWaiting = () => publisher.waiting(eventsQueue);

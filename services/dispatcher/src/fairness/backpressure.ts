@@ -6,14 +6,14 @@ export type Backpressure = {
   flooded(): void;
   /** Whether few events of a flood have come in lately. */
   isLifted(): boolean;
-  /** Resolves when it is lifted, or after 0.1 s: a flood is routed too, but not first. */
+  /** Resolves when it is lifted, or after 0.4 s: a flood is routed too, but not first. */
   lifted(): Promise<void>;
 };
 
 const momentMs = 100;
 /** Events in a moment. What comes more slowly can be routed at once. */
 const muchOfAFlood = 100;
-const waitMaxMs = 100;
+const waitMaxMs = 400;
 
 export function makeBackpressure(now: () => number = Date.now): Backpressure {
   let count = 0;

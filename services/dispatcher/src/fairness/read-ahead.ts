@@ -107,7 +107,7 @@ export async function openReadAhead(options: {
   };
   const tend = async () => {
     if (readers.count() === 0 || changing) return;
-    if (held.length > readers.capacity() * 0.8 && readers.count() < readersMax) return change(extend);
+    if (kept.length + held.length > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
     if (kept.length > 0) routeKept();
     else if (held.length > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax) return;

@@ -94,10 +94,7 @@ export function makeRoute(
       maxItems: batchMaxMessages,
       maxBytes: batchMaxBytes,
       bytesOf: (message) => message.body.length,
-      async before() {
-        await before?.();
-        await parts.taken.roomSoon();
-      },
+      ...(before && { before }),
       work: (messages) => routeBatch(parts, messages),
     });
   const all = Array.from({ length: atOnce }, open);
