@@ -105,7 +105,7 @@ function isConnectionError(error: object): boolean {
   // Node tries all addresses of a name, and then throws all that came of it.
   if (Array.isArray(errors))
     return errors.some((one) => typeof one === 'object' && one !== null && isConnectionError(one));
-  if (path !== undefined) return false; // of a file
+  if (path !== undefined || syscall === 'listen') return false; // of a file, or of a port of ours
   if (typeof syscall === 'string') return true;
   if (typeof code === 'string' && /^(E[A-Z]{3,}|ERR_(TLS|SSL|SOCKET|STREAM)_.+|.*CERT.*)$/.test(code)) return true;
   return typeof message === 'string' && driversWords.has(message);
