@@ -88,7 +88,8 @@ test('a service that is to stop serves on for STOP_DELAY_MS, and is not ready me
   const env = { DATABASE_URL: real, STOP_DELAY_MS: '60000' };
   const service = start('./with-store.ts', env);
   await service.ready;
-  const port = /"port":(\d+)/.exec(service.output())?.[1];
+  // Its log comes by another way than its being ready.
+  const port = await until('its port in the log', () => /"port":(\d+)/.exec(service.output())?.[1]);
   const readiness = async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
     return [answer.status, await answer.json()];
