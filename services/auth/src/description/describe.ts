@@ -1,9 +1,10 @@
 /** The gate in OpenAPI 3.0: what applications call, and the management API. Pages that people see are not described. */
 
 import { routes } from '../management/routes.ts';
-import { authentication, authenticationSchemas } from './authentication.ts';
+import { auth0 } from './auth0.ts';
 import { describeManagement, managementSchemas, pathOf, tagOf } from './management.ts';
 import { type Described, describeOperation, type Schema } from './openapi.ts';
+import { protocol, protocolSchemas } from './protocol.ts';
 
 export type OpenApi = {
   openapi: string;
@@ -38,9 +39,9 @@ const absent = [
 ] as const;
 
 function describe(): OpenApi {
-  const schemas: Record<string, Schema> = { ...authenticationSchemas, ...managementSchemas };
+  const schemas: Record<string, Schema> = { ...protocolSchemas, ...managementSchemas };
   const paths: OpenApi['paths'] = {};
-  for (const [path, operations] of Object.entries(authentication)) {
+  for (const [path, operations] of Object.entries({ ...protocol, ...auth0 })) {
     paths[path] = {};
     for (const [method, operation] of Object.entries(operations))
       paths[path][method] = describeOperation(path, operation, schemas);

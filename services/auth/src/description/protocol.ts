@@ -1,55 +1,22 @@
-/** The endpoints that applications use to sign people in and to get tokens: those of OAuth 2.0 and OpenID Connect, and Auth0's. */
+/** The endpoints of OAuth 2.0 and OpenID Connect, and the description itself. */
+import {
+  audience,
+  authorizationRequest,
+  clientError,
+  clientId,
+  clientSecret,
+  oauthError,
+  object,
+  scope,
+  text,
+  tokenAnswer,
+  tooMany,
+  toPage,
+  whole,
+} from './fields.ts';
 import type { Operation, Schema } from './openapi.ts';
 
-const text = (description: string, example?: unknown): Schema => ({
-  type: 'string',
-  description,
-  ...(example !== undefined && { example }),
-});
-const whole = (description: string, example: number): Schema => ({ type: 'integer', description, example });
-const object = (properties: Record<string, Schema>, required: string[] = []): Schema => ({
-  type: 'object',
-  properties,
-  ...(required.length > 0 && { required }),
-});
-
-const clientId = text('Of the application', 'demo-web');
-const clientSecret = text(
-  'Of the application, unless it authenticates otherwise (`Authorization: Basic`, `client_assertion`)',
-);
-const redirectUri = text(
-  'Where the answer goes: one of the application’s callback URLs',
-  'http://localhost:3000/callback',
-);
-const connection = text('Where the account is', 'email');
-const audience = text('The API that the access token is for', 'http://localhost:4500/');
-const scope = text('What the token is to allow, with blanks between', 'openid profile email offline_access');
-
-const oauthError = {
-  description: 'The request is refused (RFC 6749 section 5.2)',
-  schema: 'OAuthError',
-  example: { error: 'invalid_grant', error_description: 'grant request is invalid' },
-};
-const clientError = {
-  description: 'The application is unknown, or did not authenticate',
-  schema: 'OAuthError',
-  example: { error: 'invalid_client', error_description: 'client authentication failed' },
-};
-const tooMany = {
-  description: 'Too many requests; `Retry-After` says how long to wait, where it is known',
-  schema: 'OAuthError',
-  example: { error: 'too_many_requests', error_description: 'too many attempts; try again later' },
-};
-const toPage = { 302: { description: 'To a page of the gate, or back to the application' } };
-
-const tokenAnswer = {
-  access_token: 'eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9…',
-  token_type: 'Bearer',
-  expires_in: 86400,
-  scope: 'repo admin:repo_hook',
-};
-
-export const authenticationSchemas: Record<string, Schema> = {
+export const protocolSchemas: Record<string, Schema> = {
   OAuthError: object({ error: text('A code'), error_description: text('For developers') }, ['error']),
   Tokens: object(
     {
@@ -65,34 +32,10 @@ export const authenticationSchemas: Record<string, Schema> = {
   ),
 };
 
-const authorizationRequest = {
-  client_id: clientId,
-  response_type: text('`code`; others for applications that allow them', 'code'),
-  redirect_uri: redirectUri,
-  scope,
-  audience,
-  state: text('Comes back unchanged', 'kQx7'),
-  nonce: text('Comes back in the ID token'),
-  code_challenge: text(
-    'PKCE (RFC 7636); required of public applications',
-    'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-  ),
-  code_challenge_method: text('Only `S256`', 'S256'),
-  response_mode: text('`query`, `fragment`, `form_post`, `web_message`, and the `jwt` forms'),
-  prompt: text('`none`, `login`, `consent`'),
-  max_age: text('How old the login may be, in seconds'),
-  login_hint: text('The address to fill in'),
-  ui_locales: text('Languages of the pages, the preferred first', 'de en'),
-  acr_values: text('How the person is to authenticate'),
-  connection: text('Offers only this connection'),
-  screen_hint: text('`signup` opens the page for new accounts'),
-  request_uri: text('Of a pushed request (RFC 9126)'),
-};
-
 const code = 'SplxlOBeZQQYbYS6WxSbIA';
 
 /** Path, method, and what is there. */
-export const authentication: Record<string, Record<string, Operation>> = {
+export const protocol: Record<string, Record<string, Operation>> = {
   '/.well-known/openid-configuration': {
     get: {
       id: 'discovery',
@@ -368,179 +311,6 @@ export const authentication: Record<string, Record<string, Operation>> = {
         200: { description: 'A page that asks' },
         302: { description: 'Back to the application' },
         400: { description: 'A page that says what is wrong' },
-      },
-    },
-  },
-  '/v2/logout': {
-    get: {
-      id: 'auth0-logout',
-      tag: 'auth0',
-      summary: 'The same, by Auth0’s address',
-      query: {
-        client_id: clientId,
-        returnTo: text('Where to go then: one of the logout URLs', 'http://localhost:3000'),
-        federated: text('Has no effect'),
-      },
-      answers: {
-        302: { description: 'To `returnTo`, or to a page' },
-        400: { description: 'A page that says what is wrong' },
-      },
-    },
-  },
-  '/passwordless/start': {
-    post: {
-      id: 'passwordless-start',
-      tag: 'auth0',
-      summary: 'Send a code or a link by mail, or a code by text message',
-      json: object(
-        {
-          client_id: clientId,
-          client_secret: clientSecret,
-          connection: { ...connection, enum: ['email', 'sms'] },
-          email: text('With `email`', 'alice@example.com'),
-          phone_number: text('With `sms`'),
-          send: { type: 'string', enum: ['code', 'link'], description: 'By mail', example: 'code' },
-          authParams: { type: 'object', description: 'Parameters of the sign-in that the link starts' },
-        },
-        ['client_id', 'connection'],
-      ),
-      answers: {
-        200: {
-          description: 'The same whether or not anybody has that address',
-          schema: object({
-            _id: text(''),
-            email: text(''),
-            email_verified: { type: 'boolean' },
-            phone_number: text(''),
-            phone_verified: { type: 'boolean' },
-          }),
-          example: { _id: '6b4f1c', email: 'alice@example.com', email_verified: false },
-        },
-        400: oauthError,
-        401: clientError,
-        429: tooMany,
-      },
-    },
-  },
-  '/passwordless/verify': {
-    post: {
-      id: 'passwordless-verify',
-      tag: 'auth0',
-      summary: 'Check a code',
-      json: object(
-        {
-          client_id: clientId,
-          connection: { ...connection, enum: ['email', 'sms'] },
-          email: text('With `email`', 'alice@example.com'),
-          phone_number: text('With `sms`'),
-          verification_code: text('What the person got', '123456'),
-        },
-        ['client_id', 'connection', 'verification_code'],
-      ),
-      answers: {
-        200: { description: 'The code is right' },
-        400: oauthError,
-        401: clientError,
-        403: oauthError,
-        429: tooMany,
-      },
-    },
-  },
-  '/passwordless/verify_redirect': {
-    get: {
-      id: 'passwordless-verify-redirect',
-      tag: 'auth0',
-      summary: 'Send a browser here to sign somebody in with a code',
-      query: {
-        ...authorizationRequest,
-        email: text('With `email`'),
-        phone_number: text('With `sms`'),
-        verification_code: text('What the person got', '123456'),
-      },
-      required: ['client_id', 'connection', 'verification_code'],
-      answers: { ...toPage, 400: oauthError, 403: oauthError },
-    },
-  },
-  '/dbconnections/signup': {
-    post: {
-      id: 'signup',
-      tag: 'auth0',
-      summary: 'Create an account with a password',
-      json: object(
-        {
-          client_id: clientId,
-          connection: text('A database', 'Username-Password-Authentication'),
-          email: text('', 'bob@example.com'),
-          password: text('', 'correct horse battery'),
-          username: text(''),
-          name: text(''),
-          given_name: text(''),
-          family_name: text(''),
-          nickname: text(''),
-          picture: text(''),
-          user_metadata: { type: 'object' },
-        },
-        ['client_id', 'email', 'password'],
-      ),
-      answers: {
-        200: {
-          description: 'The account',
-          schema: object(
-            {
-              _id: text(''),
-              email: text(''),
-              email_verified: { type: 'boolean' },
-              username: text(''),
-              name: text(''),
-              nickname: text(''),
-              user_metadata: { type: 'object' },
-            },
-            ['_id', 'email'],
-          ),
-          example: { _id: '58457fe6b27f4b91', email: 'bob@example.com', email_verified: false },
-        },
-        400: {
-          description: 'In Auth0’s form: what is wrong with it',
-          schema: object({
-            name: text(''),
-            code: text(''),
-            description: {},
-            message: text(''),
-            policy: text(''),
-            statusCode: { type: 'integer' },
-            error: text(''),
-            error_description: text(''),
-          }),
-          example: { name: 'BadRequestError', code: 'invalid_signup', description: 'Invalid sign up', statusCode: 400 },
-        },
-        401: clientError,
-        429: tooMany,
-      },
-    },
-  },
-  '/dbconnections/change_password': {
-    post: {
-      id: 'change-password',
-      tag: 'auth0',
-      summary: 'Send the mail for a new password',
-      json: object(
-        {
-          client_id: clientId,
-          connection: text('A database', 'Username-Password-Authentication'),
-          email: text('', 'bob@example.com'),
-        },
-        ['client_id', 'email'],
-      ),
-      answers: {
-        200: {
-          description: 'The same whether or not anybody has that address',
-          mediaType: 'text/plain',
-          schema: { type: 'string' },
-          example: "We've just sent you an email to reset your password.",
-        },
-        400: oauthError,
-        401: clientError,
-        429: tooMany,
       },
     },
   },

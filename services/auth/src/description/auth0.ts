@@ -1,0 +1,191 @@
+/** The endpoints of Auth0’s authentication API that OAuth 2.0 and OpenID Connect do not have. */
+import {
+  authorizationRequest,
+  clientError,
+  clientId,
+  clientSecret,
+  connection,
+  oauthError,
+  object,
+  text,
+  tooMany,
+  toPage,
+} from './fields.ts';
+import type { Operation } from './openapi.ts';
+
+/** Path, method, and what is there. */
+export const auth0: Record<string, Record<string, Operation>> = {
+  '/v2/logout': {
+    get: {
+      id: 'auth0-logout',
+      tag: 'auth0',
+      summary: 'The same, by Auth0’s address',
+      query: {
+        client_id: clientId,
+        returnTo: text('Where to go then: one of the logout URLs', 'http://localhost:3000'),
+        federated: text('Has no effect'),
+      },
+      answers: {
+        302: { description: 'To `returnTo`, or to a page' },
+        400: { description: 'A page that says what is wrong' },
+      },
+    },
+  },
+  '/passwordless/start': {
+    post: {
+      id: 'passwordless-start',
+      tag: 'auth0',
+      summary: 'Send a code or a link by mail, or a code by text message',
+      json: object(
+        {
+          client_id: clientId,
+          client_secret: clientSecret,
+          connection: { ...connection, enum: ['email', 'sms'] },
+          email: text('With `email`', 'alice@example.com'),
+          phone_number: text('With `sms`'),
+          send: { type: 'string', enum: ['code', 'link'], description: 'By mail', example: 'code' },
+          authParams: { type: 'object', description: 'Parameters of the sign-in that the link starts' },
+        },
+        ['client_id', 'connection'],
+      ),
+      answers: {
+        200: {
+          description: 'The same whether or not anybody has that address',
+          schema: object({
+            _id: text(''),
+            email: text(''),
+            email_verified: { type: 'boolean' },
+            phone_number: text(''),
+            phone_verified: { type: 'boolean' },
+          }),
+          example: { _id: '6b4f1c', email: 'alice@example.com', email_verified: false },
+        },
+        400: oauthError,
+        401: clientError,
+        429: tooMany,
+      },
+    },
+  },
+  '/passwordless/verify': {
+    post: {
+      id: 'passwordless-verify',
+      tag: 'auth0',
+      summary: 'Check a code',
+      json: object(
+        {
+          client_id: clientId,
+          connection: { ...connection, enum: ['email', 'sms'] },
+          email: text('With `email`', 'alice@example.com'),
+          phone_number: text('With `sms`'),
+          verification_code: text('What the person got', '123456'),
+        },
+        ['client_id', 'connection', 'verification_code'],
+      ),
+      answers: {
+        200: { description: 'The code is right' },
+        400: oauthError,
+        401: clientError,
+        403: oauthError,
+        429: tooMany,
+      },
+    },
+  },
+  '/passwordless/verify_redirect': {
+    get: {
+      id: 'passwordless-verify-redirect',
+      tag: 'auth0',
+      summary: 'Send a browser here to sign somebody in with a code',
+      query: {
+        ...authorizationRequest,
+        email: text('With `email`'),
+        phone_number: text('With `sms`'),
+        verification_code: text('What the person got', '123456'),
+      },
+      required: ['client_id', 'connection', 'verification_code'],
+      answers: { ...toPage, 400: oauthError, 403: oauthError },
+    },
+  },
+  '/dbconnections/signup': {
+    post: {
+      id: 'signup',
+      tag: 'auth0',
+      summary: 'Create an account with a password',
+      json: object(
+        {
+          client_id: clientId,
+          connection: text('A database', 'Username-Password-Authentication'),
+          email: text('', 'bob@example.com'),
+          password: text('', 'correct horse battery'),
+          username: text(''),
+          name: text(''),
+          given_name: text(''),
+          family_name: text(''),
+          nickname: text(''),
+          picture: text(''),
+          user_metadata: { type: 'object' },
+        },
+        ['client_id', 'email', 'password'],
+      ),
+      answers: {
+        200: {
+          description: 'The account',
+          schema: object(
+            {
+              _id: text(''),
+              email: text(''),
+              email_verified: { type: 'boolean' },
+              username: text(''),
+              name: text(''),
+              nickname: text(''),
+              user_metadata: { type: 'object' },
+            },
+            ['_id', 'email'],
+          ),
+          example: { _id: '58457fe6b27f4b91', email: 'bob@example.com', email_verified: false },
+        },
+        400: {
+          description: 'In Auth0’s form: what is wrong with it',
+          schema: object({
+            name: text(''),
+            code: text(''),
+            description: {},
+            message: text(''),
+            policy: text(''),
+            statusCode: { type: 'integer' },
+            error: text(''),
+            error_description: text(''),
+          }),
+          example: { name: 'BadRequestError', code: 'invalid_signup', description: 'Invalid sign up', statusCode: 400 },
+        },
+        401: clientError,
+        429: tooMany,
+      },
+    },
+  },
+  '/dbconnections/change_password': {
+    post: {
+      id: 'change-password',
+      tag: 'auth0',
+      summary: 'Send the mail for a new password',
+      json: object(
+        {
+          client_id: clientId,
+          connection: text('A database', 'Username-Password-Authentication'),
+          email: text('', 'bob@example.com'),
+        },
+        ['client_id', 'email'],
+      ),
+      answers: {
+        200: {
+          description: 'The same whether or not anybody has that address',
+          mediaType: 'text/plain',
+          schema: { type: 'string' },
+          example: "We've just sent you an email to reset your password.",
+        },
+        400: oauthError,
+        401: clientError,
+        429: tooMany,
+      },
+    },
+  },
+};
