@@ -1,5 +1,6 @@
 /** Which brokers `AMQP_URL` names, and how a connection to each is made. */
 import { readFileSync } from 'node:fs';
+import querystring from 'node:querystring';
 import { splitUrls } from '@gatepost/runtime/urls';
 import type { Options } from 'amqplib';
 
@@ -14,49 +15,37 @@ export function brokersOf(urls: string): Options.Connect {
   const brokers = splitUrls(urls).map(brokerOf);
   let left: Options.Connect[] = [];
   let current: Options.Connect = {};
-  return {
-    get protocol() {
-      if (left.length === 0) left = shuffled(brokers);
-      current = left.pop() as Options.Connect;
-      return current.protocol;
+  return new Proxy<Options.Connect>(
+    {},
+    {
+      get(_target, name) {
+        if (name === 'protocol') {
+          if (left.length === 0) left = shuffled(brokers);
+          current = left.pop() as Options.Connect;
+        }
+        return Reflect.get(current, name);
+      },
     },
-    get hostname() {
-      return current.hostname;
-    },
-    get port() {
-      return current.port;
-    },
-    get username() {
-      return current.username;
-    },
-    get password() {
-      return current.password;
-    },
-    get vhost() {
-      return current.vhost;
-    },
-    get heartbeat() {
-      return current.heartbeat;
-    },
-    get frameMax() {
-      return current.frameMax;
-    },
-  };
+  );
 }
+
+/** Parameters of a URL that amqplib takes as numbers. */
+const numbers = ['heartbeat', 'frameMax', 'channelMax', 'maxFrameSize'] as const;
 
 function brokerOf(text: string): Options.Connect {
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(text);
-  const heartbeat = Number(searchParams.get('heartbeat') ?? heartbeatSeconds);
-  const frameMax = searchParams.get('frameMax');
+  const given = numbers.filter((name) => searchParams.has(name));
   return {
     protocol: protocol.slice(0, -1),
     hostname: hostname.replace(/^\[|\]$/g, ''),
     ...(port === '' ? {} : { port: Number(port) }),
-    // Without either, amqplib is RabbitMQ's `guest`.
-    ...(username || password ? { username: decodeURIComponent(username), password: decodeURIComponent(password) } : {}),
+    // Without either, amqplib is RabbitMQ's `guest`. A stray `%` stays as it is.
+    ...(username || password
+      ? { username: querystring.unescape(username), password: querystring.unescape(password) }
+      : {}),
     vhost: pathname.slice(1),
-    heartbeat,
-    ...(frameMax ? { frameMax: Number(frameMax) } : {}),
+    heartbeat: heartbeatSeconds,
+    ...Object.fromEntries(given.map((name) => [name, Number(searchParams.get(name))])),
   };
 }
 
@@ -78,7 +67,7 @@ export function tlsOf(urls: string): { ca?: Buffer; cert?: Buffer; key?: Buffer 
 
 /** The user that connects; without one, AMQP's `guest`. */
 export function userOf(urls: string): string {
-  return decodeURIComponent(new URL(splitUrls(urls)[0] as string).username) || 'guest';
+  return querystring.unescape(new URL(splitUrls(urls)[0] as string).username) || 'guest';
 }
 
 function shuffled<T>(items: T[]): T[] {

@@ -4,28 +4,14 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { api } from '../seeds.ts';
-import { callback, openTarget, password, type Tokens } from './target.ts';
+import { callback, openManager, openTarget, password, type Tokens } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget());
-const { gate, issuer } = target;
+const { gate } = target;
 const connection = 'Username-Password-Authentication';
-const manager = await target.machineToken({
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${issuer}api/v2/`,
-});
-
-async function manage(method: string, path: string, body?: object) {
-  const response = await fetch(`${issuer}api/v2/${path}`, {
-    method,
-    headers: { authorization: `Bearer ${manager.json.access_token}`, 'content-type': 'application/json' },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const text = await response.text();
-  return { status: response.status, json: (text ? JSON.parse(text) : {}) as Record<string, unknown> };
-}
+const manage = await openManager(target);
 
 let people = 0;
 /** Somebody new with a password; `name` is what the id ends in. */

@@ -94,6 +94,24 @@ export type Target = {
   machineToken(form?: Form, headers?: Form): Promise<Answer>;
 };
 
+/** Asks the management API of a target as the client `manager`, whose token is asked for once. */
+export async function openManager({ issuer, machineToken }: Target) {
+  const { json: token } = await machineToken({
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${issuer}api/v2/`,
+  });
+  return async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${issuer}api/v2/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    return { status: response.status, json: (text ? JSON.parse(text) : {}) as Record<string, unknown> };
+  };
+}
+
 /** @param env further environment of the gate; @param more further entries of the seed */
 export async function openTarget(
   env: Form = {},

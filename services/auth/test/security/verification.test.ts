@@ -4,28 +4,14 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { openTarget, password } from './target.ts';
+import { openManager, openTarget, password } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const target = stack.use(await openTarget({ TRUSTED_PROXIES: '127.0.0.0/8' }));
-const { gate, issuer } = target;
+const { gate } = target;
 const connection = 'Username-Password-Authentication';
-const manager = await target.machineToken({
-  client_id: 'manager',
-  client_secret: 'manager-secret',
-  audience: `${issuer}api/v2/`,
-});
-
-async function manage(method: string, path: string, body?: object) {
-  const response = await fetch(`${issuer}api/v2/${path}`, {
-    method,
-    headers: { authorization: `Bearer ${manager.json.access_token}`, 'content-type': 'application/json' },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const text = await response.text();
-  return { status: response.status, json: (text ? JSON.parse(text) : {}) as Record<string, unknown> };
-}
+const manage = await openManager(target);
 const database = new pg.Client(gate.databaseUrl);
 await database.connect();
 stack.defer(() => database.end());
