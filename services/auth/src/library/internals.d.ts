@@ -31,11 +31,6 @@ declare module 'oidc-provider/lib/helpers/lru.js' {
   }
 }
 
-declare module 'oidc-provider/lib/shared/selective_body.js' {
-  /** Koa middleware; takes of the context what is named here. */
-  export function json(ctx: object, next: () => Promise<void>): Promise<void>;
-}
-
 declare module 'oidc-provider/lib/helpers/revoke.js' {
   import type { KoaContextWithOIDC } from 'oidc-provider';
 

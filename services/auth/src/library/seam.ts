@@ -1,7 +1,7 @@
 /**
  * The only file that imports what oidc-provider does not export. Its version is pinned exactly; test/seam.test.ts fails when an
  * upgrade moves a part that this folder changes, or makes a change needless. Each function says what the public configuration
- * lacks.
+ * lacks. One thing is patched (patches/): it warned, once and past every log, of the bodies that http/well-formed.ts reads before it.
  */
 import Provider, {
   type Client,
@@ -13,7 +13,6 @@ import Provider, {
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
-import { json as readBody } from 'oidc-provider/lib/shared/selective_body.js';
 import { secretMatches } from '../clients/secret.ts';
 import { isInTheClear } from '../http/loopback.ts';
 import { signInAcr } from '../interaction/acr.ts';
@@ -36,7 +35,6 @@ type ClientPrototype = {
 /** Applies what each of our providers needs. Before the first client is loaded. */
 export function applySeam(provider: Provider): void {
   keepCompiledClients(provider);
-  expectParsedBodies();
   hashClientSecrets(provider);
   refuseGrantsAsUnauthorized(provider);
 }
@@ -65,18 +63,6 @@ function keepCompiledClients(provider: Provider): void {
     if (client?.jwksUri) followClientKeys((client as unknown as { asymmetricKeyStore: RemoteKeys }).asymmetricKeyStore);
     return client;
   };
-}
-
-/**
- * Bodies are read and checked before the library sees them (http/well-formed.ts). The library accepts that, but warns once per
- * process, bypassing every log, that it is not recommended. This triggers the warning here, where nobody hears it.
- */
-function expectParsedBodies(): void {
-  const { warn } = console;
-  console.warn = () => {};
-  const parsed = { is: () => true, req: { readable: false, body: {} }, request: {}, oidc: {} };
-  readBody(parsed, async () => {}).catch(() => {}); // it warns before it first waits
-  console.warn = warn;
 }
 
 /** Secrets are stored as SHA-256, and several may be live; the library compares one in plain text. */
