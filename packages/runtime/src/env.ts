@@ -260,6 +260,8 @@ export const stopDelayVariable = integer(0, 60_000).default(0).meta({
   unit: 'ms',
 });
 
+export const storeTimeoutVariable = integer(100, 60_000).default(4_000).meta({ unit: 'ms' });
+
 export const secretsKeyVariable = key32.meta({
   description: '32 bytes base64: encrypts webhook secrets and signing keys at rest',
   secret: true,

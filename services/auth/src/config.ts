@@ -11,6 +11,7 @@ import {
   port,
   secretsKeyVariable,
   stopDelayVariable,
+  storeTimeoutVariable,
   text,
   trustedProxiesVariable,
   url,
@@ -32,10 +33,9 @@ export const variables = z.object({
     .meta({ description: 'PostgreSQL of the gate, instead of `DATABASE_URL`; it owns schema `auth`' }),
   REDIS_URL: url(['redis:', 'rediss:']).meta({ description: 'Redis: sessions and short-lived artefacts of grants' }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
-  STORE_TIMEOUT_MS: integer(100, 60_000).default(4_000).meta({
+  STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:
       'how long a statement of PostgreSQL may take; a connection to it and a command of Redis may take half as long. Then the answer is 503',
-    unit: 'ms',
   }),
   AMQP_URL: amqpUrlVariable.optional(),
   ISSUER: issuerUrl

@@ -100,6 +100,8 @@ async function about(
   await until('the second has looked at its copies', () => more.some((id) => requests(id) > 0));
   return { guid, both: [first, second] };
 }
+// The receiver answers when the test says so, however long the rest takes.
+const patient = { DELIVERY_TIMEOUT_MS: '600000' };
 const requests = (guid: string) => receiver.received.filter((one) => one.headers['x-github-delivery'] === guid).length;
 const queueIsEmpty = async () => {
   const vhost = new URL(world.amqpUrl).pathname.slice(1);
@@ -135,7 +137,7 @@ test('and when that one dies over it, the other makes the deliveries', async () 
 test('nor do they make a second request while another dispatcher waits for the answer of the only receiver', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }) => (path === '/single' ? { after: answer.promise } : {}));
-  const { guid, both } = await about('single/widgets', {}, (id) => requests(id) > 0);
+  const { guid, both } = await about('single/widgets', patient, (id) => requests(id) > 0);
   answer.resolve();
   await world.deliveries(guid);
   await until('every message is settled', queueIsEmpty);
@@ -146,7 +148,7 @@ test('nor do they make a second request while another dispatcher waits for the a
 test('and when that one dies over it, the other makes the request again', async () => {
   const answer = Promise.withResolvers<void>();
   receiver.behave(({ path }, index) => (path === '/single' && index === 0 ? { after: answer.promise } : {}));
-  const { guid, both } = await about('single/widgets', {}, (id) => requests(id) > 0);
+  const { guid, both } = await about('single/widgets', patient, (id) => requests(id) > 0);
   await both[0]!.stop('SIGKILL');
   const logged = await world.deliveries(guid);
   answer.resolve();

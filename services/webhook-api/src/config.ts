@@ -14,6 +14,7 @@ import {
   renamedTo,
   secretsKeyVariable,
   stopDelayVariable,
+  storeTimeoutVariable,
   text,
   trustedProxiesVariable,
   url,
@@ -51,6 +52,10 @@ export const variables = z.object({
     shownDefault: 'found or started',
   }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
+  STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
+    description:
+      'how long a statement of PostgreSQL may take; a connection to it may take half as long, RabbitMQ’s confirm and the turn of a change three quarters. Then the answer is 503',
+  }),
   AMQP_URL: amqpUrlVariable,
   ISSUER: issuerUrl
     .default('http://localhost:4400/')

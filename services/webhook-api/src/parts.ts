@@ -17,6 +17,8 @@ export type Parts = {
   /** Prisma: accounts and what belongs to them. */
   database: Database;
   publisher: Publisher;
+  /** How long a store may take for one thing. */
+  storeTimeoutMs: number;
   /** The key of the delivery jobs’ authentication codes. */
   jobKey: KeyObject;
   /** Seals the secrets of hooks. */

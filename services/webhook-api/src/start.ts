@@ -52,11 +52,12 @@ export async function start({
   const certificate = env.WEBHOOK_API_TLS_PORT === undefined ? undefined : readCertificate(env, 'WEBHOOK_API_TLS_PORT');
   const registry = openMetrics();
 
+  const { STORE_TIMEOUT_MS: storeTimeoutMs } = env;
   const connecting = {
     databaseUrl,
     name,
-    connectTimeoutMs: 2_000,
-    statementTimeoutMs: 4_000,
+    connectTimeoutMs: storeTimeoutMs / 2,
+    statementTimeoutMs: storeTimeoutMs,
     planOnce: true,
     onError: (error: Error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'),
   };
@@ -64,7 +65,7 @@ export async function start({
   const reads = stack.use(openReads({ ...connecting, max: 2 }));
   const seal = makeSeal(env.SECRETS_KEY);
   await checkSecretsKey(pool, seal);
-  const database = stack.adopt(openDatabase({ databaseUrl, name, max: 4 }), (opened) => opened.$disconnect());
+  const database = stack.adopt(openDatabase({ ...connecting, max: 4 }), (opened) => opened.$disconnect());
   for (const seed of seeds) await applySeed(database, seed.organizations);
   const publisher = stack.use(
     await openPublisher({
@@ -73,7 +74,7 @@ export async function start({
       log,
       reconnects: reconnectCounter(registry),
       topology,
-      confirmTimeoutMs: 3_000,
+      confirmTimeoutMs: storeTimeoutMs * 0.75,
     }),
   );
   const keys = stack.use(
@@ -87,6 +88,7 @@ export async function start({
     pool,
     database,
     publisher,
+    storeTimeoutMs,
     jobKey: deriveJobKey(env.SECRETS_KEY),
     seal,
     catalog,

@@ -20,7 +20,7 @@ let redis: Cuttable;
 beforeAll(async () => {
   redis = stack.use(await openCuttable(redisUrl()));
   api = stack.use(
-    await openApi({ REDIS_URL: redis.url }, async (env) => {
+    await openApi({ REDIS_URL: redis.url, STORE_TIMEOUT_MS: '4000' }, async (env) => {
       database = stack.use(await openCuttable(env.DATABASE_URL!));
       broker = stack.use(await openCuttable(env.AMQP_URL!));
       return { DATABASE_URL: database.url, AMQP_URL: broker.url };

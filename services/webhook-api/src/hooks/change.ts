@@ -25,7 +25,7 @@ export function changeHook(
   id: number,
   change: (before: Changeable) => Changeable,
 ): Promise<Changed> {
-  return changeInPlace(parts.pool, place, async (db) => {
+  return changeInPlace(parts, place, async (db) => {
     const row = await findRow(db, place, token, id);
     if (!row) throw notFound();
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };

@@ -40,7 +40,7 @@ export const createHook = placeOperation({
     const active = body.active ?? true;
     if (active) checkConnected(parts.publisher);
 
-    const { hook, ping } = await changeInPlace(parts.pool, place, async (db) => {
+    const { hook, ping } = await changeInPlace(parts, place, async (db) => {
       await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
       const id = await insertRow(db, place, token, sealConfig(config, { active, events }, parts.seal));
       // It was just made.

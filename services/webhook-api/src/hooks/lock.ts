@@ -4,26 +4,30 @@
  * repository once made everybody else’s requests fail.
  */
 import { inTransaction } from '@gatepost/runtime/transaction';
-import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Place } from '../access/place.ts';
 import { notFound, unavailable } from '../http/errors.ts';
+import type { Parts } from '../parts.ts';
 import type { Queryable } from './rows.ts';
 
-const waitMaxMs = 3_000;
-
-// Within this process changes wait here for their turn, without a connection. After `waitMaxMs` one is answered 503 and changes
-// nothing, since a later answer would reach nobody.
+// Within this process changes wait here for their turn, without a connection. After three quarters of the time that a store has, one
+// is answered 503 and changes nothing, since a later answer would reach nobody.
 const turns = new Map<string, Promise<unknown>>();
 
 /**
  * Runs `change` in a transaction that holds the place's row; nobody else changes it or its hooks meanwhile.
  * @throws what `change` throws, after a rollback; ApiError 404 when the place is gone, 503 when its turn did not come in time.
  */
-export function changeInPlace<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
-  return inTurn(`${place.account.id}/${place.repository?.id ?? ''}`, () => changeNow(pool, place, change));
+export function changeInPlace<T>(
+  { pool, storeTimeoutMs }: Pick<Parts, 'pool' | 'storeTimeoutMs'>,
+  place: Place,
+  change: (db: Queryable) => Promise<T>,
+): Promise<T> {
+  const waitMaxMs = storeTimeoutMs * 0.75;
+  const name = `${place.account.id}/${place.repository?.id ?? ''}`;
+  return inTurn(name, waitMaxMs, () => changeNow(pool, place, waitMaxMs, change));
 }
 
-async function inTurn<T>(place: string, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(place: string, waitMaxMs: number, work: () => Promise<T>): Promise<T> {
   const askedAt = performance.now();
   const before = turns.get(place);
   const mine = (async () => {
@@ -40,7 +44,12 @@ async function inTurn<T>(place: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function changeNow<T>(pool: Pool, place: Place, change: (db: Queryable) => Promise<T>): Promise<T> {
+function changeNow<T>(
+  pool: Parts['pool'],
+  place: Place,
+  waitMaxMs: number,
+  change: (db: Queryable) => Promise<T>,
+): Promise<T> {
   const held = async (client: Queryable) => {
     const { rowCount } = place.repository
       ? await client.query('SELECT FROM repositories WHERE id = $1 FOR NO KEY UPDATE', [place.repository.id])
@@ -48,5 +57,5 @@ function changeNow<T>(pool: Pool, place: Place, change: (db: Queryable) => Promi
     if (rowCount === 0) throw notFound();
     return change(client);
   };
-  return inTransaction(pool, held, `SET LOCAL lock_timeout = ${waitMaxMs}`);
+  return inTransaction(pool, held, `SET LOCAL lock_timeout = ${Math.ceil(waitMaxMs)}`);
 }

@@ -1,9 +1,11 @@
-/** No request waits longer than this for a store; then it is answered 503, within the five seconds that docs/failures.md promises. */
+/**
+ * No request waits for its stores much longer than one of them may take; then it is answered 503, by default within the five seconds
+ * that docs/failures.md promises.
+ */
 import { unavailable } from './errors.ts';
 
-const deadlineMs = 4_500;
-
-export async function withDeadline<T>(work: () => Promise<T>): Promise<T> {
+export async function withDeadline<T>(storeTimeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const deadlineMs = storeTimeoutMs + 500;
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(unavailable(new Error(`no answer in ${deadlineMs} ms`))), deadlineMs);
   try {

@@ -33,7 +33,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
 
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
-      const answer = await withDeadline(async (): Promise<Answer> => {
+      const answer = await withDeadline(parts.storeTimeoutMs, async (): Promise<Answer> => {
         const wanted = token && want(request, token);
         if (token && operation.creates) await limits.admitCreation(token);
         const call = {

@@ -53,6 +53,8 @@ export async function openApi(
     REDIS_KEY_PREFIX: freshPrefix(),
     ISSUER: issuer.issuer,
     WEBHOOK_API_AUDIENCE: audience,
+    // What a store's slowness does is shown in stores-away.test.ts; elsewhere a busy machine is not to be taken for it.
+    STORE_TIMEOUT_MS: '30000',
     SECRETS_KEY: randomBytes(32).toString('base64'),
     ...extra,
   };
