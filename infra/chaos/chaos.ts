@@ -6,6 +6,7 @@ import { openApi } from '@gatepost/testkit/api';
 import { openSystem } from '@gatepost/testkit/system';
 import type { Context } from '../local/commands/command.ts';
 import { Trouble } from '../local/processes/trouble.ts';
+import { waitFor } from '../local/processes/wait.ts';
 import { openOwnStores } from '../local/stores/own-stores.ts';
 import { createHooks, writeSeed } from './accounts.ts';
 import { makeFaults, type Struck, strikeInTurn } from './faults.ts';
@@ -24,6 +25,10 @@ export type ChaosOptions = {
   failingShare: number;
   /** Whether stores are also frozen for up to 20 s. */
   freezes: boolean;
+  /** RabbitMQ is three nodes, which are killed and cut off from each other one at a time. */
+  cluster?: boolean;
+  /** Further variables for the services. */
+  env?: Record<string, string>;
   /** Strikes these alone, by the names of the faults. Default: all. */
   only?: string[];
   seed: number;
@@ -33,12 +38,14 @@ export type ChaosOptions = {
 const retryScheduleSeconds = '1,1,2,2,4,4,8,8';
 const drainTimeoutMs = 180_000;
 const dispatchers = 2;
+// Longer than it takes a client to notice a server that is silent.
+const goOnMs = 60_000;
 
 export async function runChaos(context: Context, options: ChaosOptions): Promise<Verdict> {
   const { say, signal, stack } = context;
   setMaxListeners(0, signal);
   const random = makeRandom(options.seed);
-  const own = await openOwnStores(context, 'chaos');
+  const own = await openOwnStores(context, 'chaos', { cluster: options.cluster ?? false });
   const record = stack.use(await openRecord(options.failingShare, random));
   const system = await say.step('system', 'auth, webhook-api and the first dispatcher are ready', async () =>
     stack.use(
@@ -47,7 +54,7 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
         databaseUrl: own.urls.PostgreSQL,
         amqpUrl: own.urls.RabbitMQ,
         redisUrl: own.urls.Redis,
-        env: { RETRY_SCHEDULE_SECONDS: retryScheduleSeconds },
+        env: { RETRY_SCHEDULE_SECONDS: retryScheduleSeconds, ...options.env },
       }),
     ),
   );
@@ -55,19 +62,32 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   const api = await openApi(system);
   const places = await createHooks(api, record.url, options);
 
-  const over = AbortSignal.any([signal, AbortSignal.timeout(options.seconds * 1_000)]);
-  const faults = makeFaults(own.stores, fleet, options.freezes).filter(
-    ({ name }) => options.only?.includes(name) ?? true,
-  );
+  const end = performance.now() + options.seconds * 1_000;
+  const isOver = () => signal.aborted || performance.now() > end;
+  const faults = makeFaults(own, fleet, options.freezes).filter(({ name }) => options.only?.includes(name) ?? true);
   if (faults.length === 0) throw new Trouble(`There is no fault ${options.only?.join(', ')}.`);
   await using producer = await openProducer({
     url: system.amqpUrl,
     source: 'urn:gatepost:chaos',
     maxInFlight: 20_000,
   });
+  const struckAll = new AbortController();
+  let latest = 0;
+  const goesOn = async () => {
+    const before = latest;
+    return (await waitFor(() => record.latest() > before || undefined, goOnMs, signal)) !== undefined;
+  };
   const [struck, published] = await Promise.all([
-    strikeInTurn(faults, { random, over, onStrike: (name, text) => say.about(name, text) }),
-    publishSteadily(producer, places, options.eventsPerSecond, over),
+    strikeInTurn(faults, { random, isOver, goesOn, onStrike: (name, text) => say.about(name, text) }).finally(() =>
+      struckAll.abort(),
+    ),
+    publishSteadily(producer, places, {
+      perSecond: options.eventsPerSecond,
+      over: struckAll.signal,
+      onPublish(number) {
+        latest = number;
+      },
+    }),
   ]);
   signal.throwIfAborted();
 

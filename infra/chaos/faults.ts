@@ -1,11 +1,28 @@
 /** The kills, and the freezes if they are asked for, one after the other, in rounds of changing order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Child } from '../local/processes/child.ts';
+import type { OwnStores } from '../local/stores/own-stores.ts';
 import type { Store } from '../local/stores/stores.ts';
 import type { Fleet } from './fleet.ts';
 
-export type Fault = { name: string; strike(): Promise<void>; repair(): Promise<void>; down: typeof downMs };
-export type Struck = { name: string; times: number; downSeconds: number };
+export type Fault = {
+  name: string;
+  strike(): Promise<void>;
+  repair(): Promise<void>;
+  down: typeof downMs;
+  /** Others take its place: it is not repaired before deliveries go on without it. */
+  hasOthers?: boolean;
+};
+export type Struck = {
+  name: string;
+  times: number;
+  downSeconds: number;
+  /** How often nothing went on without it, though others should have taken its place. */
+  stood: number;
+};
+
+type Server = Pick<Store, 'ready' | 'launch'> & { name: string };
 
 const pauseMs = { min: 500, more: 2_000 };
 const downMs = { min: 200, more: 1_500 };
@@ -14,8 +31,8 @@ const frozenMs = { min: 2_000, more: 18_000 };
 const repairTries = 10;
 
 /** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off. */
-export function makeFaults(stores: Store[], fleet: Fleet, freezes: boolean): Fault[] {
-  const ofStores = stores.flatMap((store): Fault[] => {
+export function makeFaults({ stores, nodes }: Pick<OwnStores, 'stores' | 'nodes'>, fleet: Fleet, freezes: boolean) {
+  const ofServer = (store: Server, hasOthers: boolean): Fault[] => {
     let child = store.ready;
     const server = async () => {
       const running = await child;
@@ -24,6 +41,7 @@ export function makeFaults(stores: Store[], fleet: Fleet, freezes: boolean): Fau
     };
     const kill: Fault = {
       name: store.name,
+      hasOthers,
       down: downMs,
       async strike() {
         const { pid, exited } = await server();
@@ -37,12 +55,18 @@ export function makeFaults(stores: Store[], fleet: Fleet, freezes: boolean): Fau
     };
     const freeze: Fault = {
       name: `${store.name} frozen`,
+      hasOthers,
       down: frozenMs,
       strike: async () => signalTree((await server()).pid, 'SIGSTOP'),
       repair: async () => signalTree((await server()).pid, 'SIGCONT'),
     };
     return freezes ? [kill, freeze] : [kill];
-  });
+  };
+  const ofNodes = nodes.flatMap((node): Fault[] => [
+    ...ofServer(node, true),
+    { name: `${node.name} cut off`, hasOthers: true, down: downMs, strike: node.cutOff, repair: node.rejoin },
+  ]);
+  const ofStores = stores.flatMap((store) => ofServer(store, false));
   const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {
     return {
       name: `dispatcher ${index + 1}`,
@@ -51,35 +75,46 @@ export function makeFaults(stores: Store[], fleet: Fleet, freezes: boolean): Fau
       repair: () => fleet.revive(index),
     };
   });
-  return [...ofDispatchers, ...ofStores];
+  return [...ofDispatchers, ...ofNodes, ...ofStores];
 }
 
 /**
- * Strikes every fault at least once, then on until `over`. Each is repaired before the next: what is promised is to survive any
+ * Strikes every fault at least once, then on until it is over. Each is repaired before the next: what is promised is to survive any
  * one of them.
  */
 export async function strikeInTurn(
   faults: Fault[],
   {
     random,
-    over,
+    isOver,
+    goesOn,
     onStrike,
-  }: { random: () => number; over: AbortSignal; onStrike: (name: string, text: string) => void },
+  }: {
+    random: () => number;
+    isOver: () => boolean;
+    /** Whether an event that is published from now on is delivered, within a minute. */
+    goesOn: () => Promise<boolean>;
+    onStrike: (name: string, text: string) => void;
+  },
 ): Promise<Struck[]> {
-  const struck = new Map(faults.map(({ name }) => [name, { name, times: 0, downSeconds: 0 }]));
+  const struck = new Map(
+    faults.map(({ name }): [string, Struck] => [name, { name, times: 0, downSeconds: 0, stood: 0 }]),
+  );
   const pause = ({ min, more }: typeof pauseMs) => sleep(min + random() * more);
-  for (let round = 0; round === 0 || !over.aborted; round += 1) {
+  for (let round = 0; round === 0 || !isOver(); round += 1) {
     for (const fault of shuffled(faults, random)) {
-      if (over.aborted && round > 0) break;
+      if (isOver() && round > 0) break;
       await pause(pauseMs);
       const from = performance.now();
       await fault.strike();
       await pause(fault.down);
+      const stood = fault.hasOthers === true && !(await goesOn());
       await fault.repair();
       const seconds = (performance.now() - from) / 1_000;
       onStrike(fault.name, `away for ${seconds.toFixed(1)} s`);
       const entry = struck.get(fault.name)!; // of the same list
       entry.times += 1;
+      entry.stood += Number(stood);
       entry.downSeconds += seconds;
     }
   }
@@ -87,7 +122,7 @@ export async function strikeInTurn(
 }
 
 /** PostgreSQL does not start while anything of its last life is left. */
-async function launchAgain(store: Store): ReturnType<NonNullable<Store['launch']>> {
+async function launchAgain(store: Server): Promise<Child> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await store.launch!(); // checked before it was killed

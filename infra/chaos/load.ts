@@ -18,8 +18,7 @@ const padding = 'x'.repeat(600);
 export async function publishSteadily(
   producer: Producer,
   places: Place[],
-  perSecond: number,
-  over: AbortSignal,
+  { perSecond, over, onPublish }: { perSecond: number; over: AbortSignal; onPublish(number: number): void },
 ): Promise<PublishedEvents> {
   const published: PublishedEvents = { events: [], again: 0 };
   const publishing: Promise<void>[] = [];
@@ -29,6 +28,7 @@ export async function publishSteadily(
     while (publishing.length < due) {
       const number = publishing.length;
       const place = places[number % places.length]!; // there is at least one
+      onPublish(number);
       const body = JSON.stringify({ number, subject: place.subject, padding });
       publishing.push(publishSurely(producer, { number, id: randomUUID(), place, body }, published));
     }

@@ -27,9 +27,10 @@ export async function chaos(context: Context): Promise<number> {
 
 function readOptions(args: string[]): ChaosOptions {
   const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
   const { values } = parseArgs({
     args,
-    options: { seconds: text, rate: text, failing: text, seed: text, only: text, freeze: { type: 'boolean' } },
+    options: { seconds: text, rate: text, failing: text, seed: text, only: text, freeze: flag, cluster: flag },
   });
   const number = (name: 'seconds' | 'rate' | 'failing' | 'seed', otherwise: number, max = Number.MAX_SAFE_INTEGER) => {
     const value = values[name] === undefined ? otherwise : Number(values[name]);
@@ -42,6 +43,7 @@ function readOptions(args: string[]): ChaosOptions {
     eventsPerSecond: number('rate', 150),
     failingShare: number('failing', 0.02, 0.5),
     freezes: values.freeze === true,
+    cluster: values.cluster === true,
     ...(values.only === undefined ? {} : { only: values.only.split(',') }),
     seed: number('seed', randomInt(1_000_000)),
   };

@@ -109,6 +109,9 @@ function complain(verdict: Omit<Verdict, 'complaints'>, lost: string[], missing:
   return [
     ...(verdict.deliveries === 0 ? ['nothing was published'] : []),
     ...(verdict.lost > 0 ? [`${verdict.lost} lost (hook guid): ${some(lost)} …`] : []),
+    ...verdict.struck
+      .filter(({ stood }) => stood > 0)
+      .map(({ name, stood }) => `${stood} times nothing was delivered without ${name}`),
     ...(verdict.otherGuids > 0 ? [`${verdict.otherGuids} copies under another guid`] : []),
     ...(verdict.wrong > 0 ? [`${verdict.wrong} requests that are not what was published`] : []),
     ...(verdict.missingInLog > 0 ? [`${verdict.missingInLog} missing in the log (hook guid): ${some(missing)} …`] : []),
@@ -149,7 +152,7 @@ function longestSilenceMs({ accepted }: Record): number {
 export function rowsOf(verdict: Verdict): [what: string, value: string][] {
   return [
     ...verdict.struck.map(({ name, times, downSeconds }): [string, string] => [
-      `kills of ${name}`,
+      / (cut off|frozen)$/.test(name) ? name : `kills of ${name}`,
       `${times}, away ${downSeconds.toFixed(1)} s in all`,
     ]),
     ['events confirmed by the broker', String(verdict.events)],

@@ -12,6 +12,8 @@ export type Record = AsyncDisposable & {
   refused(): number;
   /** How many different deliveries (a hook and a guid) were accepted. */
   acceptedOnce(): number;
+  /** The highest number of an event that was accepted. */
+  latest(): number;
 };
 
 export const secret = 'chaos-secret-chaos-secret';
@@ -20,6 +22,7 @@ export async function openRecord(failingShare: number, random: () => number): Pr
   const accepted: Accepted[] = [];
   const once = new Set<string>();
   let refused = 0;
+  let latest = -1;
   const receiver = await openReceiver({
     behave(request) {
       // Each new hook is greeted.
@@ -30,6 +33,7 @@ export async function openRecord(failingShare: number, random: () => number): Pr
       }
       const entry = read(request);
       accepted.push(entry);
+      latest = Math.max(latest, entry.number);
       once.add(`${entry.hook} ${entry.guid}`);
       return { status: 204, delayMs: Math.floor(random() * 20) };
     },
@@ -39,6 +43,7 @@ export async function openRecord(failingShare: number, random: () => number): Pr
     accepted,
     refused: () => refused,
     acceptedOnce: () => once.size,
+    latest: () => latest,
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };
 }
