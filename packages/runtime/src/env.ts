@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { logLevels } from './log.ts';
 import { maskText, maskUrl, unreadable } from './mask.ts';
 import { Misconfigured } from './misconfigured.ts';
 import { productionProblems } from './production.ts';
@@ -245,10 +246,15 @@ export const commonVariables = {
       'in `production`, which the images are in, a service refuses to start with the demo’s seed or its secrets, an http issuer that is not loopback, or, unless `HOST` is loopback, a default password of a store',
   }),
   HOST: text.default('127.0.0.1').meta({ description: 'address that listeners bind to; `0.0.0.0` in the images' }),
-  LOG_LEVEL: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'])
-    .default('info')
-    .meta({ description: 'least level that is logged' }),
+  LOG_LEVEL: z.enum(logLevels).default('info').meta({
+    description: 'least level that is logged; `PUT /log-level` on the ops port changes it while the service runs',
+  }),
+  OPS_TOKEN: text.min(16).optional().meta({
+    description:
+      'what `Authorization: Bearer` must carry on the ops port’s routes that tell more than metrics or change something; without it they answer this machine alone',
+    secret: true,
+    shownDefault: 'none',
+  }),
   START_TIMEOUT_MS: integer(0, 600_000)
     .default(60_000)
     .meta({ description: 'how long a service that starts waits for a store that is away', unit: 'ms' }),

@@ -18,7 +18,41 @@ export function openLog(service: string, level: string, destination?: Destinatio
     serializers: { error: describeError },
     messageKey: 'message',
   };
-  return destination ? pino(options, destination) : pino(options);
+  const log = destination ? pino(options, destination) : pino(options);
+  modulesOf.set(log, new Map());
+  return log;
+}
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What a process's own lines, which belong to no module, are called where levels are shown and set. */
+const ownName = 'process';
+
+const modulesOf = new WeakMap<Log, Map<string, Log>>();
+
+/** The log of a part of the process: its lines say which (`module`), and its level can be set by itself. The same for the same name. */
+export function logOfModule(log: Log, module: string): Log {
+  const modules = modulesOf.get(log);
+  const known = modules?.get(module);
+  if (known) return known;
+  const child = log.child({ module });
+  modules?.set(module, child);
+  return child;
+}
+
+/** The level of each module, and of the process's own lines under `process`. */
+export function levelsOf(log: Log): Record<string, string> {
+  const modules = [...(modulesOf.get(log) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries([[ownName, log.level], ...modules.map(([name, { level }]) => [name, level])]);
+}
+
+/** Sets the level of a module, or of all where none is named, while the process runs. Answers false if there is no such module. */
+export function setLevel(log: Log, level: LogLevel, module?: string): boolean {
+  const all = new Map([[ownName, log], ...(modulesOf.get(log) ?? [])]);
+  const meant = module === undefined ? [...all.values()] : [all.get(module)].filter((one) => one !== undefined);
+  for (const one of meant) one.level = level;
+  return meant.length > 0;
 }
 
 const described = new WeakSet<object>();

@@ -1,19 +1,27 @@
+import { get as httpGet } from 'node:http';
 import { afterAll, expect, test } from '@jest/globals';
 import { watchChecks } from './checks.ts';
+import { logOfModule, openLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openOps } from './ops.ts';
 
 let databaseIsUp = true;
+const lines: Record<string, unknown>[] = [];
+const log = openLog('test', 'info', { write: (line) => void lines.push(JSON.parse(line)) });
+const routing = logOfModule(log, 'routing');
+const common = { host: '127.0.0.1', port: 0, registry: openMetrics(), log };
+const guarded = await openOps({ ...common, ready: {}, token: 'a-token-of-the-operators' });
 const ops = await openOps({
-  host: '127.0.0.1',
-  port: 0,
-  registry: openMetrics(),
+  ...common,
   ready: {
     database: () => (databaseIsUp ? undefined : Promise.reject(new Error('connection refused'))),
     broker: () => undefined,
   },
 });
-afterAll(async () => await ops[Symbol.asyncDispose]());
+afterAll(async () => {
+  await ops[Symbol.asyncDispose]();
+  await guarded[Symbol.asyncDispose]();
+});
 const get = (path: string) => fetch(`http://127.0.0.1:${ops.port}${path}`);
 
 test('the process says that it lives, and shows its metrics', async () => {
@@ -45,4 +53,56 @@ test('a page that anybody may open looks again after a second at the soonest, an
 
 test('nothing else is served', async () => {
   expect((await get('/')).status).toBe(404);
+});
+
+const putLevel = (body: unknown, headers: Record<string, string> = {}, port = ops.port) =>
+  fetch(`http://127.0.0.1:${port}/log-level`, { method: 'PUT', body: JSON.stringify(body), headers });
+
+test('the level of a module is changed while the process runs, that of the others stays', async () => {
+  routing.debug('not logged');
+  expect(await (await putLevel({ level: 'debug', module: 'routing' })).json()).toEqual({
+    levels: { process: 'info', routing: 'debug' },
+  });
+  routing.debug('logged');
+  log.debug('not logged');
+  expect(lines.map(({ level, module, message }) => [level, module, message])).toEqual([
+    ['warn', undefined, 'the log level is to be changed'],
+    ['debug', 'routing', 'logged'],
+  ]);
+  expect(await (await putLevel({ level: 'warn' })).json()).toEqual({ levels: { process: 'warn', routing: 'warn' } });
+  expect(await (await get('/log-level')).json()).toEqual({ levels: { process: 'warn', routing: 'warn' } });
+});
+
+test('a level or a module that there is not is named', async () => {
+  expect((await putLevel({ level: 'loud' })).status).toBe(400);
+  const answer = await putLevel({ level: 'info', module: 'rooting' });
+  expect([answer.status, await answer.json()]).toEqual([
+    404,
+    { error: 'no such module', modules: ['process', 'routing'] },
+  ]);
+});
+
+test('without a token only this machine changes a level: no proxy on it, and no page in its browser', async () => {
+  for (const [name, value] of [
+    ['x-forwarded-for', '192.0.2.1'],
+    ['origin', 'http://attacker.example'],
+  ])
+    expect((await putLevel({ level: 'silent' }, { [name!]: value! })).status).toBe(403);
+  const rebound = await new Promise<number | undefined>((resolve) =>
+    httpGet(
+      { host: '127.0.0.1', port: ops.port, path: '/log-level', headers: { host: 'attacker.example' } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      },
+    ),
+  );
+  expect(rebound).toBe(403);
+});
+
+test('with OPS_TOKEN it takes that, also from this machine', async () => {
+  expect((await putLevel({ level: 'silent' }, {}, guarded.port)).status).toBe(401);
+  expect((await putLevel({ level: 'silent' }, { authorization: 'Bearer guess' }, guarded.port)).status).toBe(401);
+  const authorization = 'Bearer a-token-of-the-operators';
+  expect((await putLevel({ level: 'info' }, { authorization }, guarded.port)).status).toBe(200);
 });

@@ -1,14 +1,18 @@
-/** The ops port of a process: `/metrics`, `/livez`, `/readyz` and what a service adds. */
+/** The ops port of a process: `/metrics`, `/livez`, `/readyz`, `/log-level` and what a service adds (docs/observability.md). */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { failingChecks, type ReadyCheck } from './checks.ts';
 import { type Listening, listen } from './listen.ts';
+import type { Log } from './log.ts';
+import { answerLogLevel } from './log-level.ts';
 import type { Registry } from './metrics.ts';
+import { answerJson, mayOperate } from './ops-request.ts';
 
 export type Ops = Listening;
 
 /**
  * Opens the ops port. `/livez` answers 200 while the process runs; `/readyz` 200 with `{"status":"ready"}` while every check
- * passes, else 503 with the names of those that fail; 503 also once the process is to stop.
+ * passes, else 503 with the names of those that fail; 503 also once the process is to stop. What tells more, or changes something, is
+ * guarded (ops-request.ts).
  */
 export async function openOps(options: {
   host: string;
@@ -17,6 +21,11 @@ export async function openOps(options: {
   ready: Record<string, ReadyCheck>;
   /** From when it aborts on, `/readyz` answers 503. */
   stopping?: AbortSignal | undefined;
+  log: Log;
+  /** OPS_TOKEN. */
+  token?: string | undefined;
+  /** Guarded routes of the service, by path: each answers GET with JSON. */
+  reports?: Record<string, () => unknown> | undefined;
   /** Answers what is none of these; false if it is not for it either. */
   more?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }): Promise<Ops> {
@@ -37,8 +46,28 @@ export async function openOps(options: {
       const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'not ready', failing });
       return void response.writeHead(ready ? 200 : 503, { 'content-type': 'application/json' }).end(`${body}\n`);
     }
+    if (path === '/log-level' || (path !== undefined && options.reports && Object.hasOwn(options.reports, path))) {
+      const { token, log } = options;
+      if (!mayOperate(request, token)) return refuse(response, token);
+      if (path === '/log-level') return answerLogLevel(log, request, response);
+      return answerReport(log, options.reports![path]!, response);
+    }
     if (options.more?.(request, response)) return;
     response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');
   });
   return listen(server, { host: options.host, port: options.port, closeWithinMs: 0 });
+}
+
+function refuse(response: ServerResponse, token: string | undefined): void {
+  if (token === undefined) answerJson(response, 403, { error: 'only from this machine, unless OPS_TOKEN is set' });
+  else answerJson(response, 401, { error: 'needs OPS_TOKEN as a bearer token' }, { 'www-authenticate': 'Bearer' });
+}
+
+async function answerReport(log: Log, report: () => unknown, response: ServerResponse): Promise<void> {
+  try {
+    answerJson(response, 200, await report());
+  } catch (error) {
+    log.warn({ error }, 'could not answer on the ops port');
+    answerJson(response, 503, { error: 'a store is away' });
+  }
 }

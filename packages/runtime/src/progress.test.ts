@@ -7,10 +7,11 @@ import { watchProgress } from './progress.ts';
 const registry = openMetrics();
 let nowMs = 0;
 const parking = { waiting: 0, moved: 0, canTell: true };
+const log = openLog('test', 'silent');
 const progress = watchProgress({
   metric: 'test_stalled_seconds',
   registry,
-  log: openLog('test', 'silent'),
+  log,
   now: () => nowMs,
   stages: [
     {
@@ -24,7 +25,7 @@ const progress = watchProgress({
     { name: 'attempts', waits: () => parking.waiting > 0, moved: () => parking.moved, patienceMs: 600_000 },
   ],
 });
-const ops = await openOps({ host: '127.0.0.1', port: 0, registry, ready: { progress: progress.check } });
+const ops = await openOps({ host: '127.0.0.1', port: 0, registry, log, ready: { progress: progress.check } });
 afterAll(async () => {
   progress[Symbol.dispose]();
   await ops[Symbol.asyncDispose]();

@@ -12,7 +12,7 @@ await run('with store', variables, async ({ env, log, stack, stopping }) => {
   await client.connect();
   stack.defer(() => client.end());
   const { port } = stack.use(
-    await openOps({ host: '127.0.0.1', port: 0, registry: openMetrics(), ready: {}, stopping }),
+    await openOps({ host: '127.0.0.1', port: 0, registry: openMetrics(), log, ready: {}, stopping }),
   );
   log.info({ port }, 'serving');
 });

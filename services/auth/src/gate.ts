@@ -7,7 +7,7 @@ import { parseSeed } from '@gatepost/contracts/seed';
 import { makeGuard } from '@gatepost/runtime/address';
 import type { ReadyCheck } from '@gatepost/runtime/checks';
 import { listen } from '@gatepost/runtime/listen';
-import type { Log } from '@gatepost/runtime/log';
+import { type Log, logOfModule } from '@gatepost/runtime/log';
 import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { openOps } from '@gatepost/runtime/ops';
@@ -105,7 +105,7 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   const listening: Gate['listening'] = [];
   for (const front of ground.fronts)
     listening.push({ issuer: front.issuer, port: await openFront({ ...ground, ...outlets, ...stores, ...front }) });
-  ground.stack.use(startPurge(ground.pool, ground.log, ground.registry));
+  ground.stack.use(startPurge(ground.pool, logOfModule(ground.log, 'stores'), ground.registry));
   return { listening, opsPort: await serveOps({ ...ground, ...outlets }, start.stopping) };
 }
 
@@ -115,7 +115,7 @@ async function openFront(shared: Shared): Promise<number> {
   const { provider, tokensIssued } = await makeGateProvider(parts);
   const routers = makeRouters(parts, provider);
   const rotateAfterDays = parts.env.KEY_ROTATION_DAYS;
-  parts.stack.use(keepKeysCurrent({ ...parts, provider, rotateAfterDays }));
+  parts.stack.use(keepKeysCurrent({ ...parts, log: logOfModule(parts.log, 'keys'), provider, rotateAfterDays }));
   return serve(parts, provider, routers, tokensIssued);
 }
 
@@ -138,9 +138,11 @@ async function openGround({ env, log, stack }: Start<Env>) {
 
   const { applied } = await migrateAuth(databaseUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
-  const { pool, db, searchPool } = stack.use(openDatabase(databaseUrl, env.STORE_TIMEOUT_MS, log));
+  const { pool, db, searchPool } = stack.use(
+    openDatabase(databaseUrl, env.STORE_TIMEOUT_MS, logOfModule(log, 'stores')),
+  );
   const redis = stack.adopt(
-    await openRedis(env.REDIS_URL, env.STORE_TIMEOUT_MS / 2, log),
+    await openRedis(env.REDIS_URL, env.STORE_TIMEOUT_MS / 2, logOfModule(log, 'stores')),
     (opened) => void opened.disconnect(),
   );
   const changes = stack.use(await openChanges(databaseUrl));
@@ -171,16 +173,16 @@ async function openGround({ env, log, stack }: Start<Env>) {
 
 /** Outputs: the audit log, metrics, the webhooks, mail, and background work. */
 async function openOutlets({ env, log, stack, registry, pool }: Ground) {
-  const audit = stack.use(openAudit(pool, log));
-  const lastLogins = stack.use(openLastLogins(pool, log));
-  const sink = stack.use(await openSink(env, log, registry));
+  const audit = stack.use(openAudit(pool, logOfModule(log, 'stores')));
+  const lastLogins = stack.use(openLastLogins(pool, logOfModule(log, 'stores')));
+  const sink = stack.use(await openSink(env, logOfModule(log, 'events'), registry));
   const outside = stack.adopt(openPostBox({ ...postBoxOptions(env), ...textSender(env) }), (opened) => opened.close());
   const announce = env.NODE_ENV === 'development' ? announceToDeveloper : undefined;
   const mailbox = hasMailbox(env) ? openMailbox(announce) : undefined;
   const postBox = mailbox?.around(outside) ?? outside;
-  const background = stack.use(openBackground(log));
+  const background = stack.use(openBackground(logOfModule(log, 'mail')));
   const counters = openCounters(registry);
-  const observe = makeRequestObserver(log, registry);
+  const observe = makeRequestObserver(logOfModule(log, 'http'), registry);
   return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background };
 }
 
@@ -242,12 +244,16 @@ function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, chang
 /** Steps that several grants and pages share. */
 function makeSteps(parts: Shared) {
   const { keyFor, accounts, connections, settings, codes, lockout } = parts;
-  const sending = { ...parts, limits: parts.messageLimits, letters: makeLetters(parts) };
+  const sending = {
+    ...parts,
+    limits: parts.messageLimits,
+    letters: makeLetters({ ...parts, log: logOfModule(parts.log, 'mail') }),
+  };
   const sendMessage = makeSendMessage(sending);
   const verificationMails = makeVerificationMails(sending);
   return {
     commonContext: makeCommonContextMaker(parts),
-    report: makeReport({ ...parts, loginKey: keyFor('logins in the log') }),
+    report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
     csrf: makeCsrf(keyFor('csrf')),
     authenticate: makeAuthenticate(accounts, lockout),
     checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
@@ -278,7 +284,7 @@ async function makeGateProvider(parts: Parts) {
   findStructuredTokens(provider, parts.issuers, revokedTokens);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   throttleClientAuthentication(provider, parts.clientThrottle);
-  const { tokensIssued } = observeProvider(provider, parts);
+  const { tokensIssued } = observeProvider(provider, { ...parts, log: logOfModule(parts.log, 'tokens') });
   guardUserCodes(provider, parts.lockout, parts.pageMemory);
   const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
   for (const seed of parts.seeds)
@@ -295,7 +301,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   const links = makeLinks({ ...parts, provider });
   return [
     makeInteractionRoutes({ ...parts, provider }),
-    makeManagement({ ...parts, provider }),
+    makeManagement({ ...parts, provider, log: logOfModule(parts.log, 'management') }),
     makePasswordlessRoutes({ ...parts, provider, sendLink: links.sendLink }),
     links.router,
     makeDatabaseConnectionRoutes({ ...parts, provider }),
@@ -313,7 +319,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
 
 async function serve(parts: Parts, provider: Provider, routers: Router[], tokensIssued: TokensIssued): Promise<number> {
   const { env, log, stack, observe, issuer, strict, certificate } = parts;
-  const server = makeServer(makeAnswer({ ...parts, provider, routers }), {
+  const server = makeServer(makeAnswer({ ...parts, log: logOfModule(log, 'http'), provider, routers }), {
     head: { issuer: new URL(issuer), trustedProxies: env.TRUSTED_PROXIES, log },
     observe,
     limits: { headMs: env.REQUEST_HEAD_TIMEOUT_MS, requestMs: env.REQUEST_TIMEOUT_MS },
@@ -333,12 +339,14 @@ const storesOf = ({ pool, redis, prefix }: Pick<Ground, 'pool' | 'redis' | 'pref
 });
 
 async function serveOps(ground: Ground & Pick<Outlets, 'mailbox'>, stopping: AbortSignal | undefined): Promise<number> {
-  const { env, stack, registry, mailbox } = ground;
+  const { env, log, stack, registry, mailbox } = ground;
   const ops = stack.use(
     await openOps({
       host: env.HOST,
       port: env.AUTH_OPS_PORT,
       registry,
+      log,
+      token: env.OPS_TOKEN,
       ready: storesOf(ground),
       stopping,
       more: mailbox?.answer,

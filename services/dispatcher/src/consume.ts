@@ -22,7 +22,8 @@ const eventsMaxBytes = 64 * 1024 * 1024;
  * gives up: what is not acked by then comes back to another dispatcher.
  */
 export async function openConsumers(options: {
-  broker: Omit<ConnectionOptions, 'name'> & { registry: Registry; log: Log };
+  broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
+  log: Log;
   producers: Producers;
   route: Route;
   /** Routes what need not wait behind a flood. */
@@ -35,8 +36,8 @@ export async function openConsumers(options: {
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp } = options;
-  const { registry, log } = broker;
+  const { broker, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp, log } = options;
+  const { registry } = broker;
   const readAhead = await openReadAhead({
     broker,
     producers,

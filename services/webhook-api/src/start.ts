@@ -9,6 +9,7 @@ import { parseSeed } from '@gatepost/contracts/seed';
 import { topology } from '@gatepost/contracts/topology';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { listen } from '@gatepost/runtime/listen';
+import { logOfModule } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import type { Start } from '@gatepost/runtime/run';
@@ -51,6 +52,7 @@ export async function start({
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
   const certificate = env.WEBHOOK_API_TLS_PORT === undefined ? undefined : readCertificate(env, 'WEBHOOK_API_TLS_PORT');
   const registry = openMetrics();
+  const storesLog = logOfModule(log, 'stores');
 
   const { STORE_TIMEOUT_MS: storeTimeoutMs } = env;
   const connecting = {
@@ -59,7 +61,7 @@ export async function start({
     connectTimeoutMs: storeTimeoutMs / 2,
     statementTimeoutMs: storeTimeoutMs,
     planOnce: true,
-    onError: (error: Error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'),
+    onError: (error: Error) => storesLog.warn({ error }, 'lost an idle connection to PostgreSQL'),
   };
   const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
   const reads = stack.use(openReads({ ...connecting, max: 2 }));
@@ -71,19 +73,23 @@ export async function start({
     await openPublisher({
       url: env.AMQP_URL,
       name,
-      log,
+      log: storesLog,
       reconnects: reconnectCounter(registry),
       topology,
       confirmTimeoutMs: storeTimeoutMs * 0.75,
     }),
   );
   const keys = stack.use(
-    openKeys({ url: new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`), log }),
+    openKeys({
+      url: new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`),
+      log: logOfModule(log, 'keys'),
+    }),
   );
-  const redis = env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log })) : undefined;
+  const redis =
+    env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log: storesLog })) : undefined;
 
   const parts: Parts = {
-    log,
+    log: logOfModule(log, 'http'),
     reads,
     pool,
     database,
@@ -104,7 +110,7 @@ export async function start({
     keys: () => keys.ready(),
   };
   const app = makeApp({
-    log,
+    log: logOfModule(log, 'http'),
     registry,
     checkToken: makeTokenCheck({
       keys: keys.get,
@@ -137,6 +143,8 @@ export async function start({
       host: env.HOST,
       port: env.WEBHOOK_API_OPS_PORT,
       registry,
+      log,
+      token: env.OPS_TOKEN,
       ready: stores,
       stopping,
     }),

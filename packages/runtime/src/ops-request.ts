@@ -1,0 +1,48 @@
+/** Requests to the ops port that tell more than metrics, or change something: who may make them, their bodies and answers. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+const bodyMaxBytes = 4096;
+
+/**
+ * Whether the request may be answered: with a token, to whoever carries it; without, to this machine alone. A proxy on this machine speaks
+ * for others, and a page in a browser on it may have its own name resolve to us: neither is this machine's.
+ */
+export function mayOperate({ headers, socket }: IncomingMessage, token: string | undefined): boolean {
+  if (token !== undefined) {
+    const [, given] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), digest(token));
+  }
+  const isProxied = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined);
+  return (
+    !isProxied &&
+    headers.origin === undefined &&
+    /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/.test(socket.remoteAddress ?? '') &&
+    /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(headers.host ?? '')
+  );
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** The body as JSON; undefined for what is none, or too long. */
+export async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk;
+    if (text.length > bodyMaxBytes) return undefined;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the caller says what is expected
+  }
+}
+
+export function answerJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(`${JSON.stringify(body)}\n`);
+}
