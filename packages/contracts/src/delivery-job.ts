@@ -45,6 +45,18 @@ export type DeliveryJob = {
   parked?: boolean;
 };
 
+/** The fields by which every log line names a delivery. */
+export function namedJob(job: DeliveryJob): Record<string, unknown> {
+  return {
+    'delivery.id': job.deliveryId,
+    'event.guid': job.guid,
+    'event.type': job.event,
+    'hook.id': job.hookId,
+    'account.id': job.accountId,
+    attempt: job.attempt,
+  };
+}
+
 /** Payloads longer than this do not travel with their jobs: the body is empty and the payload is read from the event's row. */
 export const jobBodyMaxBytes = 64 * 1024;
 

@@ -47,7 +47,7 @@ export function parseEvent(message: EventMessage): ParsedEvent {
   const json = parseJson(text);
   if (json === undefined) return dead('not_json', 'the body is not JSON');
   if (!isObject(json)) return dead('not_an_object', 'the body is not a JSON object');
-  if (!structured) return fromAttributes(binaryAttributes(message.headers), json, message.body);
+  if (!structured) return fromAttributes(attributesInHeaders(message.headers), json, message.body);
 
   const { data, ...attributes } = json;
   if (data === undefined) return dead('not_a_cloudevent', 'a structured CloudEvent needs its payload in `data`');
@@ -186,7 +186,8 @@ export function attributeHeaders(attributes: EventAttributes): Record<string, un
   return Object.fromEntries(given.map(([name, value]) => [`cloudEvents:${name}`, value]));
 }
 
-function binaryAttributes(headers: Record<string, unknown>): Record<string, unknown> {
+/** The attributes of an event in binary mode, by their names in lower case, unchecked; of one in structured mode there are none here. */
+export function attributesInHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {};
   const names = Object.keys(headers);
   for (const prefix of attributePrefixes) {

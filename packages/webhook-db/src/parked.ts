@@ -93,15 +93,20 @@ export async function claimDue(client: PoolClient, most: number, payloadMaxBytes
   return rows.sort((a, b) => Number(a.delivery_id) - Number(b.delivery_id));
 }
 
-/** Takes rows that were published so long ago, and have no outcome, for lost: they wait again, due at once. Answers how many, `most` at most. */
-export async function parkUnsettled(client: PoolClient, afterMs: number, most: number): Promise<number> {
+/** Takes rows that were published so long ago, and have no outcome, for lost: they wait again, due at once. Answers those, `most` at most. */
+export async function parkUnsettled(
+  client: PoolClient,
+  afterMs: number,
+  most: number,
+): Promise<{ delivery_id: string; job: string }[]> {
   // The job's text is not read here: one that is none would stop all others.
-  const { rowCount } = await client.query(
+  const { rows } = await client.query<{ delivery_id: string; job: string }>(
     `UPDATE parked SET published_at = NULL, due_at = now(), job = CASE
             WHEN right(job, length($3)) = $3 THEN job ELSE regexp_replace(job, '}$', $3) END
       WHERE delivery_id IN (SELECT delivery_id FROM parked WHERE published_at < now() - $1 * interval '1 ms'
-                             ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+                             ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+      RETURNING delivery_id, job`,
     [afterMs, most, ',"mayRepeat":true}'],
   );
-  return rowCount ?? 0;
+  return rows;
 }

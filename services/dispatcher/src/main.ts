@@ -8,6 +8,7 @@ import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
 import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
+import { logOfModule } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import { run } from '@gatepost/runtime/run';
@@ -50,32 +51,39 @@ await run(service, variables, async ({ env, log, stack }) => {
   const databaseUrl = (env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL)!; // config.ts demands one of them
   const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
   const registry = openMetrics();
-  const metrics = makeMetrics(log, registry);
+  const logs = {
+    stores: logOfModule(log, 'stores'),
+    limit: logOfModule(log, 'limit'),
+    routing: logOfModule(log, 'routing'),
+    delivering: logOfModule(log, 'delivering'),
+    parked: logOfModule(log, 'parked'),
+  };
+  const metrics = makeMetrics(logs, registry);
   const giveUp = new AbortController();
-  const persist = makePersist({ log, giveUp: giveUp.signal, troubleOf });
+  const persist = makePersist({ log: logs.stores, giveUp: giveUp.signal, troubleOf });
 
   const pool = openPool({
     databaseUrl,
     name: 'gatepost dispatcher',
     max: 12,
     byIndexOnly: true,
-    onError: (error) => log.warn({ error }, 'lost a connection to PostgreSQL'),
+    onError: (error) => logs.stores.warn({ error }, 'lost a connection to PostgreSQL'),
   });
   stack.defer(() => pool.end());
-  stack.use(await keepPartitions(pool, env.DELIVERY_RETENTION_DAYS, log));
+  stack.use(await keepPartitions(pool, env.DELIVERY_RETENTION_DAYS, logs.stores));
   watchParked(pool, registry);
   const seal = makeSeal(env.SECRETS_KEY);
   await checkSecretsKey(pool, seal);
   const throttle = stack.use(
-    await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, log, registry }),
+    await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, log: logs.limit, registry }),
   );
   const limitOf = ({ throttle: own }: Pick<Account, 'throttle'>) => ({
     rate: own.rate ?? env.THROTTLE_RATE,
     burst: own.burst ?? env.THROTTLE_BURST,
   });
-  const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log }));
+  const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log: logs.routing }));
 
-  const broker = { url: env.AMQP_URL, log, registry, reconnects: reconnectCounter(registry), topology };
+  const broker = { url: env.AMQP_URL, log: logs.stores, registry, reconnects: reconnectCounter(registry), topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
   const post = stack.use(
     makePost({
@@ -90,7 +98,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const admit = makeAdmit(throttle, limitOf, metrics);
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
-  const settle = makeSettle({ publisher, persist, metrics, log, giveUp: giveUp.signal });
+  const settle = makeSettle({ publisher, persist, metrics, log: logs.routing, giveUp: giveUp.signal });
   const taker = stack.use(await openTaker({ databaseUrl, name: 'gatepost dispatcher lives' }));
   const inbox = makeInbox({
     pool,
@@ -103,7 +111,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     persist,
     moved,
     metrics,
-    log,
+    log: logs.delivering,
     userAgent: env.DELIVERY_USER_AGENT,
     concurrency: env.DELIVERY_CONCURRENCY,
     heldBy: taker.heldBy,
@@ -120,7 +128,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     persist,
     moved,
     metrics,
-    log,
+    log: logs.routing,
     taken: inbox.taken,
     taker,
   };
@@ -138,6 +146,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const consumers = stack.use(
     await openConsumers({
       broker,
+      log: logs.routing,
       producers,
       route,
       routeAhead,
@@ -167,10 +176,10 @@ await run(service, variables, async ({ env, log, stack }) => {
       hasRoom,
       metrics,
       moved,
-      log,
+      log: logs.parked,
     }),
   );
-  stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log }));
+  stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
 
   const progress = stack.use(
     watchDispatcher({
@@ -189,6 +198,8 @@ await run(service, variables, async ({ env, log, stack }) => {
       host: env.HOST,
       port: env.DISPATCHER_OPS_PORT,
       registry,
+      log,
+      token: env.OPS_TOKEN,
       ready: {
         database: () => pool.query('SELECT 1'),
         progress: progress.check,

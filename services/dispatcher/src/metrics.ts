@@ -1,10 +1,13 @@
 /** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics. */
 
+import type { Incoming } from '@gatepost/amqp/consumer';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
 import type { Outcome } from './delivering/classify.ts';
+import { namedMessage } from './named.ts';
+import { type Parking, untilReleased } from './parked/park.ts';
 import { type UnmatchedReason, unmatchedReasons } from './routing/match.ts';
 
 export type EventResult = 'matched' | 'unmatched' | 'duplicate' | 'too_many_tags' | 'dead';
@@ -14,19 +17,23 @@ export type Metrics = {
   eventRouted(result: EventResult, count?: number): void;
   /** Beside `eventRouted`. */
   eventUnmatched(reason: UnmatchedReason): void;
-  eventDead(reason: DeadReason, detail: string, messageId: string | undefined): void;
+  eventDead(reason: DeadReason, detail: string, message: Pick<Incoming, 'headers' | 'messageId'>): void;
   attemptStarted(job: DeliveryJob): void;
-  attemptEnded(job: DeliveryJob, outcome: Outcome, durationMs: number): void;
+  /** `retryDueMs`: when the next attempt is due, if there is to be one. */
+  attemptEnded(job: DeliveryJob, outcome: Outcome, durationMs: number, retryDueMs: number | undefined): void;
   /** The attempt could not be made for reasons of our own; it will be made again and is not spent. */
   attemptPostponed(job: DeliveryJob, cause: string): void;
   deliveryCancelled(job: DeliveryJob, reason: CancelReason): void;
+  /** It was in hand, and waits in PostgreSQL. */
+  deliveryWaits(parking: Parking): void;
   /** A message was acked, given back or moved to the dead letters. */
   settled(how: 'ack' | 'give_back' | 'dead_letter', why: string): void;
   /** Deliveries were slowed by their account's limit. */
   throttled(count: number): void;
 };
 
-export function makeMetrics(log: Log, registry: Registry): Metrics {
+export function makeMetrics(logs: { routing: Log; delivering: Log }, registry: Registry): Metrics {
+  const log = logs.delivering;
   const shown = openShown(registry);
   const delivered = shown.deliveries.labels('delivered', 'ok');
   for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) shown.events.inc({ result }, 0);
@@ -35,9 +42,9 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
   return {
     eventRouted: (result, count = 1) => shown.events.inc({ result }, count),
     eventUnmatched: (reason) => shown.unmatched.inc({ reason }),
-    eventDead(reason, detail, messageId) {
+    eventDead(reason, detail, message) {
       shown.events.inc({ result: 'dead' });
-      log.warn({ reason, detail, 'message.id': messageId }, 'moved a message to the dead letters');
+      logs.routing.warn({ reason, detail, ...namedMessage(message) }, 'moved a message to the dead letters');
     },
     attemptStarted(job) {
       shown.inFlight.inc();
@@ -46,23 +53,24 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
       if (job.attempt > 1 || job.redelivery) return;
       shown.age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
     },
-    attemptEnded(job, outcome, durationMs) {
+    attemptEnded(job, outcome, durationMs, retryDueMs) {
       shown.inFlight.dec();
       shown.duration.observe(durationMs / 1000);
       if (outcome.kind === 'delivered') {
         delivered.inc();
         if (log.isLevelEnabled('debug'))
-          log.debug({ ...fields(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
+          log.debug({ ...namedJob(job), status_code: outcome.statusCode, duration_ms: durationMs }, 'delivered');
         return;
       }
       shown.deliveries.inc({ outcome: 'failed', reason: outcome.reason });
       log.info(
         {
-          ...fields(job),
+          ...namedJob(job),
           status: outcome.status,
           status_code: outcome.statusCode,
           cause: outcome.error,
           duration_ms: durationMs,
+          ...(retryDueMs !== undefined && { retry_at: new Date(retryDueMs).toISOString() }),
         },
         'delivery failed',
       );
@@ -70,13 +78,20 @@ export function makeMetrics(log: Log, registry: Registry): Metrics {
     attemptPostponed(job, cause) {
       shown.inFlight.dec();
       shown.deliveries.inc({ outcome: 'postponed', reason: 'ours' });
-      log.warn({ ...fields(job), cause }, 'could not make an attempt for want of our own resources, trying again');
+      log.warn({ ...namedJob(job), cause }, 'could not make an attempt for want of our own resources, trying again');
+    },
+    deliveryWaits({ job, reason, dueMs }) {
+      if (log.isLevelEnabled('debug'))
+        log.debug(
+          { ...namedJob(job), reason, ...(dueMs !== untilReleased && { due_at: new Date(dueMs).toISOString() }) },
+          'delivery waits',
+        );
     },
     settled: (how, why) => shown.settled.inc({ how, why }),
     throttled: (count) => shown.throttled.inc(count),
     deliveryCancelled(job, reason) {
       shown.deliveries.inc({ outcome: 'cancelled', reason });
-      log.info({ ...fields(job), reason }, 'delivery cancelled');
+      log.info({ ...namedJob(job), reason }, 'delivery cancelled');
     },
   };
 }
@@ -137,15 +152,4 @@ function openShown(registry: Registry) {
     registers,
   });
   return { events, unmatched, deliveries, duration, age, inFlight, throttled, excessWait, settled };
-}
-
-function fields(job: DeliveryJob): Record<string, unknown> {
-  return {
-    'delivery.id': job.deliveryId,
-    'event.guid': job.guid,
-    'event.type': job.event,
-    'hook.id': job.hookId,
-    'account.id': job.accountId,
-    attempt: job.attempt,
-  };
 }

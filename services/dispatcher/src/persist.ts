@@ -4,10 +4,12 @@
  * the one item at fault.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Trouble } from '@gatepost/runtime/store-errors';
 
-export type Persist = <T>(what: string, work: () => Promise<T>) => Promise<T>;
+/** `job`: the one delivery that it is about, if it is about one. */
+export type Persist = <T>(what: string, work: () => Promise<T>, job?: DeliveryJob) => Promise<T>;
 
 /** Thrown when a message is left to others: this process stops, or has lost the connection that brought it. */
 export class GivenUp extends Error {
@@ -38,7 +40,7 @@ export function makePersist(options: {
   pause?: typeof wait;
 }): Persist {
   const pause = options.pause ?? wait;
-  return async (what, work) => {
+  return async (what, work, job) => {
     let others = 0;
     for (let tries = 0; ; tries += 1) {
       if (options.giveUp.aborted) throw new GivenUp(`stopped while trying to ${what}`);
@@ -48,7 +50,7 @@ export function makePersist(options: {
         const trouble = options.troubleOf(error);
         if (trouble === 'other') others += 1;
         if (trouble === 'values' || others >= otherTriesMax) throw error;
-        options.log.warn({ error, tries: tries + 1 }, `could not ${what}, trying again`);
+        options.log.warn({ error, tries: tries + 1, ...(job && namedJob(job)) }, `could not ${what}, trying again`);
       }
       const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** tries) * (0.75 + Math.random() / 2);
       await pause(waitMs, undefined, { signal: options.giveUp }).catch(() => {

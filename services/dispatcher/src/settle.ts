@@ -9,6 +9,7 @@ import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import type { Log } from '@gatepost/runtime/log';
 import { publishDeadLetter } from './dead-letter.ts';
 import type { Metrics } from './metrics.ts';
+import { namedMessage } from './named.ts';
 import { isGivenUp, type Persist } from './persist.ts';
 import { deadReasonOf } from './trouble.ts';
 
@@ -74,7 +75,7 @@ export function makeSettle(parts: {
       return verdict;
     } catch (error) {
       if (isGivenUp(error)) return { kind: 'give_back', why: error.why };
-      log.error({ error, 'message.id': message.messageId }, 'could not publish a dead letter');
+      log.error({ error, ...namedMessage(message) }, 'could not publish a dead letter');
       await pause(notBuriedPauseMs, undefined, { signal: giveUp }).catch(() => {}); // stopping: it goes back at once
       return { kind: 'give_back', why: 'not_buried' };
     }
@@ -84,7 +85,7 @@ export function makeSettle(parts: {
     if (verdict.kind === 'give_back') message.giveBack();
     else message.ack();
     metrics.settled(verdict.kind, verdict.why);
-    if (verdict.kind === 'dead_letter') metrics.eventDead(verdict.why, verdict.detail, (message as Incoming).messageId);
+    if (verdict.kind === 'dead_letter') metrics.eventDead(verdict.why, verdict.detail, message as Incoming);
   };
 }
 

@@ -1,6 +1,7 @@
 /** Takes messages, and sees to it that each is settled. */
 import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Log } from '@gatepost/runtime/log';
+import { namedMessage } from './named.ts';
 import { type Settle, type Verdict, verdictOf } from './settle.ts';
 
 export type Take = {
@@ -32,7 +33,7 @@ export function makeTake(options: {
     } catch (error) {
       verdict = verdictOf(error);
       if (verdict.kind === 'dead_letter')
-        log.error({ error, 'message.id': message.messageId }, 'could not deal with a message');
+        log.error({ error, ...namedMessage(message) }, 'could not deal with a message');
     }
     await settle(message, verdict);
     onSettled?.(message);

@@ -24,6 +24,8 @@ export type Dispatcher = {
   /** The status that `/readyz` answers. */
   readiness(): Promise<number>;
   metric(line: RegExp): Promise<number | undefined>;
+  /** Asks its ops port. */
+  ask(path: string, init?: RequestInit): Promise<Response>;
 };
 
 export type HookSpec = {
@@ -256,10 +258,10 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
       );
     return ready;
   });
-  const ask = async (path: string) => {
+  const ask = async (path: string, init?: RequestInit) => {
     // Its log may come later than the word that it is ready.
     const port = await until('the ops port', () => log.find((entry) => 'ops.port' in entry)?.['ops.port']);
-    return fetch(`http://127.0.0.1:${port}${path}`);
+    return fetch(`http://127.0.0.1:${port}${path}`, init);
   };
   return {
     pid: child.pid!,
@@ -268,6 +270,7 @@ async function startDispatcher(env: Record<string, string>, onExit: () => void):
       child.kill(signal);
       return exited;
     },
+    ask,
     readiness: async () => (await ask('/readyz')).status,
     async metric(line) {
       const text = await (await ask('/metrics')).text();

@@ -3,7 +3,7 @@
  * recorded (decision 0402): if RabbitMQ loses the message, the dispatchers’ rescue sends it again.
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
-import { type DeliveryJob, jobMessage } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobMessage, namedJob } from '@gatepost/contracts/delivery-job';
 import { parkPublished } from '@gatepost/webhook-db/asked';
 import { unpark } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -22,7 +22,7 @@ export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Prom
  * @throws NotPublished, which the client hears of as 503; then the delivery is forgotten, since the client will ask again.
  */
 export async function publishDelivery(
-  { pool, publisher, jobKey }: Pick<Parts, 'pool' | 'publisher' | 'jobKey'>,
+  { pool, publisher, jobKey, log }: Pick<Parts, 'pool' | 'publisher' | 'jobKey' | 'log'>,
   job: DeliveryJob,
   payload: Buffer,
 ): Promise<void> {
@@ -32,6 +32,7 @@ export async function publishDelivery(
     await unpark(pool, [job.deliveryId]);
     throw error;
   }
+  log.info(namedJob(job), 'a delivery is asked for');
 }
 
 /** Called before anything is written, so that a store known to be away leaves nothing half done. */

@@ -40,14 +40,14 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   const { pool, persist } = parts;
   // Somebody may have made this attempt and died before the ack: then the row says so.
   if (message.redelivered || job.mayRepeat) {
-    const recorded = await persist('look for an outcome', () => isRecorded(pool, job.deliveryId));
+    const recorded = await persist('look for an outcome', () => isRecorded(pool, job.deliveryId), job);
     if (recorded) return { kind: 'not_made', why: 'recorded_before' };
   }
   const cancelled = (reason: CancelReason): Attempted => {
     parts.metrics.deliveryCancelled(job, reason);
     return { kind: 'not_made', why: 'cancelled' };
   };
-  const hook = await persist('look up a hook', () => findHook(parts.accounts, job));
+  const hook = await persist('look up a hook', () => findHook(parts.accounts, job), job);
   if (!hook) return cancelled('hook_gone');
   if (!hook.deliverable) return cancelled('hook_disabled');
   const make = async (payload: Buffer | undefined): Promise<Attempted> => {
@@ -65,7 +65,7 @@ async function attempt(
   hook: Hook,
   payload: Buffer,
 ): Promise<Omit<Ended, 'routes'>> {
-  const made = await parts.persist('make an attempt', async () => {
+  const make = async () => {
     const request = await buildRequest(job, hook, payload, parts.userAgent);
     const deliveredAt = new Date();
     parts.metrics.attemptStarted(job);
@@ -75,12 +75,14 @@ async function attempt(
     const cause = attempt.kind === 'error' ? attempt.code : attempt.kind;
     parts.metrics.attemptPostponed(job, cause);
     throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
-  });
+  };
+  const made = await parts.persist('make an attempt', make, job);
   const { attempt, outcome } = made;
-  parts.metrics.attemptEnded(job, outcome, attempt.timings.total);
   const nowMs = Date.now();
   const waitMs = retryWaitMs(job, hook.retry, attempt, outcome, parts.retryScheduleSeconds, nowMs);
-  return { job, hook, ...made, retryDueMs: waitMs === undefined ? undefined : nowMs + waitMs };
+  const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
+  parts.metrics.attemptEnded(job, outcome, attempt.timings.total, retryDueMs);
+  return { job, hook, ...made, retryDueMs };
 }
 
 /** What its receiver's concurrency limit learns of an attempt. */

@@ -5,7 +5,7 @@
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, namedJob, openJob } from '@gatepost/contracts/delivery-job';
 import { unpark } from '@gatepost/webhook-db/parked';
 import { hasBacklog } from '@gatepost/webhook-db/waiting';
 import { makeBatches } from '../batch.ts';
@@ -66,9 +66,9 @@ export function makeInbox(parts: InboxParts): Inbox {
   };
   /** Asks the account's limit of a job whose publisher has not. */
   const admitted = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
-    const account = await persist('look up an account', () => parts.accounts.ofId(job.accountId));
+    const account = await persist('look up an account', () => parts.accounts.ofId(job.accountId), job);
     if (!account) return { job }; // to be cancelled
-    const isBehind = await persist('look for a backlog', () => hasBacklog(parts.pool, account.id));
+    const isBehind = await persist('look for a backlog', () => hasBacklog(parts.pool, account.id), job);
     const { now, later } = await parts.admit(account, isBehind, [job]);
     return later[0] ? { parking: later[0] } : { job: now[0]! };
   };
@@ -79,7 +79,8 @@ export function makeInbox(parts: InboxParts): Inbox {
     await moment(decided.job);
     return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
   };
-  const forget = (job: DeliveryJob) => persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]));
+  const forget = (job: DeliveryJob) =>
+    persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
   /** `routes`: the message is that of the event, which is routed when the delivery needs it no more. */
   const deliver = async (message: Incoming, job: DeliveryJob, routes: boolean): Promise<Verdict> => {
     const check = () => {
@@ -115,7 +116,9 @@ export function makeInbox(parts: InboxParts): Inbox {
       return await deliver(message, job, false);
     } catch (error) {
       if (job.parked && verdictOf(error).kind === 'dead_letter')
-        await forget(job).catch((again) => log.error({ error: again }, 'could not forget a parked delivery'));
+        await forget(job).catch((again) =>
+          log.error({ error: again, ...namedJob(job) }, 'could not forget a parked delivery'),
+        );
       throw error;
     }
   };
@@ -127,7 +130,7 @@ export function makeInbox(parts: InboxParts): Inbox {
       if (opened.kind === 'refused') return deadLetter(opened.reason, opened.detail);
       if (opened.kind === 'job') return deliverSurely(message, opened.job);
       const look = () => findUnsigned(parts.pool, opened.job, message.body);
-      const found = await persist('look for the delivery of an unsigned job', look);
+      const found = await persist('look for the delivery of an unsigned job', look, opened.job);
       if (found === 'waits') return ack('parked');
       if (found) return deliverSurely({ ...message, body: found.payload }, found.job);
       return deadLetter('job_not_authentic', 'no authentication code, and no such delivery is stored');
@@ -164,7 +167,7 @@ const holdMaxMs = 1_000;
 
 const parkedAtOnce = 200;
 
-function makeParking({ pool, persist, moved }: InboxParts) {
+function makeParking({ pool, persist, moved, metrics }: InboxParts) {
   return makeBatches<Parking, Verdict>({
     maxItems: parkedAtOnce,
     maxBytes: Number.POSITIVE_INFINITY,
@@ -172,6 +175,7 @@ function makeParking({ pool, persist, moved }: InboxParts) {
     async work(some) {
       await persist('park deliveries', () => parkAgain(pool, some));
       moved.parked += some.length;
+      for (const one of some) metrics.deliveryWaits(one);
       return some.map(() => ack('parked'));
     },
   });

@@ -1,4 +1,5 @@
 /** Writes outcomes into the delivery log, in batches; a job is acked once its row is committed. */
+import { namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { makeBatches } from '../batch.ts';
@@ -45,7 +46,7 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
       } catch (error) {
         if (isGivenUp(error)) throw error;
         // The receiver answered with something that PostgreSQL does not take.
-        log.error({ 'delivery.id': ended.job.deliveryId, error }, 'could not record a response, recording it without');
+        log.error({ error, ...namedJob(ended.job) }, 'could not record a response, recording it without');
         return batches.add(withoutResponse(ended));
       }
     },

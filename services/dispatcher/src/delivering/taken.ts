@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { releaseTaken, setRouted } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -63,16 +63,16 @@ export function makeTaken(parts: {
     roomy = undefined;
   };
   const eventOf = ({ eventKey, eventOn }: DeliveryJob) => ({ key: eventKey, receivedOn: eventOn });
-  const route = (job: DeliveryJob) => persist('mark an event as routed', () => setRouted(pool, eventOf(job)));
+  const route = (job: DeliveryJob) => persist('mark an event as routed', () => setRouted(pool, eventOf(job)), job);
   /** Others look at the row: it must not say for ever that we are about it. */
   const leave = async (job: DeliveryJob, error: unknown) => {
     try {
       if (verdictOf(error).kind === 'give_back')
-        await persist('leave an event to others', () => releaseTaken(pool, eventOf(job)));
+        await persist('leave an event to others', () => releaseTaken(pool, eventOf(job)), job);
       // Its message gets a dead letter. The rescue finds the delivery, as it does any that has no outcome.
       else await route(job);
     } catch (again) {
-      log.error({ error: again, 'event.guid': job.guid }, 'could not leave an event to others before the process ends');
+      log.error({ error: again, ...namedJob(job) }, 'could not leave an event to others before the process ends');
     }
   };
 

@@ -1,7 +1,7 @@
 /** Brings parked deliveries back: what its account's limit lets go, and what is due, becomes a job again, published with confirm. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Publisher } from '@gatepost/amqp/publisher';
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
@@ -128,7 +128,7 @@ async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }
   };
   await publishDeadLetter(publisher, letter, reason, detail);
   await unpark(client, [row.delivery_id]);
-  metrics.eventDead(reason, detail, row.delivery_id);
+  metrics.eventDead(reason, detail, { messageId: row.delivery_id, headers: { [jobHeader]: row.job } });
 }
 
 async function publish(enqueue: Enqueue, rows: ReleasedRow[]): Promise<void> {

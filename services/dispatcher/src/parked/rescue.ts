@@ -3,6 +3,7 @@
  * outcome is missing after a while, and parked rows that were published and never settled. It parks what it finds, due at once
  * and marked `mayRepeat`, so that nothing with a recorded outcome is sent twice; the pump does the rest.
  */
+import { jobHeader, namedJob } from '@gatepost/contracts/delivery-job';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
@@ -10,6 +11,7 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
+import { namedMessage } from '../named.ts';
 import { type Parking, park } from './park.ts';
 
 /** With more jobs than this in the queue a missing outcome means late, not lost. */
@@ -90,13 +92,20 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
       const { rows } = await client.query<Lost>(lostDeliveries, [from, until]);
       if (rows.length > 0)
         log.warn({ deliveries: rows.length }, 'found deliveries without an outcome, sending them again');
-      await parkAll(client, rows.map(toParking), log);
+      const found = rows.map(toParking);
+      for (const { job } of found) log.debug(namedJob(job), 'a delivery has no outcome, sending it again');
+      await parkAll(client, found, log);
       await client.query('UPDATE sweeps SET swept_until = $1', [until]);
     }
     const unsettled = await parkUnsettled(client, afterMs, rowsMax);
-    if (unsettled > 0)
-      log.warn({ deliveries: unsettled }, 'found parked deliveries without an outcome, sending them again');
-    return until.getTime() - from.getTime() >= pieceMs || unsettled === rowsMax;
+    for (const { delivery_id, job } of unsettled)
+      log.debug(
+        namedMessage({ messageId: delivery_id, headers: { [jobHeader]: job } }),
+        'a parked delivery has no outcome, sending it again',
+      );
+    if (unsettled.length > 0)
+      log.warn({ deliveries: unsettled.length }, 'found parked deliveries without an outcome, sending them again');
+    return until.getTime() - from.getTime() >= pieceMs || unsettled.length === rowsMax;
   });
 }
 
@@ -134,11 +143,7 @@ async function parkAll(client: PoolClient, parkings: Parking[], log: Log): Promi
           throw error;
         }
       },
-      alone: async ({ job }, error) =>
-        log.error(
-          { error, 'delivery.id': job.deliveryId, 'event.guid': job.guid },
-          'could not send a lost delivery again',
-        ),
+      alone: async ({ job }, error) => log.error({ error, ...namedJob(job) }, 'could not send a lost delivery again'),
       isNobodysFault: (error) => troubleOf(error) === 'away',
     });
   }

@@ -160,9 +160,11 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Pro
     else if (parsed.kind === 'event') good.push({ message, event: parsed.event });
   }
   const results = good.length > 0 ? await routeEvents(parts, good) : [];
+  const isShown = parts.log.isLevelEnabled('debug');
   for (const [index, { result, own }] of results.entries()) {
-    const { message } = good[index]!;
+    const { message, event } = good[index]!;
     if (result !== 'unknown') parts.metrics.eventRouted(result);
+    if (isShown) parts.log.debug({ 'event.guid': eventGuid(event), 'event.type': event.type, result }, 'event routed');
     verdicts.set(message, own ?? (result === 'unknown' ? result : ack(result === 'duplicate' ? result : 'routed')));
   }
   const all = messages.map((message) => verdicts.get(message)!);

@@ -1,0 +1,23 @@
+/** How log lines name what a message brings: by the same fields as a delivery (`namedJob`), for whoever searches by guid or delivery id. */
+import type { Incoming } from '@gatepost/amqp/consumer';
+import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
+import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
+
+/** For a message of which nothing may be true: what it says of itself, as far as it can be read. */
+export function namedMessage(message: Pick<Incoming, 'headers' | 'messageId'>): Record<string, unknown> {
+  return { 'message.id': message.messageId, ...saidBy(message) };
+}
+
+function saidBy({ headers }: Pick<Incoming, 'headers'>): Record<string, unknown> {
+  const job = headers[jobHeader];
+  if (typeof job === 'string') {
+    try {
+      const { deliveryId, guid } = JSON.parse(job) as Partial<DeliveryJob>;
+      return { 'delivery.id': deliveryId, 'event.guid': guid };
+    } catch {
+      return {};
+    }
+  }
+  const { id, source } = attributesInHeaders(headers);
+  return typeof id === 'string' && typeof source === 'string' ? { 'event.guid': eventGuid({ id, source }) } : {};
+}
