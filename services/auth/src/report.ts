@@ -43,6 +43,7 @@ export function makeReport(parts: {
   sink: EventSink;
   log: Log;
   lastLogins: LastLogins;
+  counters: Pick<Counters, 'logins'>;
   /** The key of the hash that replaces an unknown login. */
   loginKey: Buffer;
 }): Report {
@@ -54,6 +55,7 @@ export function makeReport(parts: {
     loggedIn(account, clientId, ip, amr) {
       audit.add({ type: 's', clientId, userId: account.userId, ip, details: { amr } });
       sink.publish('user_logged_in', { user_id: account.userId, client_id: clientId, amr });
+      parts.counters.logins.inc({ result: 'success' });
       log.info({ 'client.id': clientId, amr }, 'somebody logged in');
       parts.lastLogins.note(account.userId, ip);
     },
@@ -68,6 +70,7 @@ export function makeReport(parts: {
         details: { reason, ...(login_hash && { login_hash }) },
       });
       sink.publish('login_failed', { client_id: client.clientId, reason });
+      parts.counters.logins.inc({ result: reason });
       log.info({ 'client.id': client.clientId, reason, ...whom }, 'a login failed');
     },
     claimedAddressIgnored(clientId, reason) {
@@ -119,7 +122,11 @@ function failedType(reason: Parameters<Report['loginFailed']>[1], isKnown: boole
   }
 }
 
-export type Counters = { tokens: Counter<'grant_type'>; interactions: Counter<'prompt' | 'result'> };
+export type Counters = {
+  tokens: Counter<'grant_type'>;
+  interactions: Counter<'prompt' | 'result'>;
+  logins: Counter<'result'>;
+};
 
 /** What providers count, all of a process together. */
 export function openCounters(registry: Registry): Counters {
@@ -134,6 +141,12 @@ export function openCounters(registry: Registry): Counters {
       name: 'auth_interactions_total',
       help: 'Pages people were sent to (started), and came back from (ended)',
       labelNames: ['prompt', 'result'],
+      registers: [registry],
+    }),
+    logins: new Counter({
+      name: 'auth_logins_total',
+      help: 'Logins of people: success, or why one failed',
+      labelNames: ['result'],
       registers: [registry],
     }),
   };

@@ -6,7 +6,7 @@ import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
-import { deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
+import { deadEventsQueue, deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
 import { logOfModule } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
@@ -24,17 +24,19 @@ import { openConsumers } from './consume.ts';
 import { makeInbox } from './delivering/inbox.ts';
 import { makePayloads } from './delivering/payloads.ts';
 import { makePost } from './delivering/post.ts';
+import { makeFailing } from './failing.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
 import { openThrottle } from './limit/throttle.ts';
 import { makeMetrics } from './metrics.ts';
-import { watchParked } from './parked/park.ts';
 import { openPump } from './parked/pump.ts';
 import { makeReleaseDue, makeReleaseWaiting } from './parked/release.ts';
 import { openRescue } from './parked/rescue.ts';
+import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
 import { makeMoved, watchDispatcher } from './progress.ts';
+import { watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { makeRoute } from './routing/route.ts';
 import { makeSettle } from './settle.ts';
@@ -58,7 +60,8 @@ await run(service, variables, async ({ env, log, stack }) => {
     delivering: logOfModule(log, 'delivering'),
     parked: logOfModule(log, 'parked'),
   };
-  const metrics = makeMetrics(logs, registry);
+  const failing = makeFailing();
+  const metrics = makeMetrics(logs, registry, failing);
   const giveUp = new AbortController();
   const persist = makePersist({ log: logs.stores, giveUp: giveUp.signal, troubleOf });
 
@@ -71,7 +74,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   });
   stack.defer(() => pool.end());
   stack.use(await keepPartitions(pool, env.DELIVERY_RETENTION_DAYS, logs.stores));
-  watchParked(pool, registry);
+  const waiting = stack.use(watchWaiting(pool, registry));
   const seal = makeSeal(env.SECRETS_KEY);
   await checkSecretsKey(pool, seal);
   const throttle = stack.use(
@@ -163,6 +166,8 @@ await run(service, variables, async ({ env, log, stack }) => {
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
   const jobsWaiting = () => publisher.waiting(deliveriesQueue);
+  const deadLetters = () => publisher.waiting(deadEventsQueue);
+  stack.use(watchQueues({ events: eventsWaiting, deliveries: jobsWaiting, dead: deadLetters }, registry));
   const releaseParts = { pool, throttle, limitOf, metrics };
   stack.use(
     openPump({
@@ -200,6 +205,7 @@ await run(service, variables, async ({ env, log, stack }) => {
       registry,
       log,
       token: env.OPS_TOKEN,
+      reports: { '/top': () => ({ waiting: waiting.latest() ?? null, failing: failing.top() }) },
       ready: {
         database: () => pool.query('SELECT 1'),
         progress: progress.check,

@@ -1,11 +1,13 @@
 /** What operators see of the dispatcher: one wide log line per failed delivery or dead event, and the metrics. */
 
 import type { Incoming } from '@gatepost/amqp/consumer';
-import type { DeadReason } from '@gatepost/contracts/dead-reason';
+import { type DeadReason, deadReasons } from '@gatepost/contracts/dead-reason';
 import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, Histogram, type Registry } from '@gatepost/runtime/metrics';
+import type { Hook } from './accounts.ts';
 import type { Outcome } from './delivering/classify.ts';
+import type { Failing } from './failing.ts';
 import { namedMessage } from './named.ts';
 import { type Parking, untilReleased } from './parked/park.ts';
 import { type UnmatchedReason, unmatchedReasons } from './routing/match.ts';
@@ -20,7 +22,13 @@ export type Metrics = {
   eventDead(reason: DeadReason, detail: string, message: Pick<Incoming, 'headers' | 'messageId'>): void;
   attemptStarted(job: DeliveryJob): void;
   /** `retryDueMs`: when the next attempt is due, if there is to be one. */
-  attemptEnded(job: DeliveryJob, outcome: Outcome, durationMs: number, retryDueMs: number | undefined): void;
+  attemptEnded(
+    job: DeliveryJob,
+    hook: Hook,
+    outcome: Outcome,
+    durationMs: number,
+    retryDueMs: number | undefined,
+  ): void;
   /** The attempt could not be made for reasons of our own; it will be made again and is not spent. */
   attemptPostponed(job: DeliveryJob, cause: string): void;
   deliveryCancelled(job: DeliveryJob, reason: CancelReason): void;
@@ -32,18 +40,25 @@ export type Metrics = {
   throttled(count: number): void;
 };
 
-export function makeMetrics(logs: { routing: Log; delivering: Log }, registry: Registry): Metrics {
+export function makeMetrics(
+  logs: { routing: Log; delivering: Log },
+  registry: Registry,
+  failing: Pick<Failing, 'note'>,
+): Metrics {
   const log = logs.delivering;
   const shown = openShown(registry);
   const delivered = shown.deliveries.labels('delivered', 'ok');
   for (const result of ['matched', 'unmatched', 'duplicate', 'too_many_tags', 'dead']) shown.events.inc({ result }, 0);
   for (const reason of unmatchedReasons) shown.unmatched.inc({ reason }, 0);
+  // An increase is seen only of what was there before.
+  for (const reason of deadReasons) shown.deadLetters.inc({ reason }, 0);
 
   return {
     eventRouted: (result, count = 1) => shown.events.inc({ result }, count),
     eventUnmatched: (reason) => shown.unmatched.inc({ reason }),
     eventDead(reason, detail, message) {
       shown.events.inc({ result: 'dead' });
+      shown.deadLetters.inc({ reason });
       logs.routing.warn({ reason, detail, ...namedMessage(message) }, 'moved a message to the dead letters');
     },
     attemptStarted(job) {
@@ -53,7 +68,7 @@ export function makeMetrics(logs: { routing: Log; delivering: Log }, registry: R
       if (job.attempt > 1 || job.redelivery) return;
       shown.age.observe(Math.max(0, Date.now() - Date.parse(job.occurredAt)) / 1000);
     },
-    attemptEnded(job, outcome, durationMs, retryDueMs) {
+    attemptEnded(job, hook, outcome, durationMs, retryDueMs) {
       shown.inFlight.dec();
       shown.duration.observe(durationMs / 1000);
       if (outcome.kind === 'delivered') {
@@ -63,6 +78,7 @@ export function makeMetrics(logs: { routing: Log; delivering: Log }, registry: R
         return;
       }
       shown.deliveries.inc({ outcome: 'failed', reason: outcome.reason });
+      failing.note(job, hook, outcome);
       log.info(
         {
           ...namedJob(job),
@@ -111,6 +127,12 @@ function openShown(registry: Registry) {
     labelNames: ['reason'],
     registers,
   });
+  const deadLetters = new Counter({
+    name: 'dispatcher_dead_letters_total',
+    help: 'Messages moved to the dead letters, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
   const deliveries = new Counter({
     name: 'dispatcher_deliveries_total',
     help: 'Attempts ended, and deliveries cancelled; reason is the kind of failure or why it was cancelled',
@@ -151,5 +173,5 @@ function openShown(registry: Registry) {
     labelNames: ['how', 'why'],
     registers,
   });
-  return { events, unmatched, deliveries, duration, age, inFlight, throttled, excessWait, settled };
+  return { events, unmatched, deadLetters, deliveries, duration, age, inFlight, throttled, excessWait, settled };
 }

@@ -14,7 +14,7 @@ const stack = new AsyncDisposableStack();
 let pool: Pool;
 let throttle: Throttle;
 const log = openLog('test', 'silent');
-const metrics = makeMetrics({ routing: log, delivering: log }, openMetrics());
+const metrics = makeMetrics({ routing: log, delivering: log }, openMetrics(), { note() {} });
 
 beforeAll(async () => {
   const { url: databaseUrl } = stack.use(await freshDatabase());

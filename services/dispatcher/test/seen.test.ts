@@ -54,3 +54,43 @@ test('a line that names a delivery names its guid too', () => {
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.filter((line) => typeof line['event.guid'] !== 'string')).toEqual([]);
 });
+
+test('what waits is counted by reason, with the age of the oldest, and by account; once for all dispatchers', async () => {
+  await world.pool.query('DELETE FROM hooks');
+  const id = await world.addAccount('patient', ['widgets']);
+  await world.pool.query('UPDATE accounts SET throttle_rate = 0.001, throttle_burst = 1 WHERE id = $1', [id]);
+  receiver.behave({ status: 500 });
+  await world.addHook('patient', { url: receiver.url, retry: false });
+  await world.addHook('acme', { url: receiver.url });
+  for (let count = 0; count < 4; count += 1) await world.publish({ subject: 'patient/widgets' });
+  const guid = await world.publish({});
+  await world.deliveries(guid, 2);
+  // As if it had been so for an hour.
+  await until('all of it waits', async () => {
+    const { rowCount } = await world.pool.query("UPDATE parked SET parked_at = now() - interval '1 hour'");
+    return (rowCount ?? 0) >= 4;
+  });
+  await world.pool.query("UPDATE waiting_summary SET next_at = '-infinity'");
+  const waiting = async (reason: string) =>
+    dispatcher.metric(new RegExp(`^dispatcher_waiting_deliveries\\{reason="${reason}"\\}`));
+  await until('three wait for their limit', async () => (await waiting('throttled')) === 3);
+  expect(await waiting('receiver_busy')).toBe(0);
+  expect(await waiting('retry')).toBeGreaterThan(0);
+  const age = await dispatcher.metric(/^dispatcher_waiting_oldest_seconds\{reason="throttled"\}/);
+  expect(age).toBeGreaterThan(3_590);
+  expect(await dispatcher.metric(/^dispatcher_dispatchers_alive/)).toBe(1);
+  const top = (await (await dispatcher.ask('/top')).json()) as {
+    waiting: { accounts: { id: number; login: string; deliveries: number }[] };
+    failing: { hooks: { account: number; origin: string; failures: number }[] };
+  };
+  expect(top.waiting.accounts).toMatchObject([{ id, login: 'patient', deliveries: 3 }]);
+  expect(top.failing.hooks.map(({ account }) => account)).toContain(id);
+  expect(top.failing.hooks[0]!.origin).toBe(new URL(receiver.url).origin);
+});
+
+test('the lengths of the queues are there, and dead letters by reason from the start', async () => {
+  const dead = () => dispatcher.metric(/^dispatcher_queue_messages\{queue="dead"\}/);
+  await until('its dead letter is seen in the queue', async () => (await dead()) === 1);
+  expect(await dispatcher.metric(/^dispatcher_dead_letters_total\{reason="bad_attribute"\}/)).toBe(1);
+  expect(await dispatcher.metric(/^dispatcher_dead_letters_total\{reason="not_json"\}/)).toBe(0);
+});

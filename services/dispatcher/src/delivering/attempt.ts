@@ -81,7 +81,7 @@ async function attempt(
   const nowMs = Date.now();
   const waitMs = retryWaitMs(job, hook.retry, attempt, outcome, parts.retryScheduleSeconds, nowMs);
   const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
-  parts.metrics.attemptEnded(job, outcome, attempt.timings.total, retryDueMs);
+  parts.metrics.attemptEnded(job, hook, outcome, attempt.timings.total, retryDueMs);
   return { job, hook, ...made, retryDueMs };
 }
 

@@ -98,6 +98,14 @@ export async function openThrottle(options: {
 
   await redis.connect().catch((error) => log.warn({ error }, 'could not connect to Redis, starting without'));
   const presence = keepPresence(redis);
+  new Gauge({
+    name: 'dispatcher_dispatchers_alive',
+    help: 'Dispatchers that have shown themselves in Redis within ten seconds; the same number from every one',
+    registers: [registry],
+    collect() {
+      this.set(presence.dispatchers());
+    },
+  });
   // What we know of each bucket, by our clock and that of Redis: for while Redis is away, and for a Redis that has forgotten.
   const known = new Map<number, Bucket & { atUs: number }>();
 

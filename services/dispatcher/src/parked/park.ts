@@ -1,13 +1,6 @@
 /** The one parking place, PostgreSQL's table `parked`: jobs that wait for their account's limit, for a retry or for their receiver. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { Gauge, type Registry } from '@gatepost/runtime/metrics';
-import {
-  isTimed,
-  type ParkedRow,
-  park as parkRows,
-  parkAgain as parkRowsAgain,
-  waits,
-} from '@gatepost/webhook-db/parked';
+import { type ParkedRow, park as parkRows, parkAgain as parkRowsAgain } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 
@@ -54,28 +47,4 @@ function toParkedRows(parkings: readonly Parking[]): ParkedRow[] {
     if (!known || parking.dueMs < known.dueMs) first.set(parking.job.deliveryId, parking);
   }
   return [...first.values()].map(toParkedRow);
-}
-
-const countEveryMs = 5_000;
-
-/** `dispatcher_parked_deliveries`: counted when it is read, at most every five seconds. All dispatchers show the same number. */
-export function watchParked(pool: Pool, registry: Registry): void {
-  let countedAt = Number.NEGATIVE_INFINITY;
-  new Gauge({
-    name: 'dispatcher_parked_deliveries',
-    help: 'Deliveries that wait in PostgreSQL for their limit, a retry or their receiver',
-    registers: [registry],
-    async collect() {
-      if (performance.now() - countedAt < countEveryMs) return;
-      countedAt = performance.now();
-      try {
-        const { rows } = await pool.query(
-          `SELECT (SELECT count(*) FROM parked WHERE ${waits})::int + (SELECT count(*) FROM parked WHERE ${isTimed})::int AS n`,
-        );
-        this.set(rows[0].n);
-      } catch {
-        // The database is away: the gauge keeps its last value, and /readyz tells.
-      }
-    },
-  });
 }

@@ -1,0 +1,24 @@
+/** `dispatcher_queue_messages`: how long our queues are. All dispatchers show the same numbers. */
+import { Gauge, type Registry } from '@gatepost/runtime/metrics';
+
+const lookEveryMs = 5_000;
+
+/** Asks each queue's length every five seconds. While RabbitMQ is away the last numbers stay, and `/readyz` tells. */
+export function watchQueues(lengths: Record<string, () => Promise<number>>, registry: Registry): Disposable {
+  const gauge = new Gauge({
+    name: 'dispatcher_queue_messages',
+    help: 'Messages ready in a queue, beside those in hand; the same number from every dispatcher',
+    labelNames: ['queue'],
+    registers: [registry],
+  });
+  const look = () => {
+    for (const [queue, length] of Object.entries(lengths))
+      length().then(
+        (messages) => gauge.set({ queue }, messages),
+        () => {}, // away
+      );
+  };
+  look();
+  const timer = setInterval(look, lookEveryMs).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
