@@ -16,10 +16,14 @@ export type BenchGate = AsyncDisposable &
     startAnother(databaseUrl: string): Promise<RunningGate>;
   };
 
-export async function openBenchGate(): Promise<BenchGate> {
+/** @param more variables of its own, or the folder of another checkout to run */
+export async function openBenchGate(
+  more: { env?: Record<string, string>; checkout?: string | undefined } = {},
+): Promise<BenchGate> {
   await using opening = new AsyncDisposableStack();
   const { DATABASE_URL, REDIS_URL } = process.env;
-  const databaseUrl = DATABASE_URL ?? opening.use(await freshDatabase()).url;
+  const databaseUrl =
+    (more.checkout === undefined ? DATABASE_URL : undefined) ?? opening.use(await freshDatabase()).url;
   const home = opening.adopt(mkdtempSync(join(tmpdir(), 'gatepost-bench-')), (path) =>
     rmSync(path, { recursive: true }),
   );
@@ -32,13 +36,16 @@ export async function openBenchGate(): Promise<BenchGate> {
     REDIS_KEY_PREFIX: freshPrefix(),
     SECRETS_KEY: randomBytes(32).toString('base64'),
     SEED_FILE: seedFile,
+    ...more.env,
   };
   const running = opening.use(new AsyncDisposableStack());
   const start = async (url: string): Promise<RunningGate> => {
     const [port, opsPort] = (await freePorts(2)) as [number, number];
     const issuer = `http://localhost:${port}/`;
     const ports = { ISSUER: issuer, AUTH_PORT: String(port), AUTH_OPS_PORT: String(opsPort) };
-    const service = running.use(await startService('auth', { ...env, ...ports, DATABASE_URL: url }, opsPort));
+    const service = running.use(
+      await startService('auth', { ...env, ...ports, DATABASE_URL: url }, opsPort, more.checkout),
+    );
     return { issuer, port, service };
   };
   const gate = await start(databaseUrl);

@@ -15,6 +15,8 @@ export type FlowLoad = {
   form: string;
   /** The body of a refresh that follows each exchange, but for the token; none: no refresh. */
   refreshForm?: string;
+  /** Refreshes alone, over and over: the first refresh token of each connection. */
+  refreshTokens?: string[];
   seconds: number;
   /** Goes on beyond the time until so many flows are done. */
   flows?: number;
@@ -40,12 +42,20 @@ async function run(load: FlowLoad): Promise<FlowReport> {
   const startedAt = performance.now();
   const endsAt = startedAt + load.seconds * 1_000;
   const goesOn = () => performance.now() < endsAt || report.flows < (load.flows ?? 0);
-  await Promise.all(load.cookies.map((cookie) => flowAfterFlow(load, cookie, goesOn, report)));
+  await Promise.all(
+    load.cookies.map((cookie, index) => flowAfterFlow(load, cookie, load.refreshTokens?.[index], goesOn, report)),
+  );
   report.seconds = (performance.now() - startedAt) / 1_000;
   return report;
 }
 
-async function flowAfterFlow(load: FlowLoad, cookie: string, goesOn: () => boolean, report: FlowReport): Promise<void> {
+async function flowAfterFlow(
+  load: FlowLoad,
+  cookie: string,
+  refreshToken: string | undefined,
+  goesOn: () => boolean,
+  report: FlowReport,
+): Promise<void> {
   const socket = connect(load.port, '127.0.0.1');
   socket.setNoDelay(true);
   const read = makeReader(socket);
@@ -59,14 +69,24 @@ async function flowAfterFlow(load: FlowLoad, cookie: string, goesOn: () => boole
   };
   const host = `Host: 127.0.0.1:${load.port}`;
   const authorize = `GET ${load.authorizePath} HTTP/1.1\r\n${host}\r\nAccept: text/html\r\nCookie: ${cookie}\r\n\r\n`;
-  while (goesOn()) {
+  const refresh = (token: string) => post(`${load.refreshForm}&refresh_token=${token}`);
+  for (let token = refreshToken; token !== undefined && goesOn(); ) {
+    const from = performance.now();
+    const answer = await refresh(token);
+    report.flows += 1;
+    report.latencies.push(performance.now() - from);
+    ({ refresh_token: token } = JSON.parse(answer.body()) as { refresh_token?: string });
+    if (token !== undefined) continue;
+    report.failed += 1;
+    report.failure ??= `${answer.status} ${answer.body()}`.slice(0, 500);
+  }
+  while (refreshToken === undefined && goesOn()) {
     const from = performance.now();
     let answer = await ask(authorize);
     const code = /[?&]code=([^&]+)/.exec(answer.header('location') ?? '')?.[1];
     if (code) answer = await post(`${load.form}&code=${code}`);
     if (load.refreshForm && answer.status === 200) {
-      const { refresh_token: token } = JSON.parse(answer.body()) as { refresh_token: string };
-      answer = await post(`${load.refreshForm}&refresh_token=${token}`);
+      answer = await refresh((JSON.parse(answer.body()) as { refresh_token: string }).refresh_token);
     }
     report.flows += 1;
     report.latencies.push(performance.now() - from);

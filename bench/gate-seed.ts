@@ -1,5 +1,7 @@
 /** What the gate under measurement knows: an API with ES256, a machine, a single-page application, a trusted client, people. */
-const api = 'urn:bench:api';
+import { generateKeyPairSync } from 'node:crypto';
+
+export const api = 'urn:bench:api';
 const password = 'correct horse battery staple';
 
 /** Asks for a JWT by its own right. */
@@ -23,6 +25,30 @@ export const app = {
 /** The same people come to it with the same session, and it keeps refresh tokens. */
 export const keeper = { ...app, client_id: 'bench-keeper', grant_types: ['authorization_code', 'refresh_token'] };
 
+/** The same as the first, but its ID tokens are signed with ES256 (`useEs256`). */
+export const modern = { ...app, client_id: 'bench-modern' };
+
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+export const keys = { privateKey, jwk: publicKey.export({ format: 'jwk' }) };
+
+/** A machine that signs assertions. */
+export const signer = {
+  ...machine,
+  client_id: 'bench-signer',
+  client_secret: undefined,
+  token_endpoint_auth_method: 'private_key_jwt',
+  jwks: { keys: [{ ...keys.jwk, kid: 'bench', alg: 'ES256', use: 'sig' }] },
+};
+
+/** The API as a client: it asks what tokens are worth. */
+export const server = {
+  client_id: 'bench-server',
+  client_secret: 'bench-server-secret',
+  app_type: 'non_interactive',
+  grant_types: [],
+  resource_server_identifier: api,
+};
+
 const trusted = { client_id: 'bench-trusted', client_secret: 'bench-trusted-secret', grant_types: ['password'] };
 
 /** Many, because ten tries at once for one of them would look like guessing. */
@@ -38,7 +64,7 @@ export const seed = {
   apis: [
     { identifier: api, signing_alg: 'ES256', token_lifetime: 600, allow_offline_access: true, scopes: ['read:x'] },
   ],
-  clients: [machine, app, keeper, trusted],
+  clients: [machine, app, keeper, modern, signer, server, trusted],
   users: people,
   connections: [{ name: 'Username-Password-Authentication', strategy: 'auth0' }],
 };

@@ -13,6 +13,10 @@ export type Load = {
   paths: string[];
   /** Form bodies: each path is then asked by POST with each of them. */
   forms?: string[];
+  /** Whole requests instead of paths and forms, as they are written to the socket. */
+  requests?: string[];
+  /** Each request once: what is signed for one use. Ends when all were asked. */
+  once?: boolean;
   connections: number;
   seconds: number;
   /** Requests per second over all connections; undefined: as fast as answers come. */
@@ -38,7 +42,7 @@ async function run(load: Load): Promise<LoadReport> {
   const report: LoadReport = { requests: 0, failed: 0, seconds: 0, latencies: [], cpuSeconds: 0 };
   const startedAt = performance.now();
   const endsAt = startedAt + load.seconds * 1_000;
-  const requests = requestsOf(load);
+  const requests = load.requests ?? requestsOf(load);
   await Promise.all(
     Array.from({ length: load.connections }, (_, index) => ask(load, requests, index, startedAt, endsAt, report)),
   );
@@ -70,14 +74,15 @@ async function ask(
   const read = makeReader(socket);
   const intervalMs = load.rate === undefined ? 0 : (load.connections / load.rate) * 1_000;
   let dueAt = startedAt + (intervalMs * index) / load.connections;
-  let next = Math.floor(Math.random() * requests.length);
-  for (;;) {
+  const first = Math.floor(Math.random() * requests.length);
+  for (let count = 0; ; count += 1) {
     const now = performance.now();
     if (load.rate === undefined) dueAt = now;
     else if (dueAt > now) await new Promise((resolve) => setTimeout(resolve, dueAt - now));
     if (performance.now() >= endsAt) break;
-    socket.write(requests[next]!);
-    next = (next + 1) % requests.length;
+    const request = load.once ? requests.pop() : requests[(first + count) % requests.length];
+    if (request === undefined) break;
+    socket.write(request);
     const { status } = await read();
     report.requests += 1;
     if (status !== 200) report.failed += 1;

@@ -16,6 +16,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   hanging: async () => (await import('./hanging.ts')).hanging,
   large: async () => (await import('./large.ts')).large,
   backlog: async () => (await import('./backlog.ts')).backlog,
+  gate: async () => (await import('./gate.ts')).gate,
   profile: async () => (await import('./profile.ts')).profile,
   'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
   tokens: async () => (await import('./tokens.ts')).tokens,
@@ -30,13 +31,16 @@ const { positionals, values } = parseArgs({
     events: { type: 'string' },
     'fan-out': { type: 'string' },
     rows: { type: 'string' },
+    beside: { type: 'string' },
+    only: { type: 'string' },
+    profile: { type: 'string' },
   },
 });
 const [name = ''] = positionals;
 const load = benchmarks[name];
 if (!load) {
   console.error(
-    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N]`,
+    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--beside CHECKOUT] [--only ROW,…]`,
   );
   process.exit(2);
 }

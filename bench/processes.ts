@@ -11,14 +11,15 @@ export function cpuSeconds(pid: number): number {
 
 /**
  * CPU seconds so far of all processes with this name on this machine, children that have ended included: true figures need a machine
- * where nobody else runs such a server.
+ * where nobody else runs such a server. With `title` only of those whose title holds it, such as PostgreSQL's for one database.
  */
-export function cpuSecondsOf(name: string): number {
+export function cpuSecondsOf(name: string, title = ''): number {
   let seconds = 0;
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
     try {
       if (readFileSync(`/proc/${entry}/comm`, 'utf8').trim() !== name) continue;
+      if (!readFileSync(`/proc/${entry}/cmdline`, 'utf8').includes(title)) continue;
       const fields = statOf(Number(entry));
       seconds += (Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
     } catch {

@@ -52,19 +52,20 @@ export async function profile(options: Record<string, string | undefined>): Prom
   };
 }
 
-type Frame = { functionName: string; url: string };
-type Profile = {
-  nodes: { id: number; callFrame: Frame; children?: number[] }[];
-  samples: number[];
-  timeDeltas: number[];
-};
-
-function groupsOf({ nodes, samples, timeDeltas }: Profile): { busySeconds: number; groups: [string, number][] } {
+/** Of a profile, or of a part of it: microseconds of the monotonic clock. */
+export function groupsOf(
+  { nodes, samples, timeDeltas, startTime }: Profile,
+  from = 0,
+  to = Number.POSITIVE_INFINITY,
+): { busySeconds: number; groups: [string, number][] } {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
   const groups = new Map<string, number>();
   let busySeconds = 0;
+  let at = startTime;
   for (const [index, id] of samples.entries()) {
+    at += timeDeltas[index]!;
+    if (at < from || at > to) continue;
     const group = groupOf(byId.get(id)!.callFrame, () => byId.get(parents.get(id) ?? 0)?.callFrame);
     if (group === undefined) continue;
     const seconds = timeDeltas[index]! / 1e6;
@@ -73,6 +74,14 @@ function groupsOf({ nodes, samples, timeDeltas }: Profile): { busySeconds: numbe
   }
   return { busySeconds, groups: [...groups].sort(([, a], [, b]) => b - a) };
 }
+
+type Frame = { functionName: string; url: string };
+export type Profile = {
+  startTime: number;
+  nodes: { id: number; callFrame: Frame; children?: number[] }[];
+  samples: number[];
+  timeDeltas: number[];
+};
 
 /** What a frame's own time counts as; undefined: nothing ran. */
 function groupOf({ functionName, url }: Frame, caller: () => Frame | undefined): string | undefined {

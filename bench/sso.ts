@@ -1,7 +1,7 @@
 /** A person at the application: logs in on the hosted pages, and comes again with the session. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
-import { app, appRequest, keeper, type people } from './gate-seed.ts';
+import { app, appRequest, keeper, modern, type people } from './gate-seed.ts';
 
 const { code_verifier, ...challenge } = pkce();
 const request = { ...appRequest, ...challenge };
@@ -14,6 +14,10 @@ export const codeForm = new URLSearchParams({
   redirect_uri: appRequest.redirect_uri,
   code_verifier,
 }).toString();
+
+/** The same for an application with another signature. */
+export const modernPath = ssoPath.replace(app.client_id, modern.client_id);
+export const modernForm = codeForm.replace(app.client_id, modern.client_id);
 
 /** The same for an application that keeps a refresh token, and its refresh but for the token. */
 export const keepPath = `/authorize?${new URLSearchParams({ ...request, client_id: keeper.client_id, scope: `${request.scope} offline_access`, prompt: 'none' })}`;
@@ -33,13 +37,20 @@ export async function comeAgain(issuer: string, browser: Browser): Promise<void>
   await exchange(issuer, (await browser.get(ssoPath)).location);
 }
 
-async function exchange(issuer: string, location: URL | undefined): Promise<void> {
+/** The tokens of one flow with the browser's session. @throws when it fails */
+export async function tokensOf(issuer: string, browser: Browser, path: string, form: string): Promise<Tokens> {
+  return exchange(issuer, (await browser.get(path)).location, form);
+}
+
+type Tokens = { access_token: string; refresh_token?: string };
+
+async function exchange(issuer: string, location: URL | undefined, form = codeForm): Promise<Tokens> {
   const code = location?.searchParams.get('code');
   if (!code) throw new Error(`no code, but ${location?.search ?? 'a page'}`);
   const response = await fetch(`${issuer}oauth/token`, {
     method: 'POST',
-    body: new URLSearchParams(`${codeForm}&code=${code}`),
+    body: new URLSearchParams(`${form}&code=${code}`),
   });
   if (!response.ok) throw new Error(`the code was answered with ${response.status}: ${await response.text()}`);
-  await response.arrayBuffer();
+  return (await response.json()) as Tokens;
 }

@@ -135,9 +135,17 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Starts one service as its package does, and waits for the word `ready` from it. @throws with its output when it ends before. */
-export async function startService(name: string, env: Record<string, string>, opsPort: number): Promise<Service> {
-  const folder = `${root}services/${name}`;
+/**
+ * Starts one service as its package does, and waits for the word `ready` from it. @param checkout the folder of the repository, if it is
+ * another one than this @throws with its output when it ends before.
+ */
+export async function startService(
+  name: string,
+  env: Record<string, string>,
+  opsPort: number,
+  checkout = root,
+): Promise<Service> {
+  const folder = join(checkout, 'services', name);
   const { scripts } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { scripts: { start: string } };
   const child = spawn('/bin/sh', ['-c', `exec env ${scripts.start}`], {
     env: { ...env, PATH: `${dirname(process.execPath)}:${env.PATH}` },

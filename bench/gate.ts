@@ -1,0 +1,236 @@
+/**
+ * What each kind of request costs the gate: how many a second, and CPU seconds per 1,000 of the gate and of PostgreSQL's backends. With
+ * `--beside FOLDER` the gate of another checkout (built there) is asked by turns, so that both have the same machine.
+ */
+import { randomUUID, sign } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from '@gatepost/testkit/browser';
+import pg from 'pg';
+import { type BenchGate, openBenchGate } from './bench-gate.ts';
+import type { FlowLoad, FlowReport } from './flow-load.ts';
+import { api, keys, machineForm, modern, passwordForms, people, server, signer } from './gate-seed.ts';
+import type { Load, LoadReport } from './http-load.ts';
+import type { Result } from './main.ts';
+import { cpuSeconds, cpuSecondsOf, memoryOf } from './processes.ts';
+import { groupsOf, type Profile } from './profile.ts';
+import { ms, quantile } from './quantile.ts';
+import { runLoad } from './run-load.ts';
+import { codeForm, keepForm, keepPath, logIn, modernForm, modernPath, refreshForm, ssoPath, tokensOf } from './sso.ts';
+
+const connections = 32;
+/** Each has a session that two connections share. */
+const loggedIn = 16;
+/** Of what is signed for one use: more than a gate answers in a second. */
+const signedPerSecond = 5_000;
+
+type Figures = {
+  requests: number;
+  failed: number;
+  seconds: number;
+  latencies: number[];
+  cpu: number;
+  postgres: number;
+};
+type Drive = (seconds: number) => Promise<{ requests: number; failed: number; seconds: number; latencies: number[] }>;
+
+/** `seconds` of each row and gate; `only`: rows by a part of their names, separated by commas; `rounds`: turns of each. */
+export async function gate(options: Record<string, string | undefined>): Promise<Result> {
+  const seconds = Number(options.seconds ?? 4);
+  const wanted = (options.only ?? '').split(',');
+  if (options.profile) return profiled(seconds, wanted, options.beside);
+  await using stack = new AsyncDisposableStack();
+  const checkouts = [...(options.beside ? [options.beside] : []), undefined];
+  const gates = [];
+  for (const checkout of checkouts) gates.push(await ready(stack.use(await openBenchGate({ checkout }))));
+  const rows: [string, string][] = [
+    ['', `${options.beside ? 'before | ' : ''}requests/s, p50 / p99, CPU s per 1,000: gate + PostgreSQL`],
+  ];
+  const figures: Record<string, object[]> = {};
+  for (const what of namesOf(gates[0]!.drives, wanted)) {
+    const sums = gates.map((): Figures => ({ requests: 0, failed: 0, seconds: 0, latencies: [], cpu: 0, postgres: 0 }));
+    for (const each of gates) await each.drives[what]!(Math.min(1, seconds / 2)); // warm up
+    for (let round = 0; round < 2; round += 1)
+      for (const [index, each] of gates.entries()) add(sums[index]!, await measured(each, what, seconds / 2));
+    const told = sums.map(summary);
+    figures[what] = told;
+    rows.push([what, told.map(text).join('  |  ')]);
+    console.error(what, told.map(text).join('  |  '));
+  }
+  rows.push(['RSS of the gate: peak / now', gates.map(({ gate: { service } }) => memory(service.pid)).join('  |  ')]);
+  return { rows, figures };
+}
+
+/** Where the CPU of the main thread goes in each of the rows, as in profile.ts. A process for each, whose profile begins before the load. */
+async function profiled(seconds: number, wanted: string[], checkout: string | undefined): Promise<Result> {
+  const rows: [string, string][] = [];
+  const figures: Record<string, object> = {};
+  for (let what: string | undefined, index = 0; ; index += 1) {
+    const folder = mkdtempSync(join(tmpdir(), 'gatepost-profile-'));
+    await using opened = await openBenchGate({
+      checkout,
+      env: { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` },
+    });
+    const { gate, drives } = await ready(opened);
+    what = namesOf(drives, wanted)[index];
+    if (what === undefined) return { rows, figures };
+    await drives[what]!(2); // warm up
+    const from = Number(process.hrtime.bigint() / 1_000n);
+    const { requests } = await drives[what]!(seconds);
+    const to = Number(process.hrtime.bigint() / 1_000n);
+    await gate.service.end('SIGTERM');
+    const [file] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
+    const { busySeconds, groups } = groupsOf(
+      JSON.parse(readFileSync(join(folder, file!), 'utf8')) as Profile,
+      from,
+      to,
+    );
+    rows.push([what, `busy s per 1,000: ${((busySeconds / requests) * 1_000).toFixed(3)}`]);
+    for (const [group, busy] of groups.slice(0, 20))
+      rows.push([
+        `  ${group}`,
+        `${((busy / busySeconds) * 100).toFixed(1)} %  ${((busy / requests) * 1_000).toFixed(3)}`,
+      ]);
+    figures[what] = { requests, busySeconds, groups: Object.fromEntries(groups), file: join(folder, file!) };
+  }
+}
+
+const namesOf = (drives: Ready['drives'], wanted: string[]) =>
+  Object.keys(drives).filter((row) => wanted.some((part) => row.includes(part)));
+
+const memory = (pid: number) => `${memoryOf(pid).peakMb} / ${memoryOf(pid).nowMb} MB`;
+
+type Ready = { gate: BenchGate; database: string; drives: Record<string, Drive> };
+
+/** Everybody logs in, and gets the tokens that are asked about. */
+async function ready(gate: BenchGate): Promise<Ready> {
+  const { issuer, port, databaseUrl } = gate;
+  await useEs256(databaseUrl);
+  const browsers: Browser[] = [];
+  for (const person of people.slice(0, loggedIn)) browsers.push(await logIn(issuer, person));
+  const cookies = twice(browsers.map((browser) => browser.cookieHeader(new URL(ssoPath, issuer))));
+  const opaquePath = ssoPath.replace(/audience=[^&]*/, `audience=${encodeURIComponent(`${issuer}userinfo`)}`);
+  const tokens = await Promise.all(
+    browsers.map(async (browser) => ({
+      jwt: (await tokensOf(issuer, browser, ssoPath, codeForm)).access_token,
+      opaque: (await tokensOf(issuer, browser, opaquePath, codeForm)).access_token,
+    })),
+  );
+  const asked =
+    (load: Partial<Load>): Drive =>
+    (seconds) =>
+      runLoad<Load, LoadReport>('./http-load.ts', { port, paths: [], connections, seconds, ...load });
+  const flow =
+    (load: Partial<FlowLoad>): Drive =>
+    async (seconds) => {
+      const all: FlowLoad = { port, cookies, authorizePath: ssoPath, form: codeForm, seconds, ...load };
+      const { flows, failure, ...report } = await runLoad<FlowLoad, FlowReport>('./flow-load.ts', all);
+      if (failure) console.error(failure);
+      return { ...report, requests: flows };
+    };
+  const post = (path: string, body: string, head: Record<string, string> = {}) => {
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded', ...head };
+    const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...type, 'Content-Length': Buffer.byteLength(body) });
+    return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+  };
+  const get = (path: string, token: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const bySecret = { client_id: server.client_id, client_secret: server.client_secret };
+  const introspect = (token: string) =>
+    post('/oauth/introspect', new URLSearchParams({ ...bySecret, token }).toString());
+  const once =
+    (make: () => string): Drive =>
+    (seconds) =>
+      asked({ once: true, requests: Array.from({ length: seconds * signedPerSecond }, make) })(seconds);
+  const drives: Record<string, Drive> = {
+    'client_credentials in the lane': asked({ paths: ['/oauth/token'], forms: [machineForm] }),
+    'client_credentials outside of it': asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
+    'client_credentials as JSON': asked({
+      requests: [
+        post('/oauth/token', JSON.stringify(Object.fromEntries(new URLSearchParams(machineForm))), {
+          'Content-Type': 'application/json',
+        }),
+      ],
+    }),
+    'client_credentials by private_key_jwt': once(() => post('/oauth/token', assertionForm(issuer))),
+    'client_credentials with DPoP': once(() => post('/oauth/token', machineForm, { DPoP: proof(issuer) })),
+    'SSO by code and PKCE, ID token RS256': flow({}),
+    'SSO by code and PKCE, ID token ES256': flow({ authorizePath: modernPath, form: modernForm }),
+    'refresh with rotation': async (seconds) => {
+      const kept = await Promise.all(twice(browsers).map((browser) => tokensOf(issuer, browser, keepPath, keepForm)));
+      return flow({ refreshForm, refreshTokens: kept.map(({ refresh_token }) => refresh_token!) })(seconds);
+    },
+    'userinfo, JWT': asked({ requests: tokens.map(({ jwt }) => get('/userinfo', jwt)) }),
+    'userinfo, opaque': asked({ requests: tokens.map(({ opaque }) => get('/userinfo', opaque)) }),
+    'introspection, JWT': asked({ requests: tokens.map(({ jwt }) => introspect(jwt)) }),
+    'password logins': asked({ paths: ['/oauth/token'], forms: passwordForms, connections: 8 }),
+  };
+  return { gate, database: new URL(databaseUrl).pathname.slice(1), drives };
+}
+
+async function measured({ gate, database, drives }: Ready, what: string, seconds: number): Promise<Figures> {
+  const cpu = () => ({ gate: cpuSeconds(gate.service.pid), postgres: cpuSecondsOf('postgres', ` ${database} `) });
+  const before = cpu();
+  const report = await drives[what]!(seconds);
+  const after = cpu();
+  return { ...report, cpu: after.gate - before.gate, postgres: after.postgres - before.postgres };
+}
+
+function add(sum: Figures, more: Figures): void {
+  for (const what of ['requests', 'failed', 'seconds', 'cpu', 'postgres'] as const) sum[what] += more[what];
+  sum.latencies = sum.latencies.concat(more.latencies);
+}
+
+function summary({ requests, failed, seconds, latencies, cpu, postgres }: Figures) {
+  const perThousand = 1_000 / requests;
+  return {
+    perSecond: (requests - failed) / seconds,
+    failed,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    cpu: cpu * perThousand,
+    postgres: postgres * perThousand,
+  };
+}
+
+const text = ({ perSecond, failed, p50, p99, cpu, postgres }: ReturnType<typeof summary>) =>
+  `${perSecond.toFixed(0)}/s, ${ms(p50)} / ${ms(p99)}, ${cpu.toFixed(3)} + ${postgres.toFixed(3)} s${failed > 0 ? `, FAILED ${failed}` : ''}`;
+
+async function useEs256(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `UPDATE auth.clients SET oidc_metadata = '{"id_token_signed_response_alg":"ES256"}' WHERE client_id = $1`,
+    [modern.client_id],
+  );
+  await client.end();
+}
+
+const twice = <T>(list: T[]): T[] => [...list, ...list];
+const now = () => Math.floor(Date.now() / 1_000);
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+function jws(header: object, payload: object): string {
+  const data = `${encoded({ alg: 'ES256', ...header })}.${encoded(payload)}`;
+  const signature = sign('sha256', Buffer.from(data), { key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${data}.${signature.toString('base64url')}`;
+}
+
+/** A machine's token request by an assertion of its own (RFC 7523). */
+function assertionForm(issuer: string): string {
+  const { client_id } = signer;
+  const claims = { iss: client_id, sub: client_id, aud: issuer, jti: randomUUID(), iat: now(), exp: now() + 300 };
+  return new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: jws({ kid: 'bench' }, claims),
+    resource: api,
+  }).toString();
+}
+
+/** A proof of possession for one token request (RFC 9449). */
+function proof(issuer: string): string {
+  const claims = { jti: randomUUID(), htm: 'POST', htu: `${issuer}oauth/token`, iat: now() };
+  return jws({ typ: 'dpop+jwt', jwk: keys.jwk }, claims);
+}
