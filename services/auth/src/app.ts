@@ -10,17 +10,18 @@ import { ApiError } from './http/api-error.ts';
 import { formAsQuery, formEndpoints } from './http/form-as-query.ts';
 import { queryOf } from './http/form-fields.ts';
 import { type HeadRules, makeHeadNormalizer } from './http/head.ts';
-import { checkedJson, jsonAsForm, jsonEndpoints } from './http/json-body.ts';
+import { checkedJson, jsonAsForm } from './http/json-body.ts';
 import { ownForms, refuseForeignForms } from './http/own-form.ts';
 import { sendPage } from './http/page.ts';
 import { boundParameters } from './http/parameter-size.ts';
+import { protocolEndpoints, type ReadRequest, readPlainBody, takePlainBody } from './http/plain-body.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
-import { checkQuery, parseForm, wellFormed } from './http/well-formed.ts';
+import { checkQuery, wellFormed } from './http/well-formed.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
 import { ForeignForm } from './interaction/interaction.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
-import { aliasStructuredTokens } from './library/tokens/spelling.ts';
+import { aliasStructuredToken, aliasStructuredTokens } from './library/tokens/spelling.ts';
 import { makeProblemHandler } from './management/management.ts';
 import type { makeRequestObserver } from './report.ts';
 import { TemporarilyUnavailable } from './stores-away.ts';
@@ -40,25 +41,29 @@ export function makeAnswer(parts: AppParts): Answer {
 }
 
 /**
- * Whether the app would only pass the request on: sign-ins, and token requests whose form has already been read. Malformed requests
- * go to the app, which refuses them. Leaves the form parsed.
+ * Whether the app would only pass the request on: sign-ins, userinfo, and what is posted to the protocol's endpoints, if its body has
+ * been read. Malformed requests go to the app, which refuses them. Leaves the body checked, as a form.
  */
-function isForLibrary(request: IncomingMessage & { body?: unknown }): boolean {
+function isForLibrary(request: ReadRequest): boolean {
   const { method, url = '', headers, body } = request;
   try {
-    if (method === 'GET' && url.startsWith('/authorize?') && headers['content-type'] === undefined) {
+    if (method === 'GET' && headers['content-type'] === undefined) {
+      if (url === '/userinfo') return true;
+      if (!url.startsWith('/authorize?')) return false;
       checkQuery(url.slice('/authorize?'.length));
       return true;
     }
-    if (method === 'POST' && url === '/oauth/token' && typeof body === 'string') {
-      request.body = parseForm(body);
-      return true;
-    }
+    if (typeof body !== 'string') return false;
+    takePlainBody(request, body);
+    if (tokenEndpoints.includes(url)) aliasStructuredToken(request.body as Record<string, unknown>);
+    return true;
   } catch {
-    // it is refused there
+    return false; // it is refused there
   }
-  return false;
 }
+
+/** Where a token is handed in to be looked at or revoked. */
+const tokenEndpoints = ['/oauth/revoke', '/oauth/introspect'];
 
 function makeApp(parts: AppParts): Express {
   const app = express();
@@ -67,9 +72,9 @@ function makeApp(parts: AppParts): Express {
   app.set('query parser', 'simple');
   app.use(ownForms, refuseForeignForms);
   app.use(wellFormed);
-  app.use(jsonEndpoints, jsonAsForm);
+  app.use(protocolEndpoints, jsonAsForm);
   app.use('/oidc/register', checkedJson);
-  app.use(['/oauth/revoke', '/oauth/introspect'], aliasStructuredTokens);
+  app.use(tokenEndpoints, aliasStructuredTokens);
   app.get('/userinfo', queryTokenAsHeader);
   app.use('/oidc/logout', boundParameters);
   app.post(formEndpoints, formAsQuery);
@@ -114,7 +119,7 @@ export function makeServer(
     observe(request, response);
     if (strict) response.setHeader('strict-transport-security', 'max-age=31536000');
     normalize(request);
-    fastPath(request, response, () => answer(request, response));
+    readPlainBody(request, () => fastPath(request, response, () => answer(request, response)));
   });
 }
 

@@ -12,6 +12,7 @@ import type { OwnMetadata } from '../clients/metadata.ts';
 import { secretMatches } from '../clients/secret.ts';
 import type { ClientThrottle } from '../clients/throttle.ts';
 import { addressOf } from '../http/head.ts';
+import type { ReadRequest } from '../http/plain-body.ts';
 import { setRoute } from '../http/route.ts';
 import { grantedScopes } from '../library/grants/client-credentials.ts';
 import { grantKit } from '../library/seam.ts';
@@ -19,8 +20,8 @@ import type { TokensIssued } from '../report.ts';
 import { audienceOf, resourceOf, resourceServerOf, scopesOfMachine } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 
-/** Answers the request, or calls `next` with the body, if it was read, as text in `request.body`. */
-export type FastPath = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+/** Answers the request, or calls `next`. */
+export type FastPath = (request: ReadRequest, response: ServerResponse, next: () => void) => void;
 
 export type FastPathParts = {
   provider: Provider;
@@ -30,58 +31,34 @@ export type FastPathParts = {
   tokensIssued: TokensIssued;
 };
 
-const bodyMaxBytes = 4_096;
+const formMaxLength = 4_096;
 
 export function makeFastPath(parts: FastPathParts): FastPath {
   return (request, response, next) => {
-    if (!isPlain(request)) {
+    const { body } = request;
+    if (typeof body !== 'string' || body.length > formMaxLength || !isPlain(request)) {
       next();
       return;
     }
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.once('end', async () => {
-      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-      // What fails here will also fail on the common path, and is answered there.
-      const answer = await answerOf(parts, request, body).catch(() => undefined);
-      if (answer === undefined) {
-        (request as { body?: string }).body = new TextDecoder().decode(body);
-        next();
-        return;
-      }
-      setRoute(response, 'token');
-      response.writeHead(200, [...answerHeaders, 'Content-Length', String(Buffer.byteLength(answer))]);
-      response.end(answer);
-    });
+    answerOf(parts, request, body)
+      .catch(() => undefined) // what fails here will also fail on the common path, and is answered there
+      .then((answer) => {
+        if (answer === undefined) {
+          next();
+          return;
+        }
+        setRoute(response, 'token');
+        response.writeHead(200, [...answerHeaders, 'Content-Length', String(Buffer.byteLength(answer))]);
+        response.end(answer);
+      });
   };
 }
 
-const formTypes = new Set([
-  'application/x-www-form-urlencoded',
-  'application/x-www-form-urlencoded;charset=UTF-8',
-  'application/x-www-form-urlencoded; charset=UTF-8',
-  'application/x-www-form-urlencoded;charset=utf-8',
-  'application/x-www-form-urlencoded; charset=utf-8',
-]);
-
 /** Headers that ask for more than a bearer token, or show that the request comes from a page. */
-const notPlain = [
-  'origin',
-  'dpop',
-  'oauth-client-attestation',
-  'oauth-client-attestation-pop',
-  'content-encoding',
-  'transfer-encoding',
-];
+const notPlain = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'];
 
-function isPlain({ method, url, headers }: IncomingMessage): boolean {
-  return (
-    url === '/oauth/token' &&
-    method === 'POST' &&
-    formTypes.has(headers['content-type'] ?? '') &&
-    Number(headers['content-length']) <= bodyMaxBytes &&
-    !notPlain.some((name) => headers[name] !== undefined)
-  );
+function isPlain({ url, headers }: IncomingMessage): boolean {
+  return url === '/oauth/token' && !notPlain.some((name) => headers[name] !== undefined);
 }
 
 // As the library answers requests without an Origin (shared/cors.js, shared/no_cache.js).
@@ -94,9 +71,9 @@ const answerHeaders = Object.entries({
 }).flat();
 
 /** The body of the answer; undefined if the common path must look at the request. */
-async function answerOf(parts: FastPathParts, request: IncomingMessage, body: Buffer): Promise<string | undefined> {
+async function answerOf(parts: FastPathParts, request: IncomingMessage, body: string): Promise<string | undefined> {
   const { provider, issuer, resources, clientThrottle } = parts;
-  const form = plainForm(body.toString('latin1'));
+  const form = plainForm(body);
   if (form?.grant_type !== 'client_credentials') return undefined;
   const credentials = credentialsOf(form, request.headers.authorization);
   const { audience, resource } = form;

@@ -7,8 +7,6 @@ import type { NextFunction, Request, Response } from 'express';
 import express from 'express';
 import { checkJson, checkTokens, isStorable } from './well-formed.ts';
 
-export const jsonEndpoints = ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/par', '/oauth/device/code'];
-
 const parse = express.json({ limit: '56kb', strict: true, verify: checkNames });
 
 /** The one parameter that may be given more than once (RFC 8707 section 2). */
@@ -19,31 +17,61 @@ export function jsonAsForm(request: Request, response: Response, next: NextFunct
     next();
     return;
   }
-  const refuse = (description: string, status = 400): void => {
+  readBody(request, response, (error?: unknown) => {
+    const problem = error === undefined ? takeForm(request) : problemOf(error);
+    if (problem === undefined) {
+      next();
+      return;
+    }
+    const [status, description] = problem;
     response
       .status(status)
       .set('cache-control', 'no-store')
       .json({ error: 'invalid_request', error_description: description });
-  };
-  parse(request, response, (error?: unknown) => {
-    if (error) {
-      const { type } = error as { type?: string };
-      if (type === 'entity.too.large') return refuse('the body is too large', 413);
-      if (error instanceof RepeatedName) return refuse(error.message);
-      return refuse('the body is not JSON');
-    }
-    const form = formOf(request.body);
-    if (typeof form === 'string') return refuse(form);
-    try {
-      checkTokens(form);
-    } catch {
-      return refuse('the body is malformed'); // thrown from in here, nobody would hear of it
-    }
-    // The provider reads a parsed body like a form’s.
-    (request as IncomingMessage & { body: unknown }).body = form;
-    request.headers['content-type'] = 'application/x-www-form-urlencoded';
-    next();
   });
+}
+
+type Problem = [status: number, description: string];
+
+/** Reads the body, unless it was read before (plain-body.ts). */
+function readBody(request: Request, response: Response, done: (error?: unknown) => void): void {
+  if (typeof request.body !== 'string') {
+    parse(request, response, done);
+    return;
+  }
+  try {
+    request.body = readJson(request.body);
+    done();
+  } catch (error) {
+    done(error);
+  }
+}
+
+/** The value of JSON text as `parse` takes it: an object or a list with no name twice in it. @throws for anything else */
+export function readJson(text: string): unknown {
+  const name = repeatedName(text);
+  if (name !== undefined) throw new RepeatedName(twice(name));
+  if (!/^\s*[[{]/.test(text)) throw new SyntaxError('neither an object nor a list');
+  return JSON.parse(text);
+}
+
+/** Makes the body a form, which the provider reads; or tells what is wrong with it. */
+function takeForm(request: IncomingMessage & { body?: unknown }): Problem | undefined {
+  const form = formOf(request.body);
+  if (typeof form === 'string') return [400, form];
+  try {
+    checkTokens(form);
+  } catch {
+    return [400, 'the body is malformed'];
+  }
+  request.body = form;
+  request.headers['content-type'] = 'application/x-www-form-urlencoded';
+  return undefined;
+}
+
+function problemOf(error: unknown): Problem {
+  if ((error as { type?: string }).type === 'entity.too.large') return [413, 'the body is too large'];
+  return [400, error instanceof RepeatedName ? error.message : 'the body is not JSON'];
 }
 
 /** A body that stays JSON: read and checked here, so that it contains nothing on which the provider would fail. */

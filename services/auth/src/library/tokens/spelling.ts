@@ -8,9 +8,14 @@ const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export function aliasStructuredTokens(request: Request, _response: Response, next: NextFunction): void {
   const { body } = request as { body?: Record<string, unknown> };
-  // Without dots it no longer looks like a JWT.
-  if (typeof body?.token === 'string' && jwt.test(body.token)) body.token = body.token.replaceAll('.', '~');
+  if (body) aliasStructuredToken(body);
   next();
+}
+
+/** The same for the fields of a form. */
+export function aliasStructuredToken(fields: Record<string, unknown>): void {
+  // Without dots it no longer looks like a JWT.
+  if (typeof fields.token === 'string' && jwt.test(fields.token)) fields.token = fields.token.replaceAll('.', '~');
 }
 
 /** The JWT behind a value, whichever way it is spelled; undefined for an opaque one. */

@@ -1,0 +1,69 @@
+/**
+ * Reads the bodies that machines and SDKs post to the protocol's endpoints, before Express, whose readers and routers cost more than
+ * most answers: forms and JSON of known length in UTF-8. Any other body is left to the app.
+ */
+import type { IncomingMessage } from 'node:http';
+import { formOf, readJson } from './json-body.ts';
+import { checkTokens, parseForm } from './well-formed.ts';
+
+/** A request whose body may have been read: as text here, as fields once it is checked. */
+export type ReadRequest = IncomingMessage & { body?: unknown };
+
+export const bodyMaxBytes = 56 * 1_024;
+
+/** Endpoints of the protocol that take a form, or JSON as Auth0's SDKs send it. */
+export const protocolEndpoints = [
+  '/oauth/token',
+  '/oauth/revoke',
+  '/oauth/introspect',
+  '/oauth/par',
+  '/oauth/device/code',
+];
+
+const formType = 'application/x-www-form-urlencoded';
+const withCharset = (type: string) => [type, `${type};charset=utf-8`, `${type}; charset=utf-8`];
+const plainTypes = new Map([
+  ...withCharset(formType).map((type) => [type, 'form'] as const),
+  ...withCharset('application/json').map((type) => [type, 'json'] as const),
+]);
+const plainPaths = new Set(protocolEndpoints);
+
+/** What a plain body would be; undefined for a request whose body is not plain, or on another path. */
+function plainKind({ method, url = '', headers }: IncomingMessage): 'form' | 'json' | undefined {
+  if (method !== 'POST' || !plainPaths.has(url)) return undefined;
+  const length = Number(headers['content-length']);
+  if (!(length > 0 && length <= bodyMaxBytes)) return undefined;
+  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined) return undefined;
+  return plainTypes.get(headers['content-type']?.toLowerCase() ?? '');
+}
+
+/** Calls `next` once the body is there as text in `request.body`, or at once for a request whose body is not plain. */
+export function readPlainBody(request: ReadRequest, next: () => void): void {
+  if (plainKind(request) === undefined) {
+    next();
+    return;
+  }
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.once('end', () => {
+    const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    const text = bytes.toString();
+    request.body = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
+    next();
+  });
+}
+
+const byteOrderMark = 0xfeff;
+
+/** Makes the text that was read into what the library reads: a form, checked. @throws for whatever the app is to refuse; then nothing has changed */
+export function takePlainBody(request: ReadRequest, body: string): void {
+  if (plainKind(request) === 'form') {
+    request.body = parseForm(body);
+    return;
+  }
+  const form = formOf(readJson(body));
+  if (typeof form === 'string') throw new TypeError(form);
+  checkTokens(form);
+  request.body = form;
+  request.headers['content-type'] = formType;
+}
