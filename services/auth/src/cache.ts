@@ -4,6 +4,8 @@ import type { CachedTable, Changes } from './changes.ts';
 export type Cache<V> = {
   /** The value of the key; concurrent callers share one load. Undefined is never kept. */
   get(key: string): Promise<V>;
+  /** Forgets one key, also what is being loaded for it. */
+  forget(key: string): void;
   /** Forgets everything: a process that has just written must read its own write. */
   clear(): void;
 };
@@ -11,11 +13,12 @@ export type Cache<V> = {
 /**
  * A cache over `load`. It is emptied when one of `tables` changes, and bypassed while changes may be missed. A value whose loading
  * began before a change is given to those who waited for it, but not kept. Beyond `max` keys the oldest is dropped. With `maxAgeMs`
- * no value is older than that, even if an announcement never arrives because its connection died silently.
+ * no value is older than that, even if an announcement never arrives because its connection died silently. Without `changes` nothing
+ * but that ends a value.
  */
 export function makeCache<V>(options: {
-  changes: Changes;
-  tables: CachedTable[];
+  changes?: Changes;
+  tables?: CachedTable[];
   load: (key: string) => Promise<V>;
   max?: number;
   maxAgeMs?: number;
@@ -25,17 +28,18 @@ export function makeCache<V>(options: {
   const max = options.max ?? 1;
   const entries = new Map<string, { loading: Promise<V>; since: number }>();
   const clear = () => entries.clear();
-  changes.subscribe(options.tables, clear);
+  changes?.subscribe(options.tables ?? [], clear);
 
   return {
     clear,
+    forget: (key) => void entries.delete(key),
     async get(key) {
       const known = entries.get(key);
       if (known && now() - known.since < maxAgeMs) return known.loading;
       entries.delete(key); // what is loaded anew is the youngest again
       const since = now();
       const loading = load(key);
-      if (!changes.isConnected()) return loading;
+      if (changes?.isConnected() === false) return loading;
       entries.set(key, { loading, since });
       if (entries.size > max) entries.delete(entries.keys().next().value!);
       const drop = () => {

@@ -1,7 +1,7 @@
 /** Listens for changes to tables that administrators write, made by any process. */
 import { listen } from '@gatepost/runtime/notifications';
 
-/** Tables whose rows are cached; a trigger announces each change. */
+/** Tables whose rows are cached; a trigger announces each change, of the last two what ends or shows in a token. */
 export type CachedTable =
   | 'clients'
   | 'client_grants'
@@ -12,7 +12,9 @@ export type CachedTable =
   | 'page_templates'
   | 'custom_texts'
   | 'email_templates'
-  | 'signing_keys';
+  | 'signing_keys'
+  | 'accounts'
+  | 'artefacts';
 
 export type Changes = AsyncDisposable & {
   /** Calls `forget` after each commit that changed one of the tables, and whenever a change may have been missed. */

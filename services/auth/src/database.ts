@@ -3,6 +3,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
+import { makeWriteWatch } from './own-writes.ts';
 import { heard } from './stores-away.ts';
 
 export { Prisma } from './generated/client.ts';
@@ -14,6 +15,8 @@ export const schemaName = 'auth';
 export type Databases = AsyncDisposable & {
   pool: Pool;
   db: Database;
+  /** Calls `forget` when a statement of this process may have changed an account or a grant, before its sender hears that it is done. */
+  onOwnWrite(forget: () => void): void;
   /** For statements whose cost the caller decides: two connections of their own, read-only, limited to two seconds. */
   searchPool: Pool;
 };
@@ -24,7 +27,11 @@ export type Databases = AsyncDisposable & {
  * frozen server.
  */
 export function openDatabase(databaseUrl: string, timeoutMs: number, log: Log): Databases {
-  const pool = openPool(databaseUrl, timeoutMs, log, { max: 16 });
+  const forgetting: (() => void)[] = [];
+  const written = () => {
+    for (const forget of forgetting) forget();
+  };
+  const pool = openPool(databaseUrl, timeoutMs, log, { max: 16 }, written);
   const searchPool = openPool(databaseUrl, timeoutMs, log, {
     max: 2,
     statement_timeout: 2_000,
@@ -35,6 +42,7 @@ export function openDatabase(databaseUrl: string, timeoutMs: number, log: Log): 
     pool,
     db,
     searchPool,
+    onOwnWrite: (forget) => void forgetting.push(forget),
     async [Symbol.asyncDispose]() {
       await db.$disconnect();
       await Promise.all([pool.end(), searchPool.end()]);
@@ -42,7 +50,13 @@ export function openDatabase(databaseUrl: string, timeoutMs: number, log: Log): 
   };
 }
 
-function openPool(databaseUrl: string, timeoutMs: number, log: Log, differing: pg.PoolConfig): Pool {
+function openPool(
+  databaseUrl: string,
+  timeoutMs: number,
+  log: Log,
+  differing: pg.PoolConfig,
+  written = () => {},
+): Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: 'gatepost-auth',
@@ -58,36 +72,41 @@ function openPool(databaseUrl: string, timeoutMs: number, log: Log, differing: p
   // A connection that breaks while it is checked out, between two statements, emits an error that the pool does not handle and that
   // would end the process. The next statement on it rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
-  hearOutages(pool);
+  hearOutages(pool, written);
   return pool;
 }
 
 /**
  * Makes queries reject with `temporarily_unavailable` while PostgreSQL is away, so that callers need not translate errors. All
  * statements go through one of these two functions, the pool’s own and Prisma’s as well; Prisma passes on errors that do not come
- * from the database.
+ * from the database. Tells of writes on the way (own-writes.ts).
  */
-function hearOutages(pool: Pool): void {
+function hearOutages(pool: Pool, written: () => void): void {
   pool.connect = hearing(pool.connect.bind(pool));
   pool.on('connect', (client) => {
-    client.query = hearing(client.query.bind(client));
+    client.query = hearing(client.query.bind(client), makeWriteWatch(written));
   });
 }
 
 /** Wraps a function of the driver, which answers by callback if it is given one and by promise otherwise. */
-function hearing<F>(ask: F): F {
+function hearing<F>(ask: F, after: (asked: unknown) => void = () => {}): F {
   const hear = (...given: unknown[]): unknown => {
     const done = given.at(-1);
     if (typeof done === 'function') {
-      const told = (error: unknown, ...rest: unknown[]) => done(error && heard(error), ...rest);
+      const told = (error: unknown, ...rest: unknown[]) => {
+        after(given[0]);
+        done(error && heard(error), ...rest);
+      };
       return (ask as Ask)(...given.slice(0, -1), told);
     }
     const answer = (ask as Ask)(...given);
     // A query object that the caller made (a cursor) reports through itself.
     if (typeof answer?.catch !== 'function') return answer;
-    return answer.catch((error: unknown) => {
-      throw heard(error);
-    });
+    return answer
+      .catch((error: unknown) => {
+        throw heard(error);
+      })
+      .finally(() => after(given[0]));
   };
   return hear as F;
 }

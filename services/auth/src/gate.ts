@@ -33,6 +33,7 @@ import { makeAccountStore } from './accounts/store.ts';
 import { makeVerificationMails } from './accounts/verification-mail.ts';
 import { makeVerifyEmailRoutes } from './accounts/verify-email.ts';
 import { makeAdapterFactory } from './adapter/adapter.ts';
+import { makeKnownGrants } from './adapter/known-grants.ts';
 import { makeSessions } from './adapter/sessions.ts';
 import { makeAnswer, makeServer } from './app.ts';
 import { openAudit } from './audit.ts';
@@ -66,6 +67,7 @@ import { throttleClientAuthentication } from './library/client-authentication.ts
 import { discoverLanguages } from './library/discovered-languages.ts';
 import { publishUsedKeys } from './library/published-keys.ts';
 import { shareSuccessors } from './library/tokens/refresh.ts';
+import { detectReplays } from './library/tokens/replay-detection.ts';
 import { endWithSources } from './library/tokens/sources.ts';
 import { findStructuredTokens, makeRevokedTokens } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
@@ -138,7 +140,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
 
   const { applied } = await migrateAuth(databaseUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
-  const { pool, db, searchPool } = stack.use(
+  const { pool, db, searchPool, onOwnWrite } = stack.use(
     openDatabase(databaseUrl, env.STORE_TIMEOUT_MS, logOfModule(log, 'stores')),
   );
   const redis = stack.adopt(
@@ -164,6 +166,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
     pool,
     db,
     searchPool,
+    onOwnWrite,
     redis,
     prefix,
     changes,
@@ -210,9 +213,10 @@ function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND
 }
 
 /** The stores: configuration, people, and short-lived state. */
-function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, changes }: Ground) {
+function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, changes, onOwnWrite }: Ground) {
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
+  const knownGrants = makeKnownGrants({ pool, changes, onOwnWrite });
   const codes = addressCodes(makeOneTimeCodes(redis, prefix, keyFor('one-time codes')), accounts, async (name) =>
     (await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email',
   );
@@ -225,6 +229,7 @@ function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, chang
     emailTemplates: makeEmailTemplateStore(db, changes),
     customTexts: makeCustomTextStore(db, changes),
     accounts,
+    knownGrants,
     consents: makeConsentStore(pool),
     tickets: makeTicketStore(redis, prefix, accounts),
     passwordTickets: makeAccountTickets('password-ticket', { redis, prefix, accounts }),
@@ -282,6 +287,7 @@ async function makeGateProvider(parts: Parts) {
   publishUsedKeys(provider, makePublishedAlgs(parts.pool));
   shareSuccessors(provider, keyFor('refresh tokens'));
   findStructuredTokens(provider, parts.issuers, revokedTokens);
+  detectReplays(provider, redis, prefix);
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   throttleClientAuthentication(provider, parts.clientThrottle);
   const { tokensIssued } = observeProvider(provider, { ...parts, log: logOfModule(parts.log, 'tokens') });

@@ -10,6 +10,7 @@ import Provider, {
   type KoaContextWithOIDC,
 } from 'oidc-provider';
 import type { AccountStore } from './accounts/store.ts';
+import { bringAccount, type KnownGrants } from './adapter/known-grants.ts';
 import type { ConsentStore } from './authorization/consents.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
@@ -70,6 +71,7 @@ export type ProviderParts = {
   resources: ResourceStore;
   settings: SettingsStore;
   tickets: TicketStore;
+  knownGrants: KnownGrants;
   pages: ProviderPages;
 };
 
@@ -174,6 +176,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     // It reads what clients and APIs of ours have beyond the typings.
     formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
     findAccount: async (ctx, sub, token) => {
+      if (token) await bringAccount(parts.knownGrants, token);
       const session = token ? undefined : ctx.oidc?.session;
       const { clientId } = ctx.oidc?.client ?? {};
       const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);

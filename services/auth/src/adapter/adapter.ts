@@ -5,6 +5,7 @@ import type { ClientStore } from '../clients/store.ts';
 import type { Pool } from '../database.ts';
 import { makeClientAdapter } from './clients.ts';
 import { hashIds } from './hashed.ts';
+import type { KnownGrants } from './known-grants.ts';
 import { ruleOf } from './models.ts';
 import { makePostgresAdapter } from './postgres.ts';
 import { redisAdapters } from './redis.ts';
@@ -14,6 +15,7 @@ export function makeAdapterFactory(stores: {
   redis: Redis;
   redisPrefix: string;
   clients: ClientStore;
+  knownGrants: KnownGrants;
 }): AdapterFactory {
   const inRedis = redisAdapters(stores.redis, stores.redisPrefix);
   return (model) => {
@@ -27,7 +29,7 @@ export function makeAdapterFactory(stores: {
       case 'clients':
         return makeClientAdapter(stores.clients);
       case 'postgres':
-        return makePostgresAdapter(stores.pool, model);
+        return makePostgresAdapter(stores.pool, model, stores.knownGrants);
       case 'redis':
         return inRedis(model, grantable);
     }

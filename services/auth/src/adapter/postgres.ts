@@ -1,10 +1,11 @@
 /** Durable artefacts in PostgreSQL, by plain SQL: one statement an operation. */
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { type AccountForTokens, accountColumns } from '../accounts/for-tokens.ts';
+import { accountColumns } from '../accounts/for-tokens.ts';
 import type { TokenAccount } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
 import { AlreadyConsumed } from './consumed.ts';
-import { setAside, takeAside } from './side-by-side.ts';
+import { type GrantRow, isOnlyLookedAt, type KnownGrants, loadGrant } from './known-grants.ts';
+import { isConsumedLater, setAside, takeAside, takeConsumed } from './side-by-side.ts';
 
 type Row = { payload: AdapterPayload; consumed_at: Date | null };
 
@@ -15,13 +16,27 @@ const foreignKeyViolation = '23503';
 
 const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()';
 
-export function makePostgresAdapter(pool: Pool, model: string): Adapter {
-  const query = (name: string, text: string, values: unknown[]) =>
-    pool.query<Row>({ name: `artefact ${name}`, text, values });
+/** @param known the grants that are remembered for looking at tokens; it hears of what is written here */
+export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGrants): Adapter {
+  const query = async (name: string, text: string, values: unknown[]) => {
+    if (model !== 'Grant') return pool.query<Row>({ name: `artefact ${name}`, text, values });
+    try {
+      return await pool.query<Row>({ name: `grant ${name}`, text, values });
+    } finally {
+      if (name !== 'find') known?.forget(String(values[1]));
+    }
+  };
+  const findRow = async (id: string): Promise<Row | undefined> => {
+    if (model === 'Grant') return findGrant(pool, id, known);
+    if (model === 'RefreshToken') return findRefreshToken(pool, id);
+    return (await query('find', find, [model, id])).rows[0];
+  };
   return {
     async upsert(id, payload, expiresIn) {
       const json = JSON.stringify(payload);
       if (unstorable.test(json)) throw new errors.InvalidRequest('the request is malformed');
+      const predecessor = model === 'RefreshToken' ? takeConsumed() : undefined;
+      if (predecessor !== undefined) return rotate(pool, predecessor, id, { ...payload, json, expiresIn: expiresIn! });
       const { rowCount } = await query(
         'upsert',
         `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
@@ -46,13 +61,14 @@ export function makePostgresAdapter(pool: Pool, model: string): Adapter {
       if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant is gone');
     },
     async find(id) {
-      const row = model === 'Grant' ? await findGrant(pool, id) : (await query('find', find, [model, id])).rows[0];
+      const row = await findRow(id);
       if (!row) return undefined;
       // A token consumed after it was written has that in a column of its own, not in the payload.
       const consumed = row.consumed_at ? { consumed: Math.floor(row.consumed_at.getTime() / 1000) } : {};
       return { ...row.payload, ...consumed };
     },
     async consume(id) {
+      if (model === 'RefreshToken' && isConsumedLater(id)) return;
       const { rowCount } = await query(
         'consume',
         'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL',
@@ -86,17 +102,50 @@ function incarnationOf(model: string, { accountId }: AdapterPayload): string | u
 }
 
 /** A grant together with its account, which is needed next when codes and refresh tokens are exchanged. */
-async function findGrant(pool: Pool, id: string): Promise<Row | undefined> {
-  const known = takeAside<Row>('grant', id);
-  if (known) return known;
-  const { rows } = await pool.query<Row & AccountForTokens>({
-    name: 'grant and account',
-    text: `SELECT grant_.payload, grant_.consumed_at, ${accountColumns}
-             FROM artefacts grant_ LEFT JOIN accounts account ON account.user_id = grant_.account_id
-             WHERE model = 'Grant' AND id = $1 AND expires_at > now()`,
+async function findGrant(pool: Pool, id: string, known: KnownGrants | undefined): Promise<Row | undefined> {
+  const aside = takeAside<Row>('grant', id);
+  if (aside) return aside;
+  if (known && isOnlyLookedAt()) return known.get(id);
+  const row = await loadGrant(pool, id);
+  if (row?.userId) setAside({ kind: 'account', id: row.userId, row });
+  return row;
+}
+
+/** A refresh token with its grant and account, which are asked for next. */
+async function findRefreshToken(pool: Pool, id: string): Promise<Row | undefined> {
+  const { rows } = await pool.query<
+    GrantRow & { token: AdapterPayload; token_consumed_at: Date | null; grant_id: string }
+  >({
+    name: 'artefact with grant',
+    text: `SELECT token.payload AS token, token.consumed_at AS token_consumed_at, token.grant_id, grant_.payload, grant_.consumed_at,
+                  ${accountColumns}
+             FROM artefacts token
+             LEFT JOIN artefacts grant_ ON grant_.model = 'Grant' AND grant_.id = token.grant_id AND grant_.expires_at > now()
+             LEFT JOIN accounts account ON account.user_id = grant_.account_id
+             WHERE token.model = 'RefreshToken' AND token.id = $1 AND token.expires_at > now()`,
     values: [id],
   });
   const row = rows[0];
-  if (row?.userId) setAside({ kind: 'account', id: row.userId, row });
-  return row;
+  if (!row) return undefined;
+  if (row.payload) {
+    const account = row.userId ? { kind: 'account' as const, id: row.userId, row } : undefined;
+    setAside({ kind: 'grant', id: row.grant_id, row, ...(account && { next: account }) });
+  }
+  return { payload: row.token, consumed_at: row.token_consumed_at };
+}
+
+type New = AdapterPayload & { json: string; expiresIn: number };
+
+/** Stores a refresh token and consumes the one before it, both or neither. @throws AlreadyConsumed when another request was faster */
+async function rotate(pool: Pool, predecessor: string, id: string, token: New): Promise<void> {
+  const { rowCount } = await pool.query({
+    name: 'artefact rotate',
+    text: `WITH used AS (
+             UPDATE artefacts SET consumed_at = now() WHERE model = 'RefreshToken' AND id = $1 AND consumed_at IS NULL RETURNING 1
+           )
+           INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at)
+           SELECT 'RefreshToken', $2::text, $3::text, $4::text, $5::text, $6::jsonb, now() + make_interval(secs => $7) FROM used`,
+    values: [predecessor, id, token.grantId, token.accountId, token.clientId, token.json, token.expiresIn],
+  });
+  if (rowCount !== 1) throw new AlreadyConsumed('RefreshToken');
 }

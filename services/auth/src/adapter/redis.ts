@@ -3,7 +3,7 @@
  * case. Each operation is one script, so single use holds across any number of processes.
  */
 import type { Redis } from 'ioredis';
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { defineScript } from '../redis-script.ts';
 import { AlreadyConsumed } from './consumed.ts';
 import { makeUpsertSession, sessionKeys } from './sessions.ts';
@@ -66,11 +66,6 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
       async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
         if (model === 'Session') return upsertSession(id, payload, expiresIn);
         const json = JSON.stringify(payload);
-        // A replayed proof is refused even when both arrive at once: the library’s own check reads first and writes later.
-        if (model === 'ReplayDetection') {
-          const first = await redis.set(`${key(id)}:seen`, '1', 'EX', expiresIn, 'NX');
-          if (first === null) throw new errors.InvalidGrant('seen before');
-        }
         const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
         const writes: Promise<unknown>[] = [artefactUpsert(keys.length, ...keys, json, expiresIn)];
         if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));

@@ -6,6 +6,7 @@
  */
 import { createHmac } from 'node:crypto';
 import Provider, { type Client, errors, type Provider as ProviderType } from 'oidc-provider';
+import { consumeWithSuccessor } from '../../adapter/side-by-side.ts';
 import type { OwnMetadata } from '../../clients/metadata.ts';
 
 type RefreshToken = {
@@ -35,7 +36,11 @@ export function shareSuccessors(provider: ProviderType, key: Buffer): void {
     // The nonce belongs to the ID token of the login, not to later ones (OpenID Connect Core 12.2); Auth0’s SDK refuses it there.
     if (token) token.nonce = undefined;
     const leeway = leewaySeconds();
-    if (!token || leeway === 0) return token;
+    if (!token) return token;
+    if (leeway === 0) {
+      if (isRefresh()) consumeWithSuccessor();
+      return token;
+    }
     if (token.consumed !== undefined && Date.now() / 1000 - token.consumed <= leeway) {
       // A successor that is in use means that this token is two generations old. A missing one is being written right now.
       const successor = await find.call(this, successorOf(token.jti), options);
@@ -56,7 +61,11 @@ export function shareSuccessors(provider: ProviderType, key: Buffer): void {
 
 /** For the current refresh request; 0 outside of one. */
 function leewaySeconds(): number {
+  if (!isRefresh()) return 0;
+  return (Provider.ctx?.oidc.client as (Client & OwnMetadata) | undefined)?.refresh_token?.leeway ?? 0;
+}
+
+function isRefresh(): boolean {
   const oidc = Provider.ctx?.oidc;
-  if (oidc?.route !== 'token' || oidc.params?.grant_type !== 'refresh_token') return 0;
-  return (oidc.client as (Client & OwnMetadata) | undefined)?.refresh_token?.leeway ?? 0;
+  return oidc?.route === 'token' && oidc.params?.grant_type === 'refresh_token';
 }

@@ -7,6 +7,8 @@ import type { Redis } from 'ioredis';
 import { createLocalJWKSet, type JWTPayload } from 'jose';
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
 import { hashId } from '../../adapter/hashed.ts';
+import { isOnlyLookedAt, knownForMs } from '../../adapter/known-grants.ts';
+import { makeCache } from '../../cache.ts';
 import { grantClaim } from '../../claims.ts';
 import { verifyAccessToken } from '../../resources/token-dialect.ts';
 import { publicKeys } from '../seam.ts';
@@ -17,16 +19,31 @@ type Model = {
   new (payload: object): Record<string, unknown>;
 };
 
-export type RevokedTokens = { add(jti: string, exp: number): Promise<void>; has(jti: string): Promise<boolean> };
+/** How many tokens a process remembers something of; the oldest is dropped first. */
+const rememberedMax = 5_000;
+
+export type RevokedTokens = {
+  add(jti: string, exp: number): Promise<void>;
+  has(jti: string): Promise<boolean>;
+  /** As it was at most two seconds ago, if another process has revoked it; our own revocations are known at once. */
+  hadLately(jti: string): Promise<boolean>;
+};
 
 /** Individually revoked JWTs, until they expire. */
 export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
   const key = (jti: string) => `${prefix}revoked:${hashId(jti)}`;
+  const has = async (jti: string) => (await redis.exists(key(jti))) === 1;
+  const lately = makeCache({ load: has, max: rememberedMax, maxAgeMs: knownForMs });
   return {
     async add(jti, exp) {
-      await redis.set(key(jti), '1', 'EXAT', exp);
+      try {
+        await redis.set(key(jti), '1', 'EXAT', exp);
+      } finally {
+        lately.forget(jti);
+      }
     },
-    has: async (jti) => (await redis.exists(key(jti))) === 1,
+    has,
+    hadLately: lately.get,
   };
 }
 
@@ -41,30 +58,58 @@ export function findStructuredTokens(provider: ProviderType, issuers: string[], 
       const payload = await verify(token);
       const ofPerson = payload?.[grantClaim] !== undefined;
       if (!payload || ofPerson !== (model === (provider.AccessToken as unknown as Model))) return undefined;
-      if (await revoked.has(payload.jti!)) return undefined;
+      const jti = payload.jti!;
+      if (await (isOnlyLookedAt() ? revoked.hadLately(jti) : revoked.has(jti))) return undefined;
       return instantiate(this, payload, issuers, revoked);
     };
   }
+  // Introspection asks each model, and PostgreSQL need not be asked for what can only be a JWT.
+  const refreshTokens = provider.RefreshToken as unknown as Model;
+  const { find } = refreshTokens;
+  refreshTokens.find = async function (value, options) {
+    const isJwt = typeof value === 'string' && structuredToken(value) !== undefined;
+    return isJwt ? undefined : find.call(this, value, options);
+  };
 }
 
-/** @returns the claims of a live access token of ours, or undefined */
+/**
+ * Remembers, by their hashes, the tokens that it has verified, for as long as the keys are the same: whether a token has expired, was
+ * revoked or has lost its grant is asked each time.
+ * @returns the claims of a live access token of ours, or undefined
+ */
 export function makeVerifier(
   provider: ProviderType,
   issuers: string[],
 ): (token: string) => Promise<JWTPayload | undefined> {
   let known: { keys: object[] } | undefined;
   let keySet: ReturnType<typeof createLocalJWKSet>;
-  return async (token) => {
-    const keys = publicKeys(provider);
-    if (known !== keys) {
-      known = keys;
-      keySet = createLocalJWKSet(keys);
-    }
+  let verified: Map<string, Promise<JWTPayload | undefined>>;
+  const verify = async (token: string): Promise<JWTPayload | undefined> => {
     try {
       return (await verifyAccessToken(token, keySet, { issuer: issuers })).payload;
     } catch {
       return undefined; // whatever is wrong with it, it is no token of ours
     }
+  };
+  return async (token) => {
+    const keys = publicKeys(provider);
+    if (known !== keys) {
+      known = keys;
+      keySet = createLocalJWKSet(keys);
+      verified = new Map();
+    }
+    const remembered = verified;
+    const hash = hashId(token);
+    let verifying = remembered.get(hash);
+    if (!verifying) {
+      verifying = verify(token);
+      remembered.set(hash, verifying);
+      if (remembered.size > rememberedMax) remembered.delete(remembered.keys().next().value!);
+    }
+    const payload = await verifying;
+    if (payload && payload.exp! > Date.now() / 1_000) return payload;
+    remembered.delete(hash);
+    return undefined;
   };
 }
 

@@ -1,0 +1,17 @@
+/**
+ * Whether a DPoP proof or client assertion comes for the first time. One command of Redis decides, so that of two that arrive at once one is
+ * refused, in the words for replays; the library reads first and writes later.
+ */
+import type { Redis } from 'ioredis';
+import type { Provider } from 'oidc-provider';
+import { hashId } from '../../adapter/hashed.ts';
+import { artefactKey } from '../../adapter/redis.ts';
+
+export function detectReplays(provider: Provider, redis: Redis, prefix: string): void {
+  provider.ReplayDetection.unique = async (issuer, id, exp) => {
+    // As the library names it; releases before this one keep the same key.
+    const key = `${artefactKey(prefix, 'ReplayDetection', hashId(hashId(`${issuer}${id}`)))}:seen`;
+    const seconds = Math.max(1, exp - Math.floor(Date.now() / 1_000));
+    return (await redis.set(key, '1', 'EX', seconds, 'NX')) !== null;
+  };
+}
