@@ -1,5 +1,5 @@
 // Unit tests stand beside the code, integration tests in a package's test/; stories start whole systems, and stand in tests/ and in
-// test/ of infra. Integration files run two at a time: each has a database, a vhost and a key prefix of its own.
+// test/ of infra. Three files run at a time: each has a database, a vhost and a key prefix of its own.
 // Run through `npm test`, which brings the stores; it hands their addresses over as TEST_* variables.
 const shared = {
   testEnvironment: 'node',
@@ -37,6 +37,7 @@ export default {
       testMatch: ['<rootDir>/tests/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
     },
   ],
+  testSequencer: '<rootDir>/infra/local/commands/stories-first.mjs',
   // For what hangs: `until` gives up before it and says what did not come. On a busy machine everything takes ten times as long.
   testTimeout: 300_000,
 };

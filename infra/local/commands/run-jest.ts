@@ -1,5 +1,5 @@
 /**
- * One of Jest's projects, counted from Jest's own report. A file that fails is run once more by itself: what passes then is
+ * Jest, counted from its own report. A file that fails is run once more by itself: what passes then is
  * counted as passed and named as flaky, so that a busy machine turns no build red and no flaky test goes unseen.
  */
 import { rmSync } from 'node:fs';
@@ -10,46 +10,46 @@ import type { Context } from './command.ts';
 import { type Count, countJest, failedFiles, type JestReport, type Rerun, withReruns } from './test-count.ts';
 
 // For a process that hangs, where no test's own time-out helps; a busy machine takes five times as long as an idle one.
-const projectDeadlineMs = 60 * 60_000;
+const deadlineMs = 90 * 60_000;
 const fileDeadlineMs = 15 * 60_000;
 
-/** Runs the project's files, narrowed by `rest` as in Jest, with Jest's output passed on. */
+/** Runs the files of these projects of jest.config.mjs, narrowed by `rest` as in Jest, with Jest's output passed on. */
 export async function runJest(
   { home, say, signal }: Context,
-  project: string,
+  projects: string[],
   rest: string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Count> {
-  const reportFile = join(makeFolder(join(home, 'test', 'reports')), `${project}.json`);
-  const runFiles = async (title: string, files: string[], deadlineMs: number) => {
+  const reportFile = join(makeFolder(join(home, 'test', 'reports')), 'tests.json');
+  const runFiles = async (title: string, files: string[], withinMs: number) => {
     say.line();
     say.line(`  ${title}`);
     rmSync(reportFile, { force: true });
-    const endedWell = await runShown(jestArgs(project, reportFile, files), { env, signal, deadlineMs });
+    const endedWell = await runShown(jestArgs(projects, reportFile, files), { env, signal, deadlineMs: withinMs });
     return { endedWell, report: readJson<JestReport>(reportFile) };
   };
-  const { report, endedWell } = await runFiles(project, rest, projectDeadlineMs);
+  const { report, endedWell } = await runFiles(projects.join(', '), rest, deadlineMs);
   const reruns: Rerun[] = [];
   for (const { file, failures } of report ? failedFiles(report) : []) {
     const name = relative(rootFolder, file);
     const again = await runFiles(`${name} failed; once more by itself`, ['--runTestsByPath', file], fileDeadlineMs);
-    reruns.push({ file: name, failures, again: countJest(project, again.report, again.endedWell, false) });
+    reruns.push({ file: name, failures, again: countJest(name, again.report, again.endedWell, false) });
   }
-  return withReruns(countJest(project, report, endedWell, rest.length > 0), reruns);
+  return withReruns(countJest('tests', report, endedWell, rest.length > 0), reruns);
 }
 
-/** Stories start whole systems, and unit tests last no longer than it takes to start a worker: their files run one after the other. */
-const workers: Record<string, number> = { integration: 2 };
+/** One more than the cores of a small machine: many a test waits, and while it does another has its core. */
+const workers = 3;
 
-function jestArgs(project: string, reportFile: string, files: string[]): string[] {
+function jestArgs(projects: string[], reportFile: string, files: string[]): string[] {
   return [
     '--experimental-vm-modules',
     join(rootFolder, 'node_modules/jest/bin/jest.js'),
-    `--selectProjects=${project}`,
+    ...projects.map((project) => `--selectProjects=${project}`),
     '--passWithNoTests',
-    `--maxWorkers=${workers[project] ?? 1}`,
+    `--maxWorkers=${workers}`,
     // A worker keeps a part of each file it has run: beyond this it is started anew.
-    '--workerIdleMemoryLimit=1.5GB',
+    '--workerIdleMemoryLimit=1GB',
     '--json',
     `--outputFile=${reportFile}`,
     ...files,

@@ -1,7 +1,7 @@
 /**
- * `npm test`: types, lint, then the tests of jest.config.mjs, project by project, with stores of their own. The last line is
- * `N passed, N failed`; types and lint count one each, and so does a test file that could not run. A file that fails is run once
- * more by itself and named as flaky if it passes then.
+ * `npm test`: types, lint, then the tests of jest.config.mjs, with stores of their own. The last line is `N passed, N failed`; types
+ * and lint count one each, and so does a test file that could not run. A file that fails is run once more by itself and named as
+ * flaky if it passes then.
  *
  *   npm test -- --only unit              one or more of: types, lint, unit, integration, stories
  *   npm test -- --only integration services/dispatcher      what follows narrows the files, as in Jest
@@ -44,21 +44,18 @@ async function test(context: Context): Promise<number> {
 
 /** Adds a count for each part as it ends. @throws Trouble, at once, when there are no stores for the tests that need them. */
 async function runAll(context: Context, only: string[], chosen: string[], rest: string[], counts: Count[]) {
-  // They start while types, lint and unit tests run, which need none.
-  const needing = chosen.filter((project) => project !== 'unit');
-  const opening = needing.length > 0 ? openOwnStores(context, 'test') : undefined;
+  // They start while types and lint are checked.
+  const opening = chosen.some((project) => project !== 'unit') ? openOwnStores(context, 'test') : undefined;
   const run = async (work: Promise<Count>) => {
     counts.push(await Promise.race([work, opening?.then(() => work) ?? work]));
   };
   const plain = process.stdout.isTTY ? [] : ['--colors=off'];
   if (only.includes('types')) await run(check(context, 'types', 'tsc', ['--build']));
   if (only.includes('lint')) await run(check(context, 'lint', 'biome', ['ci', ...plain, '.']));
-  if (chosen.includes('unit')) await run(runJest(context, 'unit', rest, cleanEnv(context.env)));
-  if (!opening) return;
-  const stores = await opening;
-  const env = await testEnv(context, stores);
-  for (const project of needing) counts.push(await runJest(context, project, rest, env));
-  await stores[Symbol.asyncDispose]();
+  if (chosen.length === 0) return;
+  await using stores = await opening;
+  const env = stores ? await testEnv(context, stores) : cleanEnv(context.env);
+  counts.push(await runJest(context, chosen, rest, env));
 }
 
 /** `--only a,b`, may be repeated; the rest is Jest's. */

@@ -1,5 +1,6 @@
 /** Values with a secret in them, as operators mistype them, and what a service says of each: it must never say the secret. */
 import { spawn } from 'node:child_process';
+import { inherited } from './system.ts';
 
 export const canary = 'hunter2-canary';
 export const canaryKey = Buffer.from(canary.padEnd(32)).toString('base64');
@@ -53,7 +54,7 @@ export function toldOf(name: string, said: (env: Record<string, string>) => stri
 /** Everything that a program writes before it ends, or before it has written `enough`. It is killed then. */
 export async function outputOf(main: string, env: Record<string, string>, enough: RegExp): Promise<string> {
   const child = spawn(process.execPath, ['--conditions=source', main], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...inherited, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

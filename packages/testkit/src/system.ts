@@ -14,6 +14,13 @@ import { freshDatabase, freshPrefix, freshVhost, redisUrl } from './stores.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const startTimeoutMs = 120_000;
 
+/** What a program that a test starts takes over from us, besides its own environment. */
+export const inherited: Record<string, string> = {
+  PATH: process.env.PATH ?? '',
+  // What was compiled once starts in half the time.
+  ...(process.env.NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE } : {}),
+};
+
 export type Service = AsyncDisposable & {
   name: string;
   /** What it has written to standard output and error, so far. */
@@ -60,7 +67,7 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
   const issuer = `http://localhost:${authPort}/`;
   const audience = 'http://localhost:4500/';
   const env: Record<string, string> = {
-    PATH: process.env.PATH ?? '',
+    ...inherited,
     GATEPOST_HOME: mkdtempSync(join(tmpdir(), 'gatepost-')),
     LOG_LEVEL: 'info',
     DATABASE_URL: databaseUrl,

@@ -7,6 +7,7 @@ import { eventsExchange, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
+import { inherited } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
@@ -96,7 +97,7 @@ export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: str
   const key = randomBytes(32);
   const seal = makeSeal(key);
   const env = {
-    PATH: process.env.PATH ?? '',
+    ...inherited,
     NODE_ENV: 'test',
     WEBHOOK_DATABASE_URL: databaseUrl,
     AMQP_URL: amqpUrl,

@@ -7,6 +7,7 @@ import { management } from '@gatepost/testkit/stores';
 import { openSystem, type System } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 
 const stack = new AsyncDisposableStack();
 const hooks = '/repos/acme/widgets/hooks';
@@ -15,7 +16,7 @@ let api: Api;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '1' } }));
+  system = stack.use(await openSystem({ env: { RESCUE_AFTER_SECONDS: '30' } }));
   api = await openApi(system);
   receiver = stack.use(await openReceiver());
 });
@@ -39,6 +40,7 @@ test('a ping, a test and a redelivery that the broker lost are made all the same
   expect((await api.call('POST', `${hooks}/${hook}/deliveries/${original.id}/attempts`)).status).toBe(202);
   const vhost = new URL(system.amqpUrl).pathname.slice(1);
   await management('DELETE', `/api/queues/${vhost}/${deliveriesQueue}`);
+  await letMinutesPass();
   await system.startDispatcher();
 
   const logged = await until('all three in the log', async () => {
@@ -50,3 +52,11 @@ test('a ping, a test and a redelivery that the broker lost are made all the same
   expect(received('ping')).toHaveLength(2);
   expect(received('push')).toHaveLength(3);
 });
+
+/** What was published longer ago than `RESCUE_AFTER_SECONDS` is taken for lost. */
+async function letMinutesPass(): Promise<void> {
+  const client = new pg.Client({ connectionString: system.databaseUrl });
+  await client.connect();
+  await client.query("UPDATE webhooks.parked SET published_at = published_at - interval '10 minutes'");
+  await client.end();
+}

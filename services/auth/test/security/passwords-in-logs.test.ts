@@ -45,7 +45,7 @@ test('neither does the process, when it starts and when it refuses to', async ()
 test('neither does what breaks later over a URL that was put into the wrong variable', async () => {
   await using database = await freshDatabase();
   const stores = { DATABASE_URL: database.url, REDIS_URL: redisUrl(), REDIS_KEY_PREFIX: freshPrefix() };
-  const wrong = { HOST: `redis://:${canary}@127.0.0.1:1/` };
+  const wrong = { HOST: `redis://:${canary}@127.0.0.1:1/`, START_TIMEOUT_MS: '0' };
   const output = await outputOf(main, { ...canaryEnv, ...stores, ...wrong }, /could not start/);
   expect(output).toContain('could not start');
   expect(output).not.toContain(canary);
