@@ -13,6 +13,8 @@ export type Incoming = {
   userId: string | undefined;
   /** Someone has had this message before and did not settle it: what follows from it may have happened already. */
   redelivered: boolean;
+  /** The span in which it is handled, while its holder traces; set by that. */
+  traceparent?: string;
   /** Takes the message off the queue. After a lost connection it does nothing: the broker will hand the message out again. */
   ack(): void;
   /** Gives the message back at once; quorum queues count it. Keeping a reference to this function does not keep the body in memory. */

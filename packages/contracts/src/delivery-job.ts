@@ -6,7 +6,7 @@
  */
 
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { deliveriesQueue } from './topology.ts';
+import { deliveriesQueue, traceHeader } from './topology.ts';
 
 export type DeliveryJob = {
   /** The delivery's id, shown in the log: increasing, below 2^53, its own for each attempt. */
@@ -41,6 +41,8 @@ export type DeliveryJob = {
   notAfterMs?: number;
   /** This job may have been published before: look for its outcome first. */
   mayRepeat?: boolean;
+  /** The trace that it belongs to (packages/runtime/src/tracing.ts), while the dispatchers trace. */
+  traceparent?: string;
   /** A row in `parked` stands for this job until its outcome is recorded. */
   parked?: boolean;
 };
@@ -54,6 +56,7 @@ export function namedJob(job: DeliveryJob): Record<string, unknown> {
     'hook.id': job.hookId,
     'account.id': job.accountId,
     attempt: job.attempt,
+    ...(job.traceparent !== undefined && { trace_id: job.traceparent.slice(3, 35) }),
   };
 }
 
@@ -79,7 +82,11 @@ export function jobMessage(job: DeliveryJob, payload: Buffer, key: KeyObject) {
     exchange: '',
     routingKey: deliveriesQueue,
     body,
-    headers: { [jobHeader]: text, [jobCodeHeader]: codeOf(text, digestOf(body), key).toString('base64url') },
+    headers: {
+      [jobHeader]: text,
+      [jobCodeHeader]: codeOf(text, digestOf(body), key).toString('base64url'),
+      ...(job.traceparent !== undefined && { [traceHeader]: job.traceparent }),
+    },
     contentType: 'application/json',
     messageId: String(job.deliveryId),
   };

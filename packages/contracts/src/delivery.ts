@@ -12,6 +12,8 @@ export const deliveryHeaders = {
   webhookId: 'webhook-id',
   webhookTimestamp: 'webhook-timestamp',
   webhookSignature: 'webhook-signature',
+  /** Only while the dispatcher traces. */
+  traceparent: 'traceparent',
 } as const;
 
 /** A delivery's `status` in the log: `OK`, or GitHub's text for what went wrong (docs/reference/delivery.md). */

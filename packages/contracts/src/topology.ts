@@ -56,6 +56,9 @@ export const deadLettersPolicy = {
  */
 export const producerPermissions = { configure: '^$', write: '^gatepost\\.events$', read: '^$' };
 
+/** AMQP header of any message: the trace that it belongs to (https://www.w3.org/TR/trace-context/#traceparent-header). */
+export const traceHeader = 'traceparent';
+
 /** AMQP headers of a message in `gatepost.events.dead`. */
 export const deadReasonHeader = 'x-reason';
 export const deadDetailHeader = 'x-detail';

@@ -1,6 +1,7 @@
 /** The AMQP message that an event becomes (docs/asyncapi.yaml, in binary mode). */
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { attributeHeaders, type EventMessage, eventGuid, parseEvent, payloadMaxBytes } from '@gatepost/contracts/event';
+import { traceHeader } from '@gatepost/contracts/topology';
 import type { NewEvent } from './new-event.ts';
 
 export type PreparedMessage = EventMessage & { type: string; contentType: string };
@@ -32,7 +33,8 @@ export function prepare(event: NewEvent, id: string, source: string): Prepared {
 function headersOf(event: NewEvent, id: string, source: string): Record<string, unknown> {
   const { type, subject, action, tagspushed, time: given = new Date() } = event;
   const time = given instanceof Date && !Number.isNaN(given.getTime()) ? given.toISOString() : String(given);
-  return attributeHeaders({ id, source, type, subject, time, action, tagspushed });
+  const headers = attributeHeaders({ id, source, type, subject, time, action, tagspushed });
+  return event.traceparent === undefined ? headers : { ...headers, [traceHeader]: event.traceparent };
 }
 
 function bytesOf({ data, body }: NewEvent): Buffer | undefined {

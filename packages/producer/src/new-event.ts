@@ -10,6 +10,11 @@ export type NewEvent = {
   time?: Date | string;
   /** Such as `opened`. Default: the payload's own `action`. */
   action?: string;
+  /**
+   * The trace that it belongs to, as of https://www.w3.org/TR/trace-context/#traceparent-header: its deliveries belong to it too, where
+   * Gatepost's operators trace.
+   */
+  traceparent?: string;
   /** For `push`, `create` and `delete`: how many tags it carries; above 3 no delivery is triggered. */
   tagspushed?: number;
 } & (

@@ -255,6 +255,28 @@ export const commonVariables = {
     secret: true,
     shownDefault: 'none',
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional().meta({
+    description:
+      'where traces go, by OTLP over HTTP; `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are read too',
+    shownDefault: 'none: no traces',
+  }),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on')
+    .meta({ description: 'which traces are recorded' }),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .meta({ description: 'the share of traces that the two samplers by ratio record' }),
   START_TIMEOUT_MS: integer(0, 600_000)
     .default(60_000)
     .meta({ description: 'how long a service that starts waits for a store that is away', unit: 'ms' }),

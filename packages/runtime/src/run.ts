@@ -5,6 +5,7 @@ import { type Log, openLog } from './log.ts';
 import { Misconfigured } from './misconfigured.ts';
 import { refusalOf } from './start-trouble.ts';
 import { isAway } from './store-errors.ts';
+import { startTracing, type TracingEnv, tracing } from './tracing.ts';
 
 /**
  * What `start` gets: the parsed environment, the log, and a stack that closes what was opened, newest first. `stopping` aborts when the
@@ -14,8 +15,9 @@ export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack; stop
 
 const defaultStopDeadlineMs = 20_000;
 
-type CommonEnv = { LOG_LEVEL: string; STOP_DELAY_MS: number; START_TIMEOUT_MS: number };
+type CommonEnv = TracingEnv & { LOG_LEVEL: string; STOP_DELAY_MS: number; START_TIMEOUT_MS: number };
 const againAfterMs = 1_000;
+const flushMs = 2_000;
 
 /**
  * Runs a service: reads its environment, starts it, and stops it politely on the first SIGTERM or SIGINT, or when the
@@ -44,7 +46,10 @@ export async function run<S extends z.ZodObject>(
   }
   const { LOG_LEVEL, STOP_DELAY_MS = 0, START_TIMEOUT_MS } = env as CommonEnv;
   const log = openLog(name, LOG_LEVEL);
+  await startTracing(name, env as CommonEnv, log);
   const stack = new AsyncDisposableStack();
+  // Closed last. A collector that is away must not keep the process.
+  stack.defer(() => Promise.race([tracing?.close().catch(() => {}), wait(flushMs, undefined, { ref: false })]));
   const startedAt = performance.now();
 
   const told = new AbortController();

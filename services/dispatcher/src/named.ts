@@ -2,6 +2,7 @@
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
+import type { Attributes } from '@gatepost/runtime/tracing';
 
 /** For a message of which nothing may be true: what it says of itself, as far as it can be read. */
 export function namedMessage(message: Pick<Incoming, 'headers' | 'messageId'>): Record<string, unknown> {
@@ -20,4 +21,10 @@ function saidBy({ headers }: Pick<Incoming, 'headers'>): Record<string, unknown>
   }
   const { id, source } = attributesInHeaders(headers);
   return typeof id === 'string' && typeof source === 'string' ? { 'event.guid': eventGuid({ id, source }) } : {};
+}
+
+/** The same names as attributes of a span, under a prefix: OpenTelemetry has none of its own for these. */
+export function spanAttributes(named: Record<string, unknown>): Attributes {
+  const given = Object.entries(named).filter(([name, value]) => value !== undefined && name !== 'trace_id');
+  return Object.fromEntries(given.map(([name, value]) => [`gatepost.${name}`, value])) as Attributes;
 }

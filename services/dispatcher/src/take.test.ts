@@ -29,7 +29,7 @@ async function settled(
     giveUp: giveUp.signal,
     pause: (async () => said.push('a pause')) as never,
   });
-  const taking = makeTake({ settle, log, decide, onSettled: () => done.emit('settled') });
+  const taking = makeTake({ name: 'a test', settle, log, decide, onSettled: () => done.emit('settled') });
   const message = { body: Buffer.from('{}'), headers: {}, messageId: 'm' } as Incoming;
   const isSettled = once(done, 'settled');
   taking.take({ ...message, ack: () => said.push('ack'), giveBack: () => said.push('give back') });

@@ -1,7 +1,10 @@
 /** Takes messages, and sees to it that each is settled. */
 import type { Incoming } from '@gatepost/amqp/consumer';
+import { attributesInHeaders } from '@gatepost/contracts/event';
+import { traceHeader } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
-import { namedMessage } from './named.ts';
+import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
+import { namedMessage, spanAttributes } from './named.ts';
 import { type Settle, type Verdict, verdictOf } from './settle.ts';
 
 export type Take = {
@@ -21,12 +24,15 @@ export function makeTake(options: {
   settle: Settle;
   log: Log;
   decide: (message: Incoming) => Promise<Verdict>;
+  /** What a trace calls the work. */
+  name: string;
   onSettled?: (message: Incoming) => void;
 }): Take {
-  const { settle, log, decide, onSettled } = options;
+  const { settle, log, decide, name, onSettled } = options;
   let idle = Promise.withResolvers<void>();
   let inHand = 0;
   const work = async (message: Incoming) => {
+    const span = tracing && beginSpan(tracing, name, message);
     let verdict: Verdict;
     try {
       verdict = await decide(message);
@@ -36,6 +42,10 @@ export function makeTake(options: {
         log.error({ error, ...namedMessage(message) }, 'could not deal with a message');
     }
     await settle(message, verdict);
+    span?.end(
+      { 'gatepost.settled': verdict.kind, 'gatepost.why': verdict.why },
+      verdict.kind === 'dead_letter' ? verdict.why : undefined,
+    );
     onSettled?.(message);
     inHand -= 1;
     if (inHand === 0) idle.resolve();
@@ -51,4 +61,14 @@ export function makeTake(options: {
       while (inHand > 0) await idle.promise;
     },
   };
+}
+
+/** What follows from the message is told to belong to this. */
+function beginSpan(tracing: Tracing, name: string, message: Incoming): Span {
+  const { headers } = message;
+  const parent = headers[traceHeader] ?? attributesInHeaders(headers)[traceHeader];
+  const attributes = { 'messaging.system': 'rabbitmq', ...spanAttributes(namedMessage(message)) };
+  const span = tracing.begin(name, { kind: 'consumer', parent, attributes });
+  message.traceparent = span.traceparent;
+  return span;
 }

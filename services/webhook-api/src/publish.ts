@@ -4,6 +4,7 @@
  */
 import { NotPublished, type Publisher } from '@gatepost/amqp/publisher';
 import { type DeliveryJob, jobMessage, namedJob } from '@gatepost/contracts/delivery-job';
+import { tracing } from '@gatepost/runtime/tracing';
 import { parkPublished } from '@gatepost/webhook-db/asked';
 import { unpark } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -14,7 +15,9 @@ export type AskedJob = Omit<DeliveryJob, 'deliveryId' | 'parked'> & { deliveryId
 
 /** Parks, as already published, what `publishDelivery` is to publish once this is committed. */
 export async function parkDelivery(db: Pick<Pool, 'query'>, job: AskedJob): Promise<DeliveryJob> {
-  return { ...job, deliveryId: await parkPublished(db, job), parked: true };
+  const traceparent = tracing?.current();
+  const traced = traceparent === undefined ? job : { ...job, traceparent };
+  return { ...traced, deliveryId: await parkPublished(db, traced), parked: true };
 }
 
 /**

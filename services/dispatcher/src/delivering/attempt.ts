@@ -1,14 +1,16 @@
 /** One attempt, from the look-up of its hook to its classified outcome. */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
+import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
 import type { Ran } from '../fairness/concurrency-limiter.ts';
 import type { CancelReason, Metrics } from '../metrics.ts';
+import { spanAttributes } from '../named.ts';
 import type { Persist } from '../persist.ts';
 import { OutOfResources } from '../trouble.ts';
-import { classify } from './classify.ts';
+import { classify, type Outcome } from './classify.ts';
 import type { Payloads } from './payloads.ts';
 import type { Post } from './post.ts';
 import { type Ended, isRecorded } from './record.ts';
@@ -52,7 +54,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   if (!hook.deliverable) return cancelled('hook_disabled');
   const make = async (payload: Buffer | undefined): Promise<Attempted> => {
     if (!payload) return cancelled('event_gone');
-    return { kind: 'ended', ended: await attempt(parts, job, hook, payload) };
+    return { kind: 'ended', ended: await attempt(parts, job, hook, payload, message.traceparent) };
   };
   if (message.body.length > 0) return make(message.body);
   return parts.payloads(job, make);
@@ -64,13 +66,19 @@ async function attempt(
   job: DeliveryJob,
   hook: Hook,
   payload: Buffer,
+  traceparent: string | undefined,
 ): Promise<Omit<Ended, 'routes'>> {
   const make = async () => {
-    const request = await buildRequest(job, hook, payload, parts.userAgent);
+    const span = tracing && beginSpan(tracing, traceparent, job, hook);
+    const request = await buildRequest(job, hook, payload, parts.userAgent, span?.traceparent);
     const deliveredAt = new Date();
     parts.metrics.attemptStarted(job);
     const attempt = await parts.post(request);
     const outcome = classify(attempt);
+    span?.end(
+      { 'http.response.status_code': attempt.kind === 'response' ? attempt.status : undefined },
+      errorOf(outcome),
+    );
     if (outcome) return { deliveredAt, request, attempt, outcome };
     const cause = attempt.kind === 'error' ? attempt.code : attempt.kind;
     parts.metrics.attemptPostponed(job, cause);
@@ -83,6 +91,24 @@ async function attempt(
   const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
   parts.metrics.attemptEnded(job, hook, outcome, attempt.timings.total, retryDueMs);
   return { job, hook, ...made, retryDueMs };
+}
+
+/** How long it waited for its limit is a span beside it: only now is it over. */
+function beginSpan(tracing: Tracing, parent: string | undefined, job: DeliveryJob, { target }: Hook): Span {
+  if (job.throttledAt !== null)
+    tracing.begin('wait for the limit', { kind: 'internal', parent, beganAtMs: Date.parse(job.throttledAt) }).end();
+  const attributes = {
+    'http.request.method': 'POST',
+    'server.address': target.hostname,
+    'server.port': Number(target.port) || (target.protocol === 'https:' ? 443 : 80),
+    ...spanAttributes(namedJob(job)),
+  };
+  return tracing.begin('deliver', { kind: 'client', parent, attributes });
+}
+
+function errorOf(outcome: Outcome | undefined): string | undefined {
+  if (outcome?.kind === 'delivered') return undefined;
+  return outcome?.error ?? outcome?.status ?? 'this machine could not make the attempt';
 }
 
 /** What its receiver's concurrency limit learns of an attempt. */

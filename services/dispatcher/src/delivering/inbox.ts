@@ -123,6 +123,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     }
   };
   const taking = makeTake({
+    name: 'handle a delivery job',
     settle: parts.settle,
     log,
     async decide(message) {

@@ -22,6 +22,7 @@ export async function buildRequest(
   hook: Hook,
   payload: Buffer,
   userAgent: string,
+  traceparent?: string,
 ): Promise<DeliveryRequest> {
   const body = hook.contentType === 'json' ? payload : formBody(payload);
   const timestamp = String(Math.floor(Date.now() / 1000));
@@ -43,6 +44,12 @@ export async function buildRequest(
     headers[deliveryHeaders.signature256] = signatures.sha256;
     if (signatures.standard) headers[deliveryHeaders.webhookSignature] = signatures.standard;
   }
+  // A hook that has such a header of its own keeps it.
+  if (
+    traceparent !== undefined &&
+    !Object.keys(hook.headers).some((name) => name.toLowerCase() === deliveryHeaders.traceparent)
+  )
+    headers[deliveryHeaders.traceparent] = traceparent;
   let loggedHeaders = headers;
   for (const [name, value] of Object.entries(secretHeaders(hook))) {
     if (loggedHeaders === headers) loggedHeaders = { ...headers };

@@ -118,6 +118,7 @@ export function makeRoute(
     }
   };
   const taking = makeTake({
+    name: 'route an event',
     settle: parts.settle,
     log: parts.log,
     async decide(message) {
@@ -251,7 +252,7 @@ async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]
 type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'eventOn'>;
 
 function jobOf(
-  { event, match: found }: Routed,
+  { message, event, match: found }: Routed,
   account: Account,
   { key, guid }: { key: string; guid: string },
 ): CommonJob {
@@ -267,6 +268,7 @@ function jobOf(
     redelivery: false,
     throttledAt: null,
     retries: true,
+    ...(message.traceparent !== undefined && { traceparent: message.traceparent }),
   };
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
 import { httpDuration, type Registry } from '@gatepost/runtime/metrics';
 import { loggedRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
+import { tracing } from '@gatepost/runtime/tracing';
 import type { RequestHandler } from 'express';
 import type { Token } from '../access/token.ts';
 import type { AnyRoute } from '../routes.ts';
@@ -11,6 +12,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
   const duration = httpDuration(registry);
   return (request, response, next) => {
     const startedAt = performance.now();
+    const scope = tracing?.openScope(request.headers.traceparent);
     const id = randomUUID().replaceAll('-', '').toUpperCase();
     response.locals.id = id;
     response.set('X-GitHub-Request-Id', id);
@@ -34,8 +36,19 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
         },
         'request',
       );
+      scope?.end(
+        `${request.method} ${route?.path ?? ''}`.trim(),
+        {
+          'http.request.method': request.method,
+          'http.route': route?.path,
+          'http.response.status_code': response.statusCode,
+          'gatepost.request.id': id,
+        },
+        response.statusCode >= 500 ? String(response.statusCode) : undefined,
+      );
     });
-    next();
+    if (scope) scope.run(next);
+    else next();
   };
 }
 

@@ -1,0 +1,124 @@
+/** Traces of a delivery, at a collector that takes OTLP. */
+import { randomBytes } from 'node:crypto';
+import { type Collector, openCollector } from '@gatepost/testkit/collector';
+import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Dispatcher, openWorld, type World } from './world.ts';
+
+let world: World;
+let receiver: Receiver;
+let collector: Collector;
+let dispatcher: Dispatcher;
+
+beforeAll(async () => {
+  world = await openWorld();
+  receiver = await openReceiver();
+  collector = await openCollector();
+  await world.addAccount('acme', ['widgets']);
+  dispatcher = await world.start({
+    RETRY_SCHEDULE_SECONDS: '1,3600',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_SERVICE_NAME: 'our-dispatcher',
+  });
+});
+afterAll(async () => {
+  await receiver?.[Symbol.asyncDispose]();
+  expect(await dispatcher?.stop()).toBe(0);
+  await collector?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await world.pool.query('DELETE FROM hooks');
+  receiver.received.length = 0;
+  receiver.behave({});
+});
+
+const newTrace = () => ({ traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') });
+const headerOf = ({ traceId, spanId }: ReturnType<typeof newTrace>) => `00-${traceId}-${spanId}-01`;
+
+test('one trace leads from the producer over the routing and each attempt to the receiver', async () => {
+  receiver.behave((_request, index) => ({ status: index < 1 ? 500 : 200 }));
+  await world.addHook('acme', { url: receiver.url, secret: 's' });
+  const producer = newTrace();
+  const guid = await world.publish({ headers: { traceparent: headerOf(producer) } });
+  const rows = await world.deliveries(guid, 2);
+  const [route, first, job, second] = await collector.trace(producer.traceId, 4);
+  expect([route, first, job, second].map((span) => [span!.name, span!.kind, span!.status])).toEqual([
+    ['route an event', 5, 0],
+    ['deliver', 3, 2],
+    ['handle a delivery job', 5, 0],
+    ['deliver', 3, 0],
+  ]);
+  expect(route).toMatchObject({ service: 'our-dispatcher', parentSpanId: producer.spanId });
+  expect(first).toMatchObject({ parentSpanId: route!.spanId });
+  expect(job).toMatchObject({ parentSpanId: route!.spanId });
+  expect(second).toMatchObject({ parentSpanId: job!.spanId });
+  expect(second!.attributes).toMatchObject({
+    'http.response.status_code': 200,
+    'server.address': '127.0.0.2',
+    'gatepost.event.guid': guid,
+    'gatepost.delivery.id': Number(rows[1]!.id),
+    'gatepost.attempt': 2,
+  });
+  expect(receiver.received.map(({ headers }) => headers.traceparent)).toEqual(
+    [first, second].map((span) => `00-${producer.traceId}-${span!.spanId}-01`),
+  );
+  // The log of deliveries and that of the process lead to the trace.
+  expect(rows[0]!.request_headers.traceparent).toContain(producer.traceId);
+  const line = dispatcher.log.find((one) => one['event.guid'] === guid && one.message === 'delivered');
+  expect(line).toMatchObject({ trace_id: producer.traceId });
+});
+
+test('what waited for its limit still belongs to its trace, and the wait is seen', async () => {
+  await world.addAccount('patient', ['widgets']);
+  await world.pool.query("UPDATE accounts SET throttle_rate = 0.001, throttle_burst = 1 WHERE login = 'patient'");
+  await world.addHook('patient', { url: receiver.url });
+  await world.publish({ subject: 'patient/widgets' });
+  const producer = newTrace();
+  const guid = await world.publish({ subject: 'patient/widgets', headers: { traceparent: headerOf(producer) } });
+  await until('it waits', async () => {
+    const { rowCount } = await world.pool.query('SELECT FROM parked WHERE job LIKE $1', [`%${guid}%`]);
+    return rowCount === 1;
+  });
+  // It is another dispatcher that finds it there later.
+  expect(await dispatcher.stop()).toBe(0);
+  dispatcher = await world.start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  await world.pool.query("UPDATE accounts SET throttle_rate = 1000, throttle_burst = 1000 WHERE login = 'patient'");
+  await world.deliveries(guid);
+  const spans = await collector.trace(producer.traceId, 4);
+  const named = (name: string) => spans.find((span) => span.name === name)!;
+  expect(spans.map(({ name }) => name).sort()).toEqual([
+    'deliver',
+    'handle a delivery job',
+    'route an event',
+    'wait for the limit',
+  ]);
+  expect(named('handle a delivery job')).toMatchObject({
+    service: 'gatepost-dispatcher',
+    parentSpanId: named('route an event').spanId,
+  });
+  const wait = named('wait for the limit');
+  expect(wait.parentSpanId).toBe(named('handle a delivery job').spanId);
+  expect(wait.beganAt).toBeLessThan(named('handle a delivery job').beganAt);
+});
+
+test('a hook with a header of that name of its own keeps it, and an event of no trace begins one', async () => {
+  await world.addHook('acme', { url: receiver.url, headers: { Traceparent: 'its own' } });
+  const guid = await world.publish({ headers: { traceparent: 'nonsense' } });
+  await world.deliveries(guid);
+  expect(receiver.received.map(({ headers }) => headers.traceparent)).toEqual(['its own']);
+  const root = await until('its trace', () =>
+    collector.spans.find((span) => span.attributes['gatepost.event.guid'] === guid && span.name === 'route an event'),
+  );
+  expect(root.parentSpanId).toBeUndefined();
+});
+
+test('without a collector nothing is told to the receiver', async () => {
+  expect(await dispatcher.stop()).toBe(0);
+  dispatcher = await world.start();
+  await world.addHook('acme', { url: receiver.url });
+  const guid = await world.publish({ headers: { traceparent: headerOf(newTrace()) } });
+  await world.deliveries(guid);
+  expect(receiver.received[0]!.headers.traceparent).toBeUndefined();
+});
