@@ -6,36 +6,82 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 
 export type Applied = { applied: string[]; present: number };
 
+/** How long a migration waits for a lock while all others wait behind it, and how often it tries. */
+const lockTimeoutMs = 2_000;
+const triesMax = 30;
+const againMs = 1_000;
+
 /**
- * Brings `schema` of the database up to the folder's last migration, under an advisory lock: of several processes that
- * start at once, one does the work and the others wait. Each migration runs in one transaction with its record.
+ * Brings `schema` of the database up to the folder's last migration. Each migration runs in one transaction with its record, under an
+ * advisory lock: of several processes that start at once, one does the work and the others wait. What a transaction needs is set in it, so
+ * that nothing depends on a session. A migration that does not get its locks in two seconds lets others pass and tries again, for a minute.
  * @throws when a recorded migration failed half way, was changed since, or does not exist in the folder.
  */
-export async function migrate(options: { databaseUrl: string; schema: string; folder: string }): Promise<Applied> {
+export async function migrate(options: {
+  databaseUrl: string;
+  schema: string;
+  folder: string;
+  tries?: number;
+}): Promise<Applied> {
+  const migrations = readMigrations(options.folder);
   const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatepost-migrate' });
+  client.on('error', () => {}); // the statement that it breaks rejects
   await client.connect();
   try {
-    const schema = client.escapeIdentifier(options.schema);
-    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`gatepost migrate ${options.schema}`]);
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    await client.query(`SET search_path TO ${schema}`);
-    await client.query(recordsTable);
+    const applied: string[] = [];
+    for (let failures = 0; ; failures += 1) {
+      const outcome = await applyNext(client, options.schema, migrations);
+      if (outcome === 'none') return { applied, present: migrations.length };
+      if (outcome.applied) {
+        applied.push(outcome.name);
+        failures = -1; // each has its own tries
+      } else if (failures + 1 >= (options.tries ?? triesMax))
+        throw new Error(
+          `migration ${outcome.name} did not get its locks, and changed nothing: somebody holds them (pg_stat_activity)`,
+          { cause: outcome.error },
+        );
+      else await wait(againMs);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+type Outcome = 'none' | { name: string; applied: true } | { name: string; applied: false; error: unknown };
+
+async function applyNext(client: pg.Client, schemaName: string, migrations: Migration[]): Promise<Outcome> {
+  const schema = client.escapeIdentifier(schemaName);
+  await client.query('BEGIN');
+  try {
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`gatepost migrate ${schemaName}`]);
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}; SET LOCAL search_path TO ${schema}; ${recordsTable}`);
     const recorded = await client.query<Recorded>(
       'SELECT migration_name, checksum, finished_at, rolled_back_at FROM _prisma_migrations ORDER BY started_at',
     );
-    const migrations = readMigrations(options.folder);
-    const pending = pendingOf(
+    const [next] = pendingOf(
       migrations,
       recorded.rows.filter((row) => row.rolled_back_at === null),
     );
-    for (const migration of pending) await apply(client, migration);
-    return { applied: pending.map((migration) => migration.name), present: migrations.length };
-  } finally {
-    await client.end(); // and with the session goes its advisory lock
+    const outcome = next ? await apply(client, next) : 'none';
+    await client.query('COMMIT');
+    return outcome;
+  } catch (error) {
+    await client.query('ROLLBACK');
+    if (error instanceof LocksAreHeld) return { name: error.migration, applied: false, error: error.cause };
+    throw error;
+  }
+}
+
+class LocksAreHeld extends Error {
+  readonly migration: string;
+  constructor(migration: string, cause: unknown) {
+    super('lock timeout', { cause });
+    this.migration = migration;
   }
 }
 
@@ -76,19 +122,19 @@ export function readMigrations(folder: string): Migration[] {
     });
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
-  await client.query('BEGIN');
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<Outcome> {
   try {
-    await client.query(migration.sql);
+    await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+    await client.query(sql);
     await client.query(
       `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
        VALUES ($1, $2, $3, now(), now(), 1)`,
-      [randomUUID(), migration.checksum, migration.name],
+      [randomUUID(), checksum, name],
     );
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw new Error(`migration ${migration.name} failed and was rolled back`, { cause: error });
+    return { name, applied: true };
+  } catch (cause) {
+    if ((cause as { code?: string }).code === '55P03') throw new LocksAreHeld(name, cause);
+    throw new Error(`migration ${name} failed and was rolled back`, { cause });
   }
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '@gatepost/migrate/migrate';
+import { openPgBouncer } from '@gatepost/testkit/pgbouncer';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -16,11 +17,11 @@ const write = (name: string, sql: string) => {
 };
 const run = () => migrate({ databaseUrl: database.url, schema: 'things', folder });
 
-test('of several processes that start at once, one applies and the others find it done', async () => {
+test('of several processes that start at once, each migration is applied by one and found done by the others', async () => {
   write('1_one', 'CREATE TABLE one (id integer);');
   write('2_two', 'CREATE TABLE two (id integer); INSERT INTO two VALUES (1);');
   const results = await Promise.all([run(), run(), run(), run()]);
-  expect(results.map((result) => result.applied.length).sort()).toEqual([0, 0, 0, 2]);
+  expect(results.flatMap((result) => result.applied).sort()).toEqual(['1_one', '2_two']);
 });
 
 test('a migration that fails leaves nothing behind, and can be mended and run again', async () => {
@@ -36,4 +37,33 @@ test('a migration that fails leaves nothing behind, and can be mended and run ag
   );
   await client.end();
   expect(rows.map((row) => row.migration_name)).toEqual(['1_one', '2_two', '3_three']);
+});
+
+test('a migration that does not get its lock gives way, so that others are not held up for long, and tries again', async () => {
+  const holder = new pg.Client({ connectionString: database.url });
+  await holder.connect();
+  await holder.query('BEGIN; LOCK TABLE things.one IN ACCESS SHARE MODE');
+  write('4_four', 'ALTER TABLE one ADD COLUMN name text;');
+  await expect(migrate({ databaseUrl: database.url, schema: 'things', folder, tries: 1 })).rejects.toThrow(
+    '4_four did not get its locks, and changed nothing',
+  );
+  const migrating = run();
+  await holder.query('SELECT pg_sleep(2.5)'); // longer than one try
+  await holder.query('COMMIT');
+  expect((await migrating).applied).toEqual(['4_four']);
+  await holder.end();
+});
+
+// What used to happen through PgBouncer: the search path was set in one session, and the migration ran in another.
+test('schemas that share a pooler with few sessions get each its own tables', async () => {
+  await using bouncer = await openPgBouncer(database.url, { sessions: 2 });
+  const schemas = ['left', 'right', 'middle'];
+  await Promise.all(schemas.map((schema) => migrate({ databaseUrl: bouncer.url, schema, folder })));
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query(
+    "SELECT table_schema AS schema FROM information_schema.columns WHERE table_name = 'one' AND column_name = 'name' ORDER BY 1",
+  );
+  await client.end();
+  expect(rows.map(({ schema }) => schema)).toEqual(['left', 'middle', 'right', 'things']);
 });
