@@ -1,5 +1,5 @@
 /** PostgreSQL: on its default port, or a private instance. */
-import { chmodSync, chownSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
@@ -90,6 +90,7 @@ export async function preparePostgres(program: string, options: PrivateOptions):
     remember(folder, instance, []);
   }
   const { data } = instance;
+  const server = await fittingServer(program, data, signal);
   const url = urlOf(instance.port, instance.user, instance.password);
   return {
     url,
@@ -98,7 +99,7 @@ export async function preparePostgres(program: string, options: PrivateOptions):
       const child = group.use(
         startChild({
           name: 'PostgreSQL',
-          command: program,
+          command: server,
           args: ['-D', data, ...settings(instance.port, durable)],
           env: { ...process.env, PGDATA: data },
           cwd: data,
@@ -112,6 +113,28 @@ export async function preparePostgres(program: string, options: PrivateOptions):
       return waitUntilReady(child, async () => (await letsIn(url)) || makeDatabase(url), readyTimeoutMs, signal);
     },
   };
+}
+
+/** The server of the version that the data are of. @throws Trouble, in one line, when that is not installed. */
+async function fittingServer(program: string, data: string, signal: AbortSignal): Promise<string> {
+  const wanted = majorOfData(data);
+  const { output } = await runToEnd(program, ['--version'], { cwd: '/', signal });
+  const found = / (\d+)/.exec(output)?.[1];
+  if (wanted === undefined || found === undefined || wanted === found) return program;
+  const fitting = findProgram([`/usr/lib/postgresql/${wanted}/bin/postgres`]);
+  if (fitting) return fitting;
+  throw new Trouble(
+    `The data in ${data} are of PostgreSQL ${wanted}, and ${program} is version ${found}: install postgresql-${wanted}, move them with pg_upgrade, or begin anew with --fresh.`,
+  );
+}
+
+/** Undefined where nobody says. */
+function majorOfData(data: string): string | undefined {
+  try {
+    return readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 function urlOf(port: number, user: string, password?: string): string {

@@ -1,5 +1,5 @@
 /** Real private instances in a folder that is removed afterwards: of each store whose server is installed here. */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLettersPolicy } from '@gatepost/contracts/topology';
@@ -259,3 +259,21 @@ async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>)
     await connection.close();
   }
 }
+
+test('data of another version of PostgreSQL are said in one line, and left as they are', async () => {
+  const postgres = installed.find((kind) => kind.name === 'PostgreSQL');
+  if (!postgres) return;
+  const given = options();
+  await postgres.prepare(postgres.find()!, given); // makes them
+  const { data } = JSON.parse(readFileSync(join(home, 'postgres/instance.json'), 'utf8')) as { data: string };
+  const version = readFileSync(join(data, 'PG_VERSION'), 'utf8');
+  writeFileSync(join(data, 'PG_VERSION'), '9.6\n');
+  await expect(postgres.prepare(postgres.find()!, given)).rejects.toMatchObject({
+    lines: [
+      expect.stringMatching(
+        /^The data in \S+ are of PostgreSQL 9\.6, and \S+ is version \d+: install postgresql-9\.6, /,
+      ),
+    ],
+  });
+  writeFileSync(join(data, 'PG_VERSION'), version);
+});
