@@ -11,9 +11,11 @@ export type Certificates = Disposable & {
   root: string;
   rootFile: string;
   /** A certificate below the intermediate, with the whole chain unless `chain` is false. */
-  issue(options: { name: string; days?: number; chain?: boolean }): Certificate;
+  issue(options: { name: string; expired?: boolean; chain?: boolean }): Certificate;
   selfSigned(name: string): Certificate;
 };
+
+const longAgo = ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z'];
 
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'certificates-'));
@@ -22,24 +24,49 @@ export function makeCertificates(): Certificates {
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   let serial = 0;
 
-  const sign = (name: string, issuer: string, extensions: string, validity: string[]): string => {
+  const sign = (name: string, issuer: string, extensions: string, expired = false): string => {
     const file = `c${++serial}`;
     openssl('req', ...newKey, '-keyout', path(`${file}.key`), '-out', path(`${file}.csr`), '-subj', `/CN=${name}`);
     writeFileSync(path(`${file}.ext`), extensions);
-    const from = ['-CA', path(`${issuer}.crt`), '-CAkey', path(`${issuer}.key`), '-set_serial', String(1000 + serial)];
-    openssl(
-      'x509',
-      '-req',
-      '-in',
-      path(`${file}.csr`),
-      ...from,
-      '-extfile',
-      path(`${file}.ext`),
-      ...validity,
-      '-out',
-      path(`${file}.crt`),
-    );
+    const common = ['-in', path(`${file}.csr`), '-extfile', path(`${file}.ext`), '-out', path(`${file}.crt`)];
+    const [cert, key] = [path(`${issuer}.crt`), path(`${issuer}.key`)];
+    // `openssl x509` signs nothing that has expired already: not at all from OpenSSL 3.4 on, where it takes no `-days -1`.
+    if (expired)
+      openssl('ca', '-batch', '-notext', '-config', authority(), '-cert', cert, '-keyfile', key, ...common, ...longAgo);
+    else
+      openssl(
+        'x509',
+        '-req',
+        ...common,
+        '-CA',
+        cert,
+        '-CAkey',
+        key,
+        '-set_serial',
+        String(1000 + serial),
+        '-days',
+        '2',
+      );
     return file;
+  };
+  /** The least that `openssl ca` wants to know. */
+  const authority = () => {
+    const lines = [
+      '[ca]',
+      'default_ca = test',
+      '[test]',
+      `database = ${path('index.txt')}`,
+      `new_certs_dir = ${folder}`,
+      'rand_serial = yes',
+      'default_md = sha256',
+      'policy = any',
+      '[any]',
+      'commonName = supplied',
+      '',
+    ];
+    writeFileSync(path('ca.cnf'), lines.join('\n'));
+    writeFileSync(path('index.txt'), '');
+    return path('ca.cnf');
   };
   const read = (file: string) => readFileSync(path(file), 'utf8');
   const names = (name: string) => `subjectAltName=${/^[\d.]+$/.test(name) ? 'IP' : 'DNS'}:${name}`;
@@ -57,12 +84,12 @@ export function makeCertificates(): Certificates {
     '-days',
     '2',
   );
-  const intermediate = sign('Test Intermediate', 'root', 'basicConstraints=critical,CA:true', ['-days', '2']);
+  const intermediate = sign('Test Intermediate', 'root', 'basicConstraints=critical,CA:true');
   return {
     root: read('root.crt'),
     rootFile: path('root.crt'),
-    issue({ name, days = 2, chain = true }) {
-      const file = sign(name, intermediate, names(name), ['-days', String(days)]);
+    issue({ name, expired = false, chain = true }) {
+      const file = sign(name, intermediate, names(name), expired);
       return { key: read(`${file}.key`), cert: read(`${file}.crt`) + (chain ? read(`${intermediate}.crt`) : '') };
     },
     selfSigned(name) {
