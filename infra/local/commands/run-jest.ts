@@ -25,7 +25,7 @@ export async function runJest(
     say.line();
     say.line(`  ${title}`);
     rmSync(reportFile, { force: true });
-    const endedWell = await runShown(jestArgs(projects, reportFile, files), { env, signal, deadlineMs: withinMs });
+    const endedWell = await runShown(jestArgs(projects, reportFile, files, env), { env, signal, deadlineMs: withinMs });
     return { endedWell, report: readJson<JestReport>(reportFile) };
   };
   const { report, endedWell } = await runFiles(projects.join(', '), rest, deadlineMs);
@@ -41,7 +41,7 @@ export async function runJest(
 /** One more than the cores of a small machine: many a test waits, and while it does another has its core. */
 const workers = 3;
 
-function jestArgs(projects: string[], reportFile: string, files: string[]): string[] {
+function jestArgs(projects: string[], reportFile: string, files: string[], env: NodeJS.ProcessEnv): string[] {
   return [
     '--experimental-vm-modules',
     join(rootFolder, 'node_modules/jest/bin/jest.js'),
@@ -50,6 +50,8 @@ function jestArgs(projects: string[], reportFile: string, files: string[]): stri
     `--maxWorkers=${workers}`,
     // A worker keeps a part of each file it has run: beyond this it is started anew.
     '--workerIdleMemoryLimit=1GB',
+    // By their names: they need CHROMIUM_PATH.
+    ...(env.CHROMIUM_PATH ? [] : [String.raw`--testPathIgnorePatterns=\.browser\.test\.ts$`]),
     '--json',
     `--outputFile=${reportFile}`,
     ...files,

@@ -1,10 +1,7 @@
 /** `/openapi.json` and `/docs` of the gate: valid, whole, with examples, shown without anything from elsewhere. */
-import { launchOptions } from '@gatepost/testkit/chromium';
-import { followAnchor, inDocs } from '@gatepost/testkit/docs-page';
 import { findDescriptionProblems, findWithoutExample } from '@gatepost/testkit/openapi';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import express from 'express';
-import { chromium } from 'playwright-core';
 import { describeGate } from '../src/description/describe.ts';
 import { descriptions } from '../src/management/descriptions.ts';
 import { routes } from '../src/management/routes.ts';
@@ -65,19 +62,8 @@ test('what is described is served', async () => {
   }
 });
 
-test('/docs loads nothing from elsewhere, keeps to its policy, and has a place for each operation', async () => {
+test('/docs may load nothing from elsewhere', async () => {
   const { headers } = await gate.get('docs');
   expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'sha256-/);
   expect(headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*/);
-  const browser = await chromium.launch(launchOptions);
-  try {
-    const troubles = await inDocs(browser, `${gate.issuer}docs`, async (page) => {
-      const url = `${gate.issuer}docs#operation/`;
-      expect(await followAnchor(page, `${url}token`)).toBe('Get tokens (RFC 6749 section 4)');
-      expect(await followAnchor(page, `${url}management/post-clients`)).toBe('Create an application');
-    });
-    expect(troubles).toEqual([]);
-  } finally {
-    await browser.close();
-  }
 });
