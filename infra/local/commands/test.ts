@@ -14,6 +14,7 @@ import { Trouble } from '../processes/trouble.ts';
 import { cleanEnv, type OwnStores, openOwnStores } from '../stores/own-stores.ts';
 import { findChromium } from './chromium.ts';
 import { type Context, runCommand } from './command.ts';
+import { needPgBouncer } from './pgbouncer.ts';
 import { runJest } from './run-jest.ts';
 import { type Count, total } from './test-count.ts';
 
@@ -77,6 +78,7 @@ async function check({ say, signal, env: given }: Context, name: string, program
 
 async function testEnv({ env, home, say }: Context, stores: OwnStores): Promise<NodeJS.ProcessEnv> {
   const chromium = await findChromium(stores.machine, say);
+  await needPgBouncer(stores.machine, say);
   return {
     ...cleanEnv(env),
     NODE_ENV: 'test',

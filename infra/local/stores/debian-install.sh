@@ -37,6 +37,7 @@ apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-c
 if [ -d /run/systemd/system ]; then
   case "$package" in
     postgresql) units='postgresql.service' ;;
+    pgbouncer) units='pgbouncer.service' ;;
     redis-server) units='redis-server.service' ;;
     rabbitmq-server) units='rabbitmq-server.service epmd.service epmd.socket' ;;
     *) units='' ;;

@@ -1,26 +1,44 @@
 /** Listens to PostgreSQL's notifications on one channel, over a connection that reconnects. */
+import { randomBytes } from 'node:crypto';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import type { Log } from './log.ts';
 
 export type Notifications = AsyncDisposable & { isConnected(): boolean };
 
 const retryMs = 500;
+const beatEveryMs = 2_000;
+/** From when a beat was committed. */
+const heardWithinMs = 3_000;
+/** Without a beat, since none could be sent. */
+const silenceMaxMs = 10_000;
 
 /**
  * Calls `onNotification(payload)` after each commit that notified the channel. `onGap` is called when notifications may have been
  * missed (each time the connection is made, and when it is lost): whoever caches must then forget everything; while
  * `isConnected()` is false nothing may be cached. Rejects when the first connection cannot be made; reconnects for ever after
  * that, every half second.
+ *
+ * A connection may die without a word, and a standby or a server that was replaced hears nothing of what is committed. So every two
+ * seconds a notification of our own is sent through `pool`, the way that changes are written; a connection that does not hear it in three
+ * seconds counts as lost, and one counts as made only when it has heard the first.
  */
 export async function listen(options: {
+  /** Of the server itself, not through a pooler. */
   databaseUrl: string;
+  /** Where changes are written. */
+  pool: Pick<pg.Pool, 'query'>;
   name: string;
   channel: string;
   onNotification: (payload: string) => void;
   onGap: () => void;
+  log: Log;
 }): Promise<Notifications> {
+  const { log } = options;
   let client: pg.Client | undefined;
-  let closed = false;
   let timer: NodeJS.Timeout | undefined;
+  const closing = new AbortController();
+  const { signal } = closing;
 
   const connect = async () => {
     const opened = new pg.Client({
@@ -28,29 +46,50 @@ export async function listen(options: {
       application_name: options.name,
       keepAlive: true,
       connectionTimeoutMillis: 3_000,
+      query_timeout: 3_000,
     });
-    const lost = () => {
+    const beats = makeBeats(options.pool);
+    const lost = (why: string) => {
       if (client !== opened) return;
       client = undefined;
+      opened.connection.stream.destroy(); // there may be nobody to say goodbye to
       options.onGap();
+      if (signal.aborted) return;
+      log.warn({ why }, 'nothing is heard of changes in PostgreSQL; nothing is cached until that is mended');
       again();
     };
-    opened.on('error', lost);
-    opened.on('end', lost);
-    opened.on('notification', ({ payload }) => options.onNotification(payload ?? ''));
+    opened.on('error', ({ message }) => lost(message));
+    opened.on('end', () => lost('the connection has ended'));
+    opened.on('notification', ({ channel, payload }) => {
+      if (channel === beats.channel) beats.heard(payload);
+      else options.onNotification(payload ?? '');
+    });
     try {
       await opened.connect();
-      await opened.query(`LISTEN ${opened.escapeIdentifier(options.channel)}`);
+      await opened.query(`LISTEN ${opened.escapeIdentifier(options.channel)}; LISTEN ${beats.channel}`);
+      if ((await beats.beat()) === 'unheard') throw new Unheard();
     } catch (error) {
-      await opened.end().catch(() => {}); // it never was connected
+      opened.connection.stream.destroy();
       throw error;
     }
-    if (closed) return void (await opened.end());
+    if (signal.aborted) return void (await opened.end());
     client = opened;
     options.onGap();
+    void watch(opened, beats, lost);
+  };
+  const watch = async (current: pg.Client, beats: Beats, lost: (why: string) => void) => {
+    let heardAt = performance.now();
+    while (client === current) {
+      await wait(beatEveryMs, undefined, { signal, ref: false }).catch(() => {}); // it is closed
+      if (client !== current) return;
+      const outcome = await beats.beat().catch(() => 'unsent');
+      if (outcome === 'heard') heardAt = performance.now();
+      else if (outcome === 'unheard') lost('a notification of our own did not arrive');
+      else if (performance.now() - heardAt > silenceMaxMs) lost('no notification of our own could be sent');
+    }
   };
   const again = () => {
-    if (closed) return;
+    if (signal.aborted) return;
     timer = setTimeout(() => connect().catch(again), retryMs);
   };
 
@@ -58,11 +97,58 @@ export async function listen(options: {
   return {
     isConnected: () => client !== undefined,
     async [Symbol.asyncDispose]() {
-      closed = true;
+      closing.abort();
       clearTimeout(timer);
       const current = client;
       client = undefined;
       await current?.end();
+    },
+  };
+}
+
+/** Worth waiting for: after a failover the two URLs may lead to two servers for a moment. */
+class Unheard extends Error {
+  readonly trouble = 'away';
+  constructor() {
+    super(
+      'a notification sent to PostgreSQL did not arrive: DATABASE_DIRECT_URL must lead to the database of DATABASE_URL, and not through a pooler',
+    );
+  }
+}
+
+type Beats = {
+  channel: string;
+  heard(payload: string | undefined): void;
+  /** Sends one. Rejects when it could not be sent. */
+  beat(): Promise<'heard' | 'unheard'>;
+};
+
+function makeBeats(pool: Pick<pg.Pool, 'query'>): Beats {
+  const channel = `gatepost_heard_${randomBytes(8).toString('hex')}`;
+  let count = 0;
+  let last = 0;
+  let tell: (() => void) | undefined;
+  return {
+    channel,
+    heard(payload) {
+      last = Number(payload);
+      if (last === count) tell?.();
+    },
+    async beat() {
+      const mine = ++count;
+      const heard = new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      await pool.query('SELECT pg_notify($1, $2)', [channel, String(mine)]);
+      const timeout = new AbortController();
+      await Promise.race([
+        heard,
+        wait(heardWithinMs, undefined, { signal: timeout.signal, ref: false }).catch(() => {}),
+      ]);
+      timeout.abort();
+      // A process that stood still reads what has arrived before it says that nothing has.
+      for (let turns = 0; last !== mine && turns < 3; turns++) await turn();
+      return last === mine ? 'heard' : 'unheard';
     },
   };
 }

@@ -19,6 +19,8 @@ export function refusalOf(error: unknown): string | undefined {
 
 /** SQLSTATEs: PostgreSQL's documentation, appendix A. */
 function ofPostgres(state: string, message: string): string | undefined {
+  if (state === '08P01' && message.includes('startup parameter'))
+    return 'DATABASE_URL: leads through a pooler; set DATABASE_DIRECT_URL to PostgreSQL itself as well (docs/deploying.md)';
   if (/^28|^3D/.test(state)) return `DATABASE_URL: PostgreSQL refuses it: ${message}`;
   if (/^(42P01|42703|42883|3F000)$/.test(state))
     return `PostgreSQL: ${message}: run this version's migrations first (docs/deploying.md)`;

@@ -1,7 +1,7 @@
 /** Prisma's client on the `webhooks` schema, for everything but the dispatcher's hot path. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from './generated/client.ts';
-import { schemaName } from './pool.ts';
+import { openPool, schemaName } from './pool.ts';
 
 export type * from './generated/client.ts';
 export { Prisma } from './generated/client.ts';
@@ -9,22 +9,14 @@ export type Database = PrismaClient;
 
 export function openDatabase(options: {
   databaseUrl: string;
+  isPooled?: boolean;
   name: string;
   max?: number;
   connectTimeoutMs?: number;
   statementTimeoutMs?: number;
 }): Database {
-  const adapter = new PrismaPg(
-    {
-      connectionString: options.databaseUrl,
-      application_name: options.name,
-      max: options.max ?? 10,
-      keepAlive: true,
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-      statement_timeout: options.statementTimeoutMs ?? 15_000,
-      options: `-c search_path=${schemaName}`,
-    },
-    { schema: schemaName },
-  );
-  return new PrismaClient({ adapter });
+  const { databaseUrl, isPooled, name, max = 10, connectTimeoutMs, statementTimeoutMs } = options;
+  const onError = () => {}; // the next statement gets another connection, or an error of its own
+  const pool = openPool({ databaseUrl, isPooled, name, max, connectTimeoutMs, statementTimeoutMs, onError });
+  return new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName, disposeExternalPool: true }) });
 }

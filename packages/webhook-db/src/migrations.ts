@@ -1,7 +1,10 @@
 /** Brings the `webhooks` schema up to date: as a function, and as a program (`pnpm --filter @gatepost/webhook-db migrate`). */
 import { fileURLToPath } from 'node:url';
 import { type Applied, migrate } from '@gatepost/migrate/migrate';
+import { readEnv, z } from '@gatepost/runtime/env';
+import { postgresUrl } from '@gatepost/runtime/postgres';
 import { schemaName } from './pool.ts';
+import { webhookDatabaseOf } from './urls.ts';
 
 export const migrationsFolder = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
 
@@ -10,8 +13,14 @@ export function migrateWebhooks(databaseUrl: string): Promise<Applied> {
 }
 
 if (import.meta.main) {
-  const databaseUrl = process.env.WEBHOOK_DATABASE_URL ?? process.env.DATABASE_URL;
-  if (!databaseUrl) throw new Error('DATABASE_URL is not set');
-  const { applied, present } = await migrateWebhooks(databaseUrl);
+  const url = postgresUrl.optional();
+  const variables = {
+    WEBHOOK_DATABASE_URL: url,
+    WEBHOOK_DATABASE_DIRECT_URL: url,
+    DATABASE_URL: url,
+    DATABASE_DIRECT_URL: url,
+  };
+  const { directUrl } = webhookDatabaseOf(readEnv(z.object(variables)));
+  const { applied, present } = await migrateWebhooks(directUrl);
   console.log(`webhooks: ${applied.length} of ${present} migrations applied now`);
 }

@@ -1,5 +1,6 @@
 /** Plain SQL on the `webhooks` schema, for statements that carry many rows at once. */
-import pg from 'pg';
+import { openSettingsPool } from '@gatepost/runtime/postgres';
+import type pg from 'pg';
 
 export type Pool = pg.Pool;
 
@@ -7,12 +8,14 @@ export const schemaName = 'webhooks';
 
 export type PoolOptions = {
   databaseUrl: string;
+  /** Whether that URL leads through a pooler that gives each transaction another session. Default false. */
+  isPooled?: boolean | undefined;
   name: string;
   max: number;
   /** Default 5,000. */
-  connectTimeoutMs?: number;
+  connectTimeoutMs?: number | undefined;
   /** How long a statement may take, by the server's clock; we wait a second longer, for a server that does not answer. Default 15,000. */
-  statementTimeoutMs?: number;
+  statementTimeoutMs?: number | undefined;
   /**
    * Plans named statements once, instead of anew for each set of values: right where statements are simple and their values
    * alike, since planning over the log's partitions costs more than running. Default false.
@@ -31,28 +34,29 @@ export type PoolOptions = {
 /** Opens a pool whose search path is the schema. `onError` hears of idle connections that broke; queries reject by themselves. */
 export function openPool(options: PoolOptions): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? 15_000;
-  const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
-    application_name: options.name,
-    max: options.max,
-    keepAlive: true,
-    pipeline: options.pipeline ?? false,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
-    statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + 1_000,
-    options: [
-      `-c search_path=${schemaName}`,
+  const pool = openSettingsPool(
+    {
+      connectionString: options.databaseUrl,
+      application_name: options.name,
+      max: options.max,
+      keepAlive: true,
+      pipeline: options.pipeline ?? false,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+      query_timeout: statementTimeoutMs + 1_000,
+    },
+    {
+      search_path: schemaName,
+      statement_timeout: statementTimeoutMs,
       // So that times read as text have one form.
-      '-c TimeZone=UTC -c DateStyle=ISO',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO',
       // Our statements run for a few milliseconds: compiling one takes longer than running it.
-      '-c jit=off',
-      ...(options.planOnce ? ['-c plan_cache_mode=force_generic_plan'] : []),
-      ...(options.byIndexOnly ? ['-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off'] : []),
-    ].join(' '),
-  });
+      jit: 'off',
+      ...(options.planOnce ? { plan_cache_mode: 'force_generic_plan' } : {}),
+      ...(options.byIndexOnly ? { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' } : {}),
+    },
+    options.isPooled ?? false,
+  );
   pool.on('error', options.onError);
-  // The pool listens to idle connections only; one that breaks while it is in use, between two statements, would end the
-  // process. The next statement on it rejects.
-  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }

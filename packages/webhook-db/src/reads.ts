@@ -13,6 +13,7 @@ export type Reads = AsyncDisposable & Pick<Pool, 'query'>;
  * statement waits for those before it on its connection, so this is not for slow statements, large results or transactions.
  */
 export function openReads(options: PoolOptions): Reads {
+  if (options.isPooled) return openPooledReads(options);
   const pool = openPool({ ...options, pipeline: true });
   const connections = Array.from({ length: options.max }, () => makeConnection(pool));
   const query = (statement: QueryConfig) =>
@@ -24,6 +25,12 @@ export function openReads(options: PoolOptions): Reads {
       await pool.end();
     },
   };
+}
+
+/** Through a pooler one transaction at a time is under way on a connection; connections to it are cheap. */
+function openPooledReads(options: PoolOptions): Reads {
+  const pool = openPool({ ...options, max: options.max * 4 });
+  return { query: pool.query.bind(pool) as Pool['query'], [Symbol.asyncDispose]: () => pool.end() };
 }
 
 type Connection = { underWay(): number; query(statement: QueryConfig): Promise<QueryResult>; close(): Promise<void> };

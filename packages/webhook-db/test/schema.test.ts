@@ -1,3 +1,4 @@
+import { openLog } from '@gatepost/runtime/log';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
@@ -65,6 +66,8 @@ test('whoever listens hears of every change of an account, after its commit', as
   let gaps = 0;
   await using changes = await listenForChanges({
     databaseUrl,
+    pool,
+    log: openLog('test', 'silent'),
     name: 'test',
     onChange: (id) => heard.push(id),
     onGap: () => {

@@ -1,5 +1,7 @@
 /** Listens for changes to tables that administrators write, made by any process. */
+import type { Log } from '@gatepost/runtime/log';
 import { listen } from '@gatepost/runtime/notifications';
+import type { Pool } from './database.ts';
 
 /** Tables whose rows are cached; a trigger announces each change, of the last two what ends or shows in a token. */
 export type CachedTable =
@@ -23,10 +25,13 @@ export type Changes = AsyncDisposable & {
   isConnected(): boolean;
 };
 
-export async function openChanges(databaseUrl: string): Promise<Changes> {
+/** @param directUrl the server itself; @param pool where changes are written */
+export async function openChanges(directUrl: string, pool: Pool, log: Log): Promise<Changes> {
   const subscriptions: { tables: Set<string>; forget: () => void }[] = [];
   const notifications = await listen({
-    databaseUrl,
+    databaseUrl: directUrl,
+    pool,
+    log,
     name: 'gatepost-auth-changes',
     channel: 'auth_changed',
     onNotification: (table) => {

@@ -17,12 +17,11 @@ import {
   url,
   z,
 } from '@gatepost/runtime/env';
+import { type DatabaseUrls, databaseUrlsOf, directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 import { certificateVariables } from '@gatepost/runtime/tls';
 
 /** Where messages go if no server is configured for them. */
 export const outboxFolder = resolve(process.env.GATEPOST_HOME ?? '../../.gatepost', 'outbox');
-
-const postgresUrl = url(['postgres:', 'postgresql:']);
 
 export const variables = z.object({
   ...commonVariables,
@@ -31,6 +30,8 @@ export const variables = z.object({
   AUTH_DATABASE_URL: postgresUrl
     .optional()
     .meta({ description: 'PostgreSQL of the gate, instead of `DATABASE_URL`; it owns schema `auth`' }),
+  DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
+  AUTH_DATABASE_DIRECT_URL: directUrlVariable('AUTH_DATABASE_URL'),
   REDIS_URL: url(['redis:', 'rediss:']).meta({ description: 'Redis: sessions and short-lived artefacts of grants' }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
@@ -123,8 +124,13 @@ export function tlsIssuerOf({ AUTH_TLS_PORT, TLS_ISSUER }: Env): string | undefi
 }
 
 /** @throws when neither of the two database variables is set. */
-export function databaseUrlOf(env: Env): string {
-  const databaseUrl = env.AUTH_DATABASE_URL ?? env.DATABASE_URL;
-  if (!databaseUrl) throw new Error('neither AUTH_DATABASE_URL nor DATABASE_URL is set');
-  return databaseUrl;
+export function authDatabaseOf(
+  env: Pick<Env, 'AUTH_DATABASE_URL' | 'AUTH_DATABASE_DIRECT_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>,
+): DatabaseUrls {
+  const urls = databaseUrlsOf(
+    { url: env.AUTH_DATABASE_URL, directUrl: env.AUTH_DATABASE_DIRECT_URL },
+    { url: env.DATABASE_URL, directUrl: env.DATABASE_DIRECT_URL },
+  );
+  if (!urls) throw new Error('neither AUTH_DATABASE_URL nor DATABASE_URL is set');
+  return urls;
 }

@@ -1,7 +1,8 @@
 /** PostgreSQL, schema `auth`: one pool, for Prisma's client and for the plain SQL of the artefacts' hot path. */
 import type { Log } from '@gatepost/runtime/log';
+import { type DatabaseUrls, openSettingsPool } from '@gatepost/runtime/postgres';
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
+import type pg from 'pg';
 import { PrismaClient } from './generated/client.ts';
 import { makeWriteWatch } from './own-writes.ts';
 import { heard } from './stores-away.ts';
@@ -26,17 +27,35 @@ export type Databases = AsyncDisposable & {
  * that rejects. If it does not answer even then, the query is abandoned together with its connection, so that nobody waits for a
  * frozen server.
  */
-export function openDatabase(databaseUrl: string, timeoutMs: number, log: Log): Databases {
+export function openDatabase(
+  { url, isPooled }: Pick<DatabaseUrls, 'url' | 'isPooled'>,
+  timeoutMs: number,
+  log: Log,
+): Databases {
   const forgetting: (() => void)[] = [];
   const written = () => {
     for (const forget of forgetting) forget();
   };
-  const pool = openPool(databaseUrl, timeoutMs, log, { max: 16 }, written);
-  const searchPool = openPool(databaseUrl, timeoutMs, log, {
-    max: 2,
-    statement_timeout: 2_000,
-    options: `-c search_path=${schemaName} -c default_transaction_read_only=on -c jit=off`,
-  });
+  const open = (max: number, settings: Record<string, string | number>, whenWritten = () => {}) => {
+    const pool = openSettingsPool(
+      {
+        connectionString: url,
+        application_name: 'gatepost-auth',
+        max,
+        keepAlive: true,
+        connectionTimeoutMillis: timeoutMs / 2,
+        query_timeout: timeoutMs + 500,
+      },
+      { search_path: schemaName, ...settings },
+      isPooled,
+    );
+    // An idle connection broke; the next query gets a new one or an error of its own.
+    pool.on('error', (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'));
+    hearOutages(pool, whenWritten);
+    return pool;
+  };
+  const pool = open(16, { statement_timeout: timeoutMs }, written);
+  const searchPool = open(2, { statement_timeout: 2_000, default_transaction_read_only: 'on', jit: 'off' });
   const db = new PrismaClient({ adapter: new PrismaPg(pool, { schema: schemaName }) });
   return {
     pool,
@@ -48,32 +67,6 @@ export function openDatabase(databaseUrl: string, timeoutMs: number, log: Log): 
       await Promise.all([pool.end(), searchPool.end()]);
     },
   };
-}
-
-function openPool(
-  databaseUrl: string,
-  timeoutMs: number,
-  log: Log,
-  differing: pg.PoolConfig,
-  written = () => {},
-): Pool {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    application_name: 'gatepost-auth',
-    keepAlive: true,
-    connectionTimeoutMillis: timeoutMs / 2,
-    statement_timeout: timeoutMs,
-    query_timeout: timeoutMs + 500,
-    options: `-c search_path=${schemaName}`,
-    ...differing,
-  });
-  // An idle connection broke; the next query gets a new one or an error of its own.
-  pool.on('error', (error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'));
-  // A connection that breaks while it is checked out, between two statements, emits an error that the pool does not handle and that
-  // would end the process. The next statement on it rejects.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  hearOutages(pool, written);
-  return pool;
 }
 
 /**

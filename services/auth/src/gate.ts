@@ -43,7 +43,7 @@ import { openBackground } from './background.ts';
 import { openChanges } from './changes.ts';
 import { makeClientStore } from './clients/store.ts';
 import { makeClientThrottle } from './clients/throttle.ts';
-import { databaseUrlOf, type Env, outboxFolder } from './config.ts';
+import { authDatabaseOf, type Env, outboxFolder } from './config.ts';
 import { openDatabase } from './database.ts';
 import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
@@ -129,7 +129,7 @@ type Parts = Shared & ReturnType<typeof makeSteps>;
 
 /** The databases, with everything that must be in them before anything else reads them. */
 async function openGround({ env, log, stack }: Start<Env>) {
-  const databaseUrl = databaseUrlOf(env);
+  const databaseUrls = authDatabaseOf(env);
   const seal = makeSeal(env.SECRETS_KEY);
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
@@ -138,16 +138,16 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction) seeds.forEach(refuseDemo);
 
-  const { applied } = await migrateAuth(databaseUrl);
+  const { applied } = await migrateAuth(databaseUrls.directUrl);
   if (applied.length > 0) log.info({ applied }, 'migrated');
   const { pool, db, searchPool, onOwnWrite } = stack.use(
-    openDatabase(databaseUrl, env.STORE_TIMEOUT_MS, logOfModule(log, 'stores')),
+    openDatabase(databaseUrls, env.STORE_TIMEOUT_MS, logOfModule(log, 'stores')),
   );
   const redis = stack.adopt(
     await openRedis(env.REDIS_URL, env.STORE_TIMEOUT_MS / 2, logOfModule(log, 'stores')),
     (opened) => void opened.disconnect(),
   );
-  const changes = stack.use(await openChanges(databaseUrl));
+  const changes = stack.use(await openChanges(databaseUrls.directUrl, pool, logOfModule(log, 'stores')));
   await ensureSigningKeys(pool, seal);
   for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER));
   if (isProduction) await refuseDemoSecrets(pool);
@@ -339,8 +339,16 @@ async function serve(parts: Parts, provider: Provider, routers: Router[], tokens
 }
 
 /** What must answer for the gate to be of use. */
-const storesOf = ({ pool, redis, prefix }: Pick<Ground, 'pool' | 'redis' | 'prefix'>): Record<string, ReadyCheck> => ({
+const storesOf = ({
+  pool,
+  redis,
+  prefix,
+  changes,
+}: Pick<Ground, 'pool' | 'redis' | 'prefix' | 'changes'>): Record<string, ReadyCheck> => ({
   postgresql: () => pool.query('SELECT 1'),
+  changes() {
+    if (!changes.isConnected()) throw new Error('nothing is heard of changes in PostgreSQL');
+  },
   redis: () => checkRedisWrites(redis, prefix),
 });
 

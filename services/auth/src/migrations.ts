@@ -1,6 +1,9 @@
 /** Brings the `auth` schema up to date: as a function, and as a program (`pnpm --filter @gatepost/auth migrate`). */
 import { fileURLToPath } from 'node:url';
 import { type Applied, migrate } from '@gatepost/migrate/migrate';
+import { readEnv, z } from '@gatepost/runtime/env';
+import { postgresUrl } from '@gatepost/runtime/postgres';
+import { authDatabaseOf } from './config.ts';
 import { schemaName } from './database.ts';
 
 export const migrationsFolder = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
@@ -10,8 +13,14 @@ export function migrateAuth(databaseUrl: string): Promise<Applied> {
 }
 
 if (import.meta.main) {
-  const databaseUrl = process.env.AUTH_DATABASE_URL ?? process.env.DATABASE_URL;
-  if (!databaseUrl) throw new Error('DATABASE_URL is not set');
-  const { applied, present } = await migrateAuth(databaseUrl);
+  const url = postgresUrl.optional();
+  const variables = {
+    AUTH_DATABASE_URL: url,
+    AUTH_DATABASE_DIRECT_URL: url,
+    DATABASE_URL: url,
+    DATABASE_DIRECT_URL: url,
+  };
+  const { directUrl } = authDatabaseOf(readEnv(z.object(variables)));
+  const { applied, present } = await migrateAuth(directUrl);
   console.log(`auth: ${applied.length} of ${present} migrations applied now`);
 }

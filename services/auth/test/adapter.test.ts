@@ -17,7 +17,7 @@ afterAll(() => stack.disposeAsync());
 const log = openLog('test', 'silent');
 const { url } = stack.use(await freshDatabase());
 await migrateAuth(url);
-const { pool } = stack.use(openDatabase(url, 30_000, log));
+const { pool } = stack.use(openDatabase({ url, isPooled: false }, 30_000, log));
 const redis = stack.adopt(await openRedis(redisUrl(), 30_000, log), (opened) => void opened.disconnect());
 const prefix = freshPrefix();
 

@@ -23,7 +23,9 @@ const vhost = stack.use(await freshVhost());
 const name = new URL(vhost.url).pathname.slice(1);
 // What the dispatcher declares; the gate's publisher declares the same.
 const gate = stack.use(await openGate(fullSeed, { EVENTS_ACCOUNT: 'acme', AMQP_URL: vhost.url }));
-const { db, pool } = stack.use(openDatabase(gate.databaseUrl, 30_000, openLog('test', 'silent')));
+const { db, pool } = stack.use(
+  openDatabase({ url: gate.databaseUrl, isPooled: false }, 30_000, openLog('test', 'silent')),
+);
 const machine = {
   grant_type: 'client_credentials',
   client_id: 'machine',

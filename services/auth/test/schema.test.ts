@@ -8,7 +8,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const { url } = stack.use(await freshDatabase());
 await migrateAuth(url);
-const { db, pool } = stack.use(openDatabase(url, 30_000, openLog('test', 'silent')));
+const { db, pool } = stack.use(openDatabase({ url, isPooled: false }, 30_000, openLog('test', 'silent')));
 
 test('schema.prisma knows every table and column of the migrated database, and no other', async () => {
   const { rows } = await pool.query(`

@@ -64,6 +64,8 @@ export type Accounts = AsyncDisposable & {
   hookOf(account: Account, id: number): Promise<Hook | undefined>;
   /** What is kept of whole hooks. */
   heldBytes(): number;
+  /** Whether changes are heard of; while they are not, nothing is kept. */
+  isHearing(): boolean;
 };
 
 const accountsMax = 20_000;
@@ -73,7 +75,8 @@ const partMax = 1_000;
 
 export async function openAccounts(options: {
   pool: Pool;
-  databaseUrl: string;
+  /** For notifications. */
+  directUrl: string;
   seal: Seal;
   log: Log;
 }): Promise<Accounts> {
@@ -114,6 +117,7 @@ export async function openAccounts(options: {
     reload,
     hookOf: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
     heldBytes: whole.heldBytes,
+    isHearing: () => changes?.isConnected() ?? false,
     async ofLogins(logins) {
       const { rows } = await options.pool.query<VersionRow>({
         name: 'accounts by login',
@@ -135,7 +139,9 @@ export async function openAccounts(options: {
     },
   };
   changes = await listenForChanges({
-    databaseUrl: options.databaseUrl,
+    databaseUrl: options.directUrl,
+    pool: options.pool,
+    log: options.log,
     name: 'gatepost dispatcher changes',
     onChange: (id) => void kept.delete(id),
     onGap: () => kept.clear(),

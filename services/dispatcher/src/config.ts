@@ -17,18 +17,19 @@ import {
   url,
   z,
 } from '@gatepost/runtime/env';
+import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
-
-const databaseUrl = url(['postgres:', 'postgresql:']);
 
 export const variables = z
   .object({
     ...commonVariables,
-    DATABASE_URL: databaseUrl.optional().meta({ description: 'PostgreSQL', shownDefault: 'found or started' }),
-    WEBHOOK_DATABASE_URL: databaseUrl
+    DATABASE_URL: postgresUrl.optional().meta({ description: 'PostgreSQL', shownDefault: 'found or started' }),
+    WEBHOOK_DATABASE_URL: postgresUrl
       .optional()
       .meta({ description: "PostgreSQL of the post, if it is not the gate's", shownDefault: '`DATABASE_URL`' }),
+    DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
+    WEBHOOK_DATABASE_DIRECT_URL: directUrlVariable('WEBHOOK_DATABASE_URL'),
     AMQP_URL: amqpUrlVariable,
     REDIS_URL: url(['redis:', 'rediss:']).meta({
       description: 'Redis: rate state only; losing it loses nothing',

@@ -18,6 +18,7 @@ import { makeStoreEvents } from '@gatepost/webhook-db/events';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { openTaker } from '@gatepost/webhook-db/takers';
+import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
@@ -50,7 +51,7 @@ const service = {
 };
 
 await run(service, variables, async ({ env, log, stack }) => {
-  const databaseUrl = (env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL)!; // config.ts demands one of them
+  const { url: databaseUrl, directUrl, isPooled } = webhookDatabaseOf(env);
   const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
   const registry = openMetrics();
   const logs = {
@@ -67,6 +68,7 @@ await run(service, variables, async ({ env, log, stack }) => {
 
   const pool = openPool({
     databaseUrl,
+    isPooled,
     name: 'gatepost dispatcher',
     max: 12,
     byIndexOnly: true,
@@ -84,7 +86,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     rate: own.rate ?? env.THROTTLE_RATE,
     burst: own.burst ?? env.THROTTLE_BURST,
   });
-  const accounts = stack.use(await openAccounts({ pool, databaseUrl, seal, log: logs.routing }));
+  const accounts = stack.use(await openAccounts({ pool, directUrl, seal, log: logs.routing }));
 
   const broker = { url: env.AMQP_URL, log: logs.stores, registry, reconnects: reconnectCounter(registry), topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
@@ -102,7 +104,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
   const settle = makeSettle({ publisher, persist, metrics, log: logs.routing, giveUp: giveUp.signal });
-  const taker = stack.use(await openTaker({ databaseUrl, name: 'gatepost dispatcher lives' }));
+  const taker = stack.use(await openTaker({ databaseUrl: directUrl, name: 'gatepost dispatcher lives' }));
   const inbox = makeInbox({
     pool,
     accounts,
@@ -208,6 +210,9 @@ await run(service, variables, async ({ env, log, stack }) => {
       reports: { '/top': () => ({ waiting: waiting.latest() ?? null, failing: failing.top() }) },
       ready: {
         database: () => pool.query('SELECT 1'),
+        changes() {
+          if (!accounts.isHearing()) throw new Error('nothing is heard of changes in PostgreSQL');
+        },
         progress: progress.check,
         broker: () => {
           if (!publisher.isConnected() || !consumers.areConnected()) throw new Error('not connected to RabbitMQ');

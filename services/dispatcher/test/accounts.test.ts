@@ -1,7 +1,9 @@
 import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { freshDatabase } from '@gatepost/testkit/stores';
+import type { Pool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
+import pg from 'pg';
 import { openAccounts } from '../src/accounts.ts';
 import { openWorld } from './world.ts';
 
@@ -9,10 +11,13 @@ import { openWorld } from './world.ts';
 test('an event published after a hook was made finds it, although no notification has come', async () => {
   await using world = await openWorld();
   await using silent = await freshDatabase();
+  await using stack = new AsyncDisposableStack();
+  const elsewhere = stack.adopt(new pg.Pool({ connectionString: silent.url }), (opened) => opened.end());
+  const toWhere = (text: unknown) => (/pg_notify/.test(String(text)) ? elsewhere : world.pool);
   await world.addAccount('acme', ['widgets']);
   await using accounts = await openAccounts({
-    pool: world.pool,
-    databaseUrl: silent.url, // nobody notifies there
+    pool: { query: (...given: [string]) => toWhere(given[0]).query(...given) } as Pool,
+    directUrl: silent.url, // nobody tells of changes there
     seal: makeSeal(Buffer.from(world.env.SECRETS_KEY!, 'base64')),
     log: openLog('test', 'silent'),
   });

@@ -120,6 +120,8 @@ export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: str
   let heard: (() => void) | undefined;
   const changes = await listenForChanges({
     databaseUrl,
+    pool,
+    log: openLog('test', 'silent'),
     name: 'test changes',
     onChange: (id) => id === 0 && heard?.(),
     onGap: () => {},

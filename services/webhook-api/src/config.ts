@@ -20,6 +20,7 @@ import {
   url,
   z,
 } from '@gatepost/runtime/env';
+import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
 import { certificateVariables } from '@gatepost/runtime/tls';
 
 export const variables = z.object({
@@ -41,12 +42,14 @@ export const variables = z.object({
       shownDefault: '`http://localhost:` + `WEBHOOK_API_PORT`, or by https at the TLS port',
     }),
   WEBHOOK_API_OPS_PORT: port.default(4501).meta({ description: 'port of `/metrics`, `/livez` and `/readyz`' }),
-  DATABASE_URL: url(['postgres:', 'postgresql:'])
+  DATABASE_URL: postgresUrl
     .optional()
     .meta({ description: 'PostgreSQL; either this or `WEBHOOK_DATABASE_URL`', shownDefault: 'found or started' }),
-  WEBHOOK_DATABASE_URL: url(['postgres:', 'postgresql:'])
+  WEBHOOK_DATABASE_URL: postgresUrl
     .optional()
     .meta({ description: "PostgreSQL of the post's side, before `DATABASE_URL`" }),
+  DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
+  WEBHOOK_DATABASE_DIRECT_URL: directUrlVariable('WEBHOOK_DATABASE_URL'),
   REDIS_URL: url(['redis:', 'rediss:']).meta({
     description: 'Redis, for the rate limit',
     shownDefault: 'found or started',
@@ -104,10 +107,3 @@ export const variables = z.object({
 });
 
 export type Env = z.infer<typeof variables>;
-
-/** @throws when neither of the two database variables is set. */
-export function databaseUrlOf(env: Env): string {
-  const databaseUrl = env.WEBHOOK_DATABASE_URL ?? env.DATABASE_URL;
-  if (!databaseUrl) throw new Error('neither WEBHOOK_DATABASE_URL nor DATABASE_URL is set');
-  return databaseUrl;
-}

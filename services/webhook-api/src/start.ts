@@ -19,11 +19,12 @@ import { openDatabase } from '@gatepost/webhook-db/client';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { openReads } from '@gatepost/webhook-db/reads';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
+import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
 import { openKeys } from './access/keys.ts';
 import { makeTokenCheck } from './access/token.ts';
 import { applySeed } from './accounts/seed.ts';
 import { makeApp } from './app.ts';
-import { databaseUrlOf, type Env } from './config.ts';
+import type { Env } from './config.ts';
 import { readCatalog } from './hooks/catalog.ts';
 import { makeLimits } from './http/limits.ts';
 import { openRedis } from './http/redis.ts';
@@ -46,7 +47,7 @@ export async function start({
   stack,
   stopping,
 }: Start<Env>): Promise<{ port: number; tlsPort: number | undefined; opsPort: number }> {
-  const databaseUrl = databaseUrlOf(env);
+  const { url: databaseUrl, isPooled } = webhookDatabaseOf(env);
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
   if (env.NODE_ENV === 'production') seeds.forEach(refuseDemo);
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
@@ -57,6 +58,7 @@ export async function start({
   const { STORE_TIMEOUT_MS: storeTimeoutMs } = env;
   const connecting = {
     databaseUrl,
+    isPooled,
     name,
     connectTimeoutMs: storeTimeoutMs / 2,
     statementTimeoutMs: storeTimeoutMs,

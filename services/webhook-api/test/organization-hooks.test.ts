@@ -1,3 +1,4 @@
+import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -152,6 +153,8 @@ describe('the OAuth app policy', () => {
     const heard: number[] = [];
     await using _changes = await listenForChanges({
       databaseUrl: api.env.DATABASE_URL!,
+      pool: api.sql,
+      log: openLog('test', 'silent'),
       name: 'test',
       onChange: (accountId) => heard.push(accountId),
       onGap() {},

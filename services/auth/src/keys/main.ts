@@ -4,14 +4,14 @@
 import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
-import { databaseUrlOf, variables } from '../config.ts';
+import { authDatabaseOf, variables } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { rotateSigningKeys } from './rotate.ts';
 import { stateOf } from './signing-keys.ts';
 
 const command = process.argv[2];
 const env = readEnv(variables);
-await using databases = openDatabase(databaseUrlOf(env), env.STORE_TIMEOUT_MS, openLog('keys', 'warn'));
+await using databases = openDatabase(authDatabaseOf(env), env.STORE_TIMEOUT_MS, openLog('keys', 'warn'));
 const { pool, db } = databases;
 
 if (command === 'rotate') {

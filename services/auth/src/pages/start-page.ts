@@ -15,7 +15,11 @@ export type Start = {
   stores: Record<string, boolean>;
 };
 
-const names: Record<string, string> = { postgresql: 'PostgreSQL', redis: 'Redis' };
+const names: Record<string, string> = {
+  postgresql: 'PostgreSQL',
+  changes: 'PostgreSQL’s notifications',
+  redis: 'Redis',
+};
 
 export function renderStart({ issuer, tenant, stores, ...start }: Start): Page {
   const base = issuer.replace(/\/?$/, '/');

@@ -48,7 +48,7 @@ test('an account’s hooks are loaded in parts, without their headers and secret
   const { pool, rows, bytes } = watched(world.pool);
   await using accounts = await openAccounts({
     pool,
-    databaseUrl: world.databaseUrl,
+    directUrl: world.databaseUrl,
     seal: makeSeal(Buffer.from(world.env.SECRETS_KEY!, 'base64')),
     log: openLog('test', 'silent'),
   });

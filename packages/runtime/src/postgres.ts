@@ -1,0 +1,107 @@
+/**
+ * Pools of connections to PostgreSQL: to the server itself, or through a pooler such as PgBouncer in transaction mode, which gives each
+ * transaction another session. There nothing of a session may be relied on: no start-up parameter, no SET, no prepared statement, no LISTEN
+ * (https://www.pgbouncer.org/features.html).
+ */
+import pg from 'pg';
+import { url } from './env.ts';
+
+export const postgresUrl = url(['postgres:', 'postgresql:']);
+
+/** `besides`: the variable that leads through the pooler. */
+export const directUrlVariable = (besides: string) =>
+  postgresUrl.optional().meta({
+    description: `PostgreSQL itself, where \`${besides}\` leads through PgBouncer in transaction mode: for what needs a session (LISTEN, a lock held while a process lives, migrations)`,
+    shownDefault: `none: \`${besides}\` is PostgreSQL itself`,
+  });
+
+/** Where one side's database is reached. */
+export type DatabaseUrls = {
+  /** Where statements go. */
+  url: string;
+  /** The server itself, for what needs a session: LISTEN, locks that a session holds, migrations. */
+  directUrl: string;
+  /** Whether `url` leads through a pooler: so it does if a direct URL is given beside it. */
+  isPooled: boolean;
+};
+
+type Given = { url: string | undefined; directUrl: string | undefined };
+
+/** A side's own URLs before those of both sides; undefined when neither is given. A direct URL belongs to the URL it stands beside. */
+export function databaseUrlsOf(own: Given, shared: Given): DatabaseUrls | undefined {
+  const url = own.url ?? shared.url;
+  if (url === undefined) return undefined;
+  const directUrl = own.directUrl ?? (own.url === undefined ? shared.directUrl : undefined);
+  return { url, directUrl: directUrl ?? url, isPooled: directUrl !== undefined };
+}
+
+/**
+ * Opens a pool each of whose statements runs with these settings: PostgreSQL's parameters and their values, of letters, digits and
+ * underscores. They are given with each new connection, or through a pooler with each transaction.
+ */
+export function openSettingsPool(
+  config: pg.PoolConfig & { connectionString: string },
+  settings: Record<string, string | number>,
+  isPooled: boolean,
+): pg.Pool {
+  const each = Object.entries(settings);
+  const options = each.map(([name, value]) => `-c ${name}=${value}`).join(' ');
+  const pool = new pg.Pool(isPooled ? { ...config, pipeline: true } : { ...config, options });
+  // A connection that breaks while it is checked out, between two statements, emits an error that the pool does not handle and that
+  // would end the process. The next statement on it rejects.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  if (isPooled) {
+    // What is the default of a session's transactions is set in each here.
+    const local = each.map(
+      ([name, value]) => `SET LOCAL ${name.replace(/^default_transaction_/, 'transaction_')} = '${value}'`,
+    );
+    const begin = ['BEGIN', ...local].join('; ');
+    pool.on('connect', (client) => setInEachTransaction(client, begin));
+  }
+  return pool;
+}
+
+type Ask = (...given: unknown[]) => Promise<unknown>;
+type Callback = (error: unknown, result?: unknown) => void;
+
+/**
+ * Makes the client's transactions begin with `begin`, and of a statement outside of one a transaction of its own. Its three parts leave in
+ * one write, without waiting for each other, so they cost no further round trip; and it is done only when its COMMIT is.
+ */
+function setInEachTransaction(client: pg.PoolClient, begin: string): void {
+  const send = client.query.bind(client) as unknown as Ask;
+  let isInTransaction = false;
+
+  const alone = async (given: unknown[]) => {
+    const answers = await Promise.allSettled([send(begin), send(...given), send('COMMIT')]);
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    if (failed) throw failed.reason;
+    return (answers[1] as PromiseFulfilledResult<unknown>).value;
+  };
+  const query = (...given: unknown[]): Promise<unknown> => {
+    const statement = withoutName(given[0]);
+    const text = typeof statement === 'string' ? statement : statement.text;
+    if (/^\s*BEGIN\b/i.test(text)) {
+      isInTransaction = true;
+      return send(text.replace(/^\s*BEGIN\b/i, begin));
+    }
+    if (/^\s*(COMMIT|ROLLBACK(?!\s+TO))\b/i.test(text)) isInTransaction = false;
+    else if (!isInTransaction) return alone([statement, ...given.slice(1)]);
+    return send(statement, ...given.slice(1));
+  };
+  const queryOrCallBack = (...given: unknown[]) => {
+    const last = given.at(-1);
+    if (typeof last !== 'function') return query(...given);
+    const callback = last as Callback;
+    query(...given.slice(0, -1)).then((result) => callback(undefined, result), callback);
+    return undefined;
+  };
+  client.query = queryOrCallBack as typeof client.query;
+}
+
+/** A named statement would be prepared in one session and executed in another. */
+function withoutName(statement: unknown): string | { text: string } {
+  if (typeof statement === 'string') return statement;
+  const { name: _, ...rest } = statement as { name?: string; text: string };
+  return rest;
+}
