@@ -66,15 +66,17 @@ export async function gate(options: Record<string, string | undefined>): Promise
 async function profiled(seconds: number, wanted: string[], checkout: string | undefined): Promise<Result> {
   const rows: [string, string][] = [];
   const figures: Record<string, object> = {};
-  for (let what: string | undefined, index = 0; ; index += 1) {
+  let names: string[] | undefined;
+  for (let index = 0; names === undefined || index < names.length; index += 1) {
     const folder = mkdtempSync(join(tmpdir(), 'gatepost-profile-'));
     await using opened = await openBenchGate({
       checkout,
       env: { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` },
     });
     const { gate, drives } = await ready(opened);
-    what = namesOf(drives, wanted)[index];
-    if (what === undefined) return { rows, figures };
+    names ??= namesOf(drives, wanted);
+    const what = names[index];
+    if (what === undefined) break;
     await drives[what]!(2); // warm up
     const from = Number(process.hrtime.bigint() / 1_000n);
     const { requests } = await drives[what]!(seconds);
@@ -94,6 +96,7 @@ async function profiled(seconds: number, wanted: string[], checkout: string | un
       ]);
     figures[what] = { requests, busySeconds, groups: Object.fromEntries(groups), file: join(folder, file!) };
   }
+  return { rows, figures };
 }
 
 const namesOf = (drives: Ready['drives'], wanted: string[]) =>
