@@ -2,47 +2,23 @@
  * The short way that plain machine requests take, beside the common one: a request answers alike on both. A query after the
  * path, which means nothing to either, keeps a request off the short way.
  */
-import { request as httpRequest } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
 import pg from 'pg';
 import { openGate, type TestGate } from './gate.ts';
 import { api, apis } from './seeds.ts';
-
-const secret = 'a secret/with=signs+and %';
-const plain = { client_id: 'machine', client_secret: 'machine-secret', grant_types: ['client_credentials'] };
-const audiences = [api, 'urn:es', 'plain name'];
-const grants = audiences.map((audience) => ({
-  audience,
-  scope: audience === api ? ['read:x', 'write:x'] : ['read:x'],
-}));
-const seed = {
-  apis,
-  clients: [
-    { ...plain, client_grants: grants },
-    { ...plain, client_id: 'signs', client_secret: secret, client_grants: grants },
-    { ...plain, client_id: 'basic', token_endpoint_auth_method: 'client_secret_basic', client_grants: grants },
-    { ...plain, client_id: 'foreign', is_first_party: false, client_grants: grants },
-    { ...plain, client_id: 'scopeless', client_grants: [{ audience: api, scope: [] }] },
-    { ...plain, client_id: 'grantless' },
-    { ...plain, client_id: 'web', grant_types: ['authorization_code'], callbacks: ['https://web.example/cb'] },
-    {
-      client_id: 'public',
-      grant_types: ['client_credentials'],
-      token_endpoint_auth_method: 'none',
-      client_grants: grants,
-    },
-  ],
-};
+import { askGate, comparable, grants, machines, plain, secret } from './two-ways.ts';
 
 let gate: TestGate;
 const stack = new AsyncDisposableStack();
 beforeAll(async () => {
-  gate = stack.use(await openGate(seed));
+  gate = stack.use(await openGate(machines));
 });
 afterAll(() => stack.disposeAsync());
+
+const ask = (body: string, headers?: Record<string, string>, query?: string, pieces?: string[], asked = gate) =>
+  askGate(asked, body, headers, query, pieces);
 
 const ordinary = {
   grant_type: 'client_credentials',
@@ -71,6 +47,17 @@ describe('both ways give the same token, and the short one is taken', () => {
     ['with the secret in the form of a client registered for the head', form({ ...ordinary, client_id: 'basic' })],
     ['with its charset named', form(ordinary), { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }],
     ['for somebody who would rather have a page', form(ordinary), { accept: 'text/html' }],
+    ['as JSON', JSON.stringify(ordinary), { 'content-type': 'application/json' }],
+    [
+      'as JSON with a secret full of signs',
+      JSON.stringify({ ...ordinary, client_id: 'signs', client_secret: secret }),
+      { 'content-type': 'application/json; charset=utf-8' },
+    ],
+    [
+      'as JSON after a byte order mark',
+      `\ufeff${JSON.stringify(ordinary)}`,
+      { 'content-type': 'application/json;charset=UTF-8' },
+    ],
     ['by an SDK', form(ordinary), { 'auth0-client': 'eyJuYW1lIjoiYXV0aDAuanMifQ==' }],
   ])('%s', async (_what, body, headers = {}) => {
     const short = await ask(body, headers);
@@ -80,6 +67,8 @@ describe('both ways give the same token, and the short one is taken', () => {
     expect(comparable(short)).toEqual(comparable(common));
   });
 });
+
+const json = { 'content-type': 'application/json' };
 
 describe('both ways answer alike, and it is the common one that does', () => {
   const refused = [400, 401, 403];
@@ -131,7 +120,21 @@ describe('both ways answer alike, and it is the common one that does', () => {
     ['a page of nobody', refused, form(ordinary), { origin: 'https://evil.example' }],
     ['a DPoP proof that is none', refused, form(ordinary), { dpop: 'proof' }],
     ['another type of body', refused, form(ordinary), { 'content-type': 'text/plain' }],
-    ['JSON', [200], JSON.stringify(ordinary), { 'content-type': 'application/json' }],
+    [
+      'JSON that names something twice',
+      refused,
+      `{"scope":"read:x",${JSON.stringify({ ...ordinary, scope: 'read:x' }).slice(1)}`,
+      json,
+    ],
+    ['JSON with a list', refused, JSON.stringify({ ...ordinary, scope: ['read:x'] }), json],
+    ['JSON with a list of resources', [200], JSON.stringify({ ...nowhere, resource: ['urn:es'] }), json],
+    ['JSON with an object', refused, JSON.stringify({ ...ordinary, scope: { a: 1 } }), json],
+    ['JSON with a number', refused, JSON.stringify({ ...ordinary, scope: 1 }), json],
+    ['JSON with a null', [200], JSON.stringify({ ...ordinary, scope: null }), json],
+    ['JSON with half a character', refused, `{"scope":"\\ud800",${JSON.stringify(ordinary).slice(1)}`, json],
+    ['a JSON text', refused, '"client_credentials"', json],
+    ['a JSON list', refused, '[]', json],
+    ['JSON that ends early', refused, JSON.stringify(ordinary).slice(0, -1), json],
     ['JSON said to be a form', refused, JSON.stringify(ordinary)],
     [
       'a body that is longer than any',
@@ -219,58 +222,3 @@ test('what an administrator takes away is gone on the short way too', async () =
     json: { error: 'access_denied' },
   });
 });
-
-type Answered = {
-  way: 'short' | 'common';
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  json: Record<string, unknown>;
-};
-
-/** @param pieces the body as it is written, each piece in a packet of its own */
-function ask(
-  body: string,
-  headers: Record<string, string> = {},
-  query = '',
-  pieces = [body],
-  asked = gate,
-): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const length = headers['transfer-encoding'] ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const sent = { 'content-type': 'application/x-www-form-urlencoded', ...length, ...headers };
-    const outgoing = httpRequest(
-      new URL(`oauth/token${query}`, asked.issuer),
-      { method: 'POST', headers: sent },
-      async (response) => {
-        let text = '';
-        for await (const chunk of response) text += chunk;
-        const isJson = response.headers['content-type']?.includes('json');
-        resolve({
-          // Nothing but the order of the headers tells them apart.
-          way: response.rawHeaders[0] === 'Cache-Control' ? 'short' : 'common',
-          status: response.statusCode!,
-          headers: response.headers,
-          json: isJson ? (JSON.parse(text) as Record<string, unknown>) : { text },
-        });
-      },
-    );
-    outgoing.once('error', reject);
-    outgoing.setNoDelay(true);
-    const write = (index: number) => {
-      if (index === pieces.length) return void outgoing.end();
-      outgoing.write(pieces[index]!, () => setImmediate(write, index + 1));
-    };
-    write(0);
-  });
-}
-
-/** An answer without what differs from one token to the next. */
-function comparable({ status, headers, json }: Answered): unknown {
-  const { date: _date, ...rest } = headers;
-  const { access_token: token, ...more } = json;
-  if (typeof token !== 'string') return { status, headers: rest, json };
-  if (!token.includes('.')) return { status, headers: rest, more, opaque: token.length };
-  const { jti, iat, exp, ...payload } = decodeJwt(token);
-  const claims = { ...payload, jti: jti!.length, lifetime: exp! - iat! };
-  return { status, headers: rest, more, claims, header: decodeProtectedHeader(token) };
-}
