@@ -32,6 +32,9 @@ const origin = z
 const seconds = z.number().int().positive();
 const text = z.string().max(300);
 
+/** What the gate signs with. */
+export const signingAlgs = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+
 const settings = z.strictObject({
   identifier_first: z.boolean().default(true).meta({
     description:
@@ -43,6 +46,11 @@ const settings = z.strictObject({
     example: 'http://localhost:3000/',
   }),
   allow_signup: z.boolean().default(true).meta({ description: 'people may sign up by themselves', example: false }),
+  default_id_token_alg: z.enum(signingAlgs).default('RS256').meta({
+    description:
+      'what the ID tokens of applications are signed with that the management API makes from now on, if they do not say (`jwt_configuration`)',
+    example: 'ES256',
+  }),
   oidc_conformant_claims: z.boolean().default(true).meta({
     description: 'of clients that do not say: claims of a person by the standard; false: as Auth0, in the ID token too',
     example: false,
@@ -60,7 +68,7 @@ const api = z.strictObject({
     description: 'clients may get refresh tokens for it (`offline_access`)',
     example: true,
   }),
-  signing_alg: z.enum(['RS256', 'PS256', 'ES256', 'EdDSA']).default('RS256').meta({
+  signing_alg: z.enum(signingAlgs).default('RS256').meta({
     description: 'how its access tokens are signed',
     example: 'ES256',
   }),
@@ -103,6 +111,14 @@ const client = z.strictObject({
     description: "false for Auth0's SDKs, which read the person from the ID token; that of `settings` otherwise",
     example: false,
   }),
+  jwt_configuration: z
+    .strictObject({ alg: z.enum(signingAlgs) })
+    .optional()
+    .meta({
+      description:
+        "what its ID tokens are signed with. RS256 otherwise, the only one that Auth0's SDK for single-page applications takes; ES256 costs a tenth of it",
+      example: { alg: 'ES256' },
+    }),
   compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional().meta({
     description: 'what is demanded of it ([fapi.md](reference/fapi.md))',
     example: 'none',

@@ -72,6 +72,7 @@ async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>
       defaultAudience: settings.default_audience,
       allowSignup: settings.allow_signup,
       oidcConformantClaims: settings.oidc_conformant_claims,
+      defaultIdTokenAlg: settings.default_id_token_alg,
     },
   });
 }
@@ -116,6 +117,7 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
       ...(known?.oidcMetadata as Prisma.InputJsonObject | undefined),
       is_token_endpoint_ip_header_trusted: client.is_token_endpoint_ip_header_trusted ?? false,
       ...(client.oidc_logout && backchannelLogout(client.oidc_logout)),
+      ...(client.jwt_configuration && { id_token_signed_response_alg: client.jwt_configuration.alg }),
       ...(client.compliance_level && { compliance_level: client.compliance_level }),
     },
   };

@@ -1,5 +1,5 @@
 /** What is taken of an application, and the columns that keep it. */
-import { grantTypes } from '@gatepost/contracts/seed';
+import { grantTypes, signingAlgs } from '@gatepost/contracts/seed';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
 import { complianceLevels } from '../clients/fapi.ts';
@@ -142,6 +142,20 @@ export function ourGrantTypes(types: ClientBody['grant_types']): string[] | unde
   return types?.filter((type) => !foreign.has(type));
 }
 
+/** A new application with the tenant's algorithm for ID tokens, if it names none; FAPI has its own. */
+export function withIdTokenAlg<Body extends ClientBody>(body: Body, alg: string): Body {
+  if (alg === 'RS256' || body.compliance_level || namesAlg(body as Algs)) return body;
+  return { ...body, jwt_configuration: { ...(body.jwt_configuration as object | undefined), alg } };
+}
+
+type Algs = { jwt_configuration?: { alg?: unknown } | null };
+const namesAlg = ({ jwt_configuration: jwt }: Algs) => jwt === null || jwt?.alg !== undefined;
+
+/** What ID tokens are signed with; RS256 (undefined) also for algorithms of Auth0's that we do not sign with. */
+function idTokenAlg({ jwt_configuration: jwt }: Algs): string | undefined {
+  return signingAlgs.find((alg) => alg !== 'RS256' && alg === jwt?.alg);
+}
+
 /** What has no column: registration metadata by its OpenID name, and a switch of Auth0's by its own. */
 function oidcMetadata(body: ClientBody, before: object = {}): object | undefined {
   const logout = body.oidc_logout ?? body.oidc_backchannel_logout;
@@ -156,6 +170,7 @@ function oidcMetadata(body: ClientBody, before: object = {}): object | undefined
       dpop_bound_access_tokens: body.require_proof_of_possession,
     }),
     ...(body.compliance_level !== undefined && { compliance_level: body.compliance_level ?? undefined }),
+    ...(namesAlg(body as Algs) && { id_token_signed_response_alg: idTokenAlg(body as Algs) }),
     ...(body.is_token_endpoint_ip_header_trusted !== undefined && {
       is_token_endpoint_ip_header_trusted: body.is_token_endpoint_ip_header_trusted,
     }),

@@ -11,7 +11,11 @@ export function present({ issuer, seal }: Parts, client: RegisteredClient, withK
     tenant: tenantOf(issuer),
     ...inertDefaults,
     ...inert,
-    jwt_configuration: { ...inertDefaults.jwt_configuration, ...(inert.jwt_configuration as object | undefined) },
+    jwt_configuration: {
+      ...inertDefaults.jwt_configuration,
+      ...(inert.jwt_configuration as object | undefined),
+      ...(oidc.id_token_signed_response_alg !== undefined && { alg: oidc.id_token_signed_response_alg }),
+    },
     client_id: client.clientId,
     name: client.name,
     description: client.description ?? '',

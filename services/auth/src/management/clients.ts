@@ -17,6 +17,7 @@ import {
   createBody,
   ourGrantTypes,
   updateBody,
+  withIdTokenAlg,
 } from './client-body.ts';
 import { globalClient, present, presenter } from './client-view.ts';
 import { findCredentials, makeCredential } from './credential.ts';
@@ -56,8 +57,9 @@ export const createClient = operation({
     const method =
       keys.length > 0 ? 'private_key_jwt' : (body.token_endpoint_auth_method ?? defaultAuthMethod(appType, body));
     const { secretHashes, secret } = secretFor(method, body.client_secret, []);
+    const { defaultIdTokenAlg } = await parts.settings.load();
     const data = {
-      ...columns(body, parts.seal),
+      ...columns(withIdTokenAlg(body, defaultIdTokenAlg), parts.seal),
       clientId: makeClientId(),
       name: body.name,
       appType,

@@ -214,6 +214,7 @@ export const resources = {
     identifier_first: false,
     allow_signup: true,
     oidc_conformant_claims: false,
+    default_id_token_alg: 'RS256',
     enabled_locales: ['en', 'de'],
     flags: free({}),
   }),

@@ -1,4 +1,5 @@
 /** `tenants/settings`: settings of the whole gate. */
+import { signingAlgs } from '@gatepost/contracts/seed';
 import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import type { SettingsModel } from '../generated/models.ts';
@@ -35,6 +36,7 @@ const change = z
     identifier_first: z.boolean(),
     allow_signup: z.boolean(),
     oidc_conformant_claims: z.boolean(),
+    default_id_token_alg: z.enum(signingAlgs),
   })
   .partial();
 const updateBody = sentBack(change, ['sandbox_versions_available', 'tenant']);
@@ -61,6 +63,7 @@ export const updateSettings = operation({
       identifierFirst: body.identifier_first,
       allowSignup: body.allow_signup,
       oidcConformantClaims: body.oidc_conformant_claims,
+      defaultIdTokenAlg: body.default_id_token_alg,
       inert: changeInert(inertOfTenant, inertValues(body, before), { seal: parts.seal, before: before.inert }),
     };
     const given = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
@@ -91,6 +94,7 @@ function present({ seal }: Parts, settings: SettingsModel): object {
     identifier_first: settings.identifierFirst,
     allow_signup: settings.allowSignup,
     oidc_conformant_claims: settings.oidcConformantClaims,
+    default_id_token_alg: settings.defaultIdTokenAlg,
     enabled_locales: settings.enabledLocales.length > 0 ? settings.enabledLocales : locales,
     flags: {},
     sandbox_version: '22',

@@ -3,6 +3,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { trusted } from '../seeds.ts';
 import { all, openManagement, refusal } from './target.ts';
 
@@ -235,4 +236,24 @@ test('each of these wants its scope', async () => {
     () => reader.users.authenticators.deleteAll(bob),
   ])
     await expect(write()).rejects.toEqual(refusal(403, 'insufficient_scope'));
+});
+
+test('ID tokens are signed as the application says; a new one that does not say gets what the tenant says', async () => {
+  const algOf = async (of: Promise<{ body: unknown }>) =>
+    ((await of).body as { jwt_configuration: { alg: string } }).jwt_configuration.alg;
+  const say = (alg: string) => algOf(ask('PATCH', 'clients/third', { jwt_configuration: { alg } }));
+  expect(await say('ES256')).toBe('ES256');
+  const { idToken } = await signIn(new Browser(gate), 'bob@example.com');
+  const jwks = createRemoteJWKSet(new URL(`${gate.issuer}.well-known/jwks.json`));
+  expect((await jwtVerify(idToken, jwks, { audience: 'third' })).protectedHeader.alg).toBe('ES256');
+  expect(await say('RS256')).toBe('RS256');
+  const again = await signIn(new Browser(gate), 'bob@example.com');
+  expect((await jwtVerify(again.idToken, jwks)).protectedHeader.alg).toBe('RS256');
+
+  await ask('PATCH', 'tenants/settings', { default_id_token_alg: 'ES256' });
+  expect(await algOf(ask('POST', 'clients', { name: 'new' }))).toBe('ES256');
+  expect(await algOf(ask('POST', 'clients', { name: 'old', jwt_configuration: { alg: 'RS256' } }))).toBe('RS256');
+  expect((await ask('PATCH', 'tenants/settings', { default_id_token_alg: 'RS256' })).body).toMatchObject({
+    default_id_token_alg: 'RS256',
+  });
 });

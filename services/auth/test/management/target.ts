@@ -99,7 +99,12 @@ export async function openManagement(log?: LogLines) {
       redirect_uri: request.redirect_uri,
       code_verifier: proof.code_verifier,
     });
-    return { request, accessToken: json.access_token as string, refreshToken: json.refresh_token as string };
+    const {
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      id_token: idToken,
+    } = json as Record<string, string>;
+    return { request, accessToken: accessToken!, refreshToken: refreshToken!, idToken: idToken! };
   }
 
   const refresh = (refreshToken: string) =>
