@@ -1,21 +1,29 @@
 # The image of the post's REST API. Build it from the root: docker build --file infra/images/webhook-api.Dockerfile .
-FROM node:24.21.0-bookworm-slim AS build
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
+ARG BASE_IMAGE=debian:bookworm-20260918-slim@sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
 COPY patches patches
 COPY packages packages
 COPY services/webhook-api services/webhook-api
+COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/webhook-api..."
 RUN npx pnpm --filter "@gatepost/webhook-api..." --if-present run generate \
   && npx tsc --build services/webhook-api \
-  && npx pnpm --filter "@gatepost/webhook-api" deploy --legacy --prod /app
+  && npx pnpm --filter "@gatepost/webhook-api" deploy --legacy --prod /app \
+  && sh infra/images/trim.sh /app
 
-FROM node:24.21.0-bookworm-slim
+# Node alone, without npm and its own dependencies.
+FROM ${BASE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
 COPY --from=build /app .
-USER node
+# A number, which Kubernetes can see is not root.
+USER 1000:1000
 EXPOSE 4500 4501
-HEALTHCHECK --interval=5s --timeout=3s --start-period=20s \
+HEALTHCHECK --interval=5s --timeout=10s --start-period=90s --retries=6 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:4501/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--max-semi-space-size=8", "--no-parallel-scavenge", "--max-old-space-size=192", "dist/main.js"]

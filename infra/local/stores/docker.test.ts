@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +7,8 @@ import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topo
 import { afterAll, expect, test } from '@jest/globals';
 import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { findDocker, startContainer } from './docker.ts';
+import { waitFor } from '../processes/wait.ts';
+import { type Docker, findDocker, startContainer } from './docker.ts';
 import { dropPrivateData } from './fresh.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
@@ -13,8 +16,8 @@ afterAll(() => rmSync(all, { recursive: true }));
 
 const { signal } = new AbortController();
 
-/** A `docker` that writes down how it was called; `info` ends with the given status, `compose … up` with the other. */
-function fakeDocker(infoStatus: number, upStatus = 0) {
+/** A `docker` that writes down how it was called; `info`, `compose … up` and `compose version` end with the given statuses. */
+function fakeDocker(infoStatus: number, upStatus = 0, composeStatus = 0) {
   const folder = mkdtempSync(join(all, 'one-'));
   const calls = join(folder, 'calls');
   writeFileSync(
@@ -23,6 +26,7 @@ function fakeDocker(infoStatus: number, upStatus = 0) {
 echo "$* | $GATEPOST_POSTGRES_PORT $POSTGRES_PASSWORD $GATEPOST_MANAGEMENT_PORT $RABBITMQ_PRODUCER_PASSWORD" >> ${calls}
 case "$*" in
   info*) exit ${infoStatus} ;;
+  "compose version") exit ${composeStatus} ;;
   *" up "*) echo "pull access denied" >&2; exit ${upStatus} ;;
 esac
 `,
@@ -38,10 +42,40 @@ test('is not found where there is no engine behind the program, or no program', 
   expect(await findDocker(fake.home, signal, '/nonexistent')).toBeUndefined();
 });
 
+/** As `npm start` finds it. */
+async function find(fake: ReturnType<typeof fakeDocker>): Promise<Docker> {
+  const docker = await findDocker(fake.home, signal, fake.path);
+  if (!docker || docker === 'without compose') throw new Error('the engine was not found');
+  return docker;
+}
+
+test('is told from an engine whose `docker` has no compose', async () => {
+  const fake = fakeDocker(0, 0, 1);
+  expect(await findDocker(fake.home, signal, fake.path)).toBe('without compose');
+});
+
+test('the container ends with us, also when we are killed outright', async () => {
+  const fake = fakeDocker(0);
+  const script = `
+    import { findDocker, startContainer } from ${JSON.stringify(join(import.meta.dirname, 'docker.ts'))};
+    const { signal } = new AbortController();
+    const docker = await findDocker(${JSON.stringify(fake.home)}, signal, ${JSON.stringify(fake.path)});
+    const options = { home: ${JSON.stringify(fake.home)}, management: false, signal };
+    await startContainer(docker, 'redis', options, async () => true);
+    console.log('up');
+    setInterval(() => {}, 1_000);`;
+  const args = ['--conditions=source', '--input-type=module', '--eval', script];
+  const starter = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(starter.stdout, 'data');
+  const stops = () => fake.calls().filter((call) => call.includes(' stop redis')).length;
+  const before = stops(); // it was stopped before it was started
+  starter.kill('SIGKILL');
+  expect(await waitFor(() => stops() > before || undefined, 30_000)).toBe(true);
+});
+
 test('starts the store of docker-compose.yml with its port on 127.0.0.1, and stops it at the end', async () => {
   const fake = fakeDocker(0);
-  const docker = await findDocker(fake.home, signal, fake.path);
-  if (!docker) throw new Error('the engine was not found');
+  const docker = await find(fake);
   const options = { home: fake.home, management: false, signal };
   const first = await startContainer(docker, 'postgres', options, async () => true);
   await first[Symbol.asyncDispose]();
@@ -62,22 +96,21 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
 
 test('drops the containers with their volumes, and keeps port and password', async () => {
   const fake = fakeDocker(0);
-  const docker = await findDocker(fake.home, signal, fake.path);
+  const docker = await find(fake);
   const machine = { env: {}, docker: async () => docker, installer: async () => undefined };
   await dropPrivateData(fake.home, machine);
-  expect(fake.calls().filter((call) => call.includes('compose'))).toEqual([]); // there was none
+  expect(fake.calls().filter((call) => call.startsWith('compose --project-name'))).toEqual([]); // there was none
 
   const options = { home: fake.home, management: false, signal };
-  const { url } = await startContainer(docker!, 'rabbitmq', options, async () => true);
+  const { url } = await startContainer(docker, 'rabbitmq', options, async () => true);
   await dropPrivateData(fake.home, machine);
   expect(fake.calls().at(-1)).toContain(' down --volumes ');
-  expect((await startContainer(docker!, 'rabbitmq', options, async () => true)).url).toBe(url);
+  expect((await startContainer(docker, 'rabbitmq', options, async () => true)).url).toBe(url);
 });
 
 test('gives RabbitMQ a user for producers, with a password of its own', async () => {
   const fake = fakeDocker(0);
-  const docker = await findDocker(fake.home, signal, fake.path);
-  if (!docker) throw new Error('the engine was not found');
+  const docker = await find(fake);
   const options = { home: fake.home, management: false, signal };
   const { url, producerUrl } = await startContainer(docker, 'rabbitmq', options, async () => true);
   expect(producerUrl).toMatch(/^amqp:\/\/producer:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
@@ -88,8 +121,7 @@ test('gives RabbitMQ a user for producers, with a password of its own', async ()
 
 test('gives RabbitMQ its management API where the tests need it', async () => {
   const fake = fakeDocker(0);
-  const docker = await findDocker(fake.home, signal, fake.path);
-  if (!docker) throw new Error('the engine was not found');
+  const docker = await find(fake);
   const started = await startContainer(
     docker,
     'rabbitmq',
@@ -102,8 +134,7 @@ test('gives RabbitMQ its management API where the tests need it', async () => {
 
 test('says what docker said when it fails', async () => {
   const fake = fakeDocker(0, 1);
-  const docker = await findDocker(fake.home, signal, fake.path);
-  if (!docker) throw new Error('the engine was not found');
+  const docker = await find(fake);
   const starting = startContainer(docker, 'redis', { home: fake.home, management: false, signal }, async () => true);
   await expect(starting).rejects.toThrow(Trouble);
   await expect(starting).rejects.toThrow(/pull access denied/);

@@ -3,11 +3,11 @@ import type { Installer } from './debian.ts';
 import type { Docker } from './docker.ts';
 import { findSource, findSources, givenUrl, type Machine, type StoreKind, storeKinds } from './stores.ts';
 
-const docker: Docker = async () => {};
+const docker: Docker = { compose: async () => {}, atTheEnd: () => ({ [Symbol.asyncDispose]: async () => {} }) };
 const installer: Installer = async () => {};
 
 /** A machine that offers this, and a store that answers or is installed as told. */
-function machine(offers: { url?: string; docker?: Docker; installer?: Installer }): Machine {
+function machine(offers: { url?: string; docker?: Docker | 'without compose'; installer?: Installer }): Machine {
   return {
     env: offers.url ? { REDIS_URL: offers.url } : {},
     docker: async () => offers.docker,
@@ -51,6 +51,13 @@ test('says in two lines what to install, and the variables that would do instead
       expect.stringMatching(/RabbitMQ, PostgreSQL, Redis.*rabbitmq-server postgresql redis-server/),
       expect.stringMatching(/AMQP_URL, DATABASE_URL, REDIS_URL/),
     ],
+  });
+});
+
+test('says so where a Docker engine answers, but not to `docker compose`', async () => {
+  const bare = storeKinds.map((kind) => ({ ...kind, probe: async () => undefined, find: () => undefined }));
+  await expect(findSources(machine({ docker: 'without compose' }), 'any', bare)).rejects.toMatchObject({
+    lines: [expect.stringContaining('`docker compose`, which the Docker engine here lacks'), expect.anything()],
   });
 });
 

@@ -86,7 +86,7 @@ export type Source =
 /** What the machine offers beyond the stores themselves. */
 export type Machine = {
   env: NodeJS.ProcessEnv;
-  docker(): Promise<Docker | undefined>;
+  docker(): ReturnType<typeof findDocker>;
   installer(): Promise<Installer | undefined>;
 };
 
@@ -115,7 +115,7 @@ export async function findSource(kind: StoreKind, machine: Machine, wanted: Want
   const program = kind.find(machine.env.PATH);
   if (program) return { kind: 'private', program };
   const docker = await machine.docker();
-  if (docker) return { kind: 'container', docker };
+  if (docker && docker !== 'without compose') return { kind: 'container', docker };
   const install = await machine.installer();
   if (install) return { kind: 'package', install };
   return { kind: 'missing' };
@@ -142,8 +142,12 @@ export async function findSources(
   const missing = kinds.filter((kind) => sources.get(kind)?.kind === 'missing');
   if (missing.length === 0) return sources;
   const names = missing.map((kind) => kind.name).join(', ');
+  const docker =
+    (await machine.docker()) === 'without compose'
+      ? 'or install `docker compose`, which the Docker engine here lacks'
+      : 'or start a Docker engine';
   throw new Trouble(
-    `Missing: ${names}. Install them (Debian, Ubuntu: sudo apt-get install ${missing.map((kind) => kind.package).join(' ')}), or start a Docker engine,`,
+    `Missing: ${names}. Install them (Debian, Ubuntu: sudo apt-get install ${missing.map((kind) => kind.package).join(' ')}), ${docker},`,
     `or set ${missing.map((kind) => kind.variable).join(', ')} to servers that run elsewhere.`,
   );
 }

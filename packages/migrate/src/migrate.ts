@@ -85,6 +85,30 @@ class LocksAreHeld extends Error {
   }
 }
 
+/**
+ * The migrations of the folder that `schema` does not have, for who must not migrate. It changes nothing; what a newer version has
+ * applied beside them does not disturb, so that both may run during an upgrade.
+ */
+export async function findMissing(options: { databaseUrl: string; schema: string; folder: string }): Promise<string[]> {
+  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'gatepost-migrate' });
+  await client.connect();
+  try {
+    const table = `${client.escapeIdentifier(options.schema)}._prisma_migrations`;
+    const exists = await client.query('SELECT to_regclass($1) IS NOT NULL AS yes', [table]);
+    const recorded = exists.rows[0].yes
+      ? await client.query<Recorded>(
+          `SELECT migration_name FROM ${table} WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
+        )
+      : { rows: [] };
+    const names = new Set(recorded.rows.map((row) => row.migration_name));
+    return readMigrations(options.folder)
+      .map(({ name }) => name)
+      .filter((name) => !names.has(name));
+  } finally {
+    await client.end();
+  }
+}
+
 export type Migration = { name: string; sql: string; checksum: string };
 type Recorded = { migration_name: string; checksum: string; finished_at: Date | null; rolled_back_at: Date | null };
 

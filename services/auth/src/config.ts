@@ -32,6 +32,10 @@ export const variables = z.object({
     .meta({ description: 'PostgreSQL of the gate, instead of `DATABASE_URL`; it owns schema `auth`' }),
   DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
   AUTH_DATABASE_DIRECT_URL: directUrlVariable('AUTH_DATABASE_URL'),
+  MIGRATE_AT_START: z.enum(['on', 'off']).default('on').meta({
+    description:
+      'whether the gate brings its schema up to date when it starts; if `off`, `node dist/migrations.js` does it before, with more rights perhaps, and the gate refuses to start without',
+  }),
   REDIS_URL: url(['redis:', 'rediss:']).meta({ description: 'Redis: sessions and short-lived artefacts of grants' }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({

@@ -77,7 +77,7 @@ import { openPostBox } from './mail/post-box.ts';
 import { makeTextSender } from './mail/text-sender.ts';
 import { makeJobStore } from './management/job-store.ts';
 import { makeManagement } from './management/management.ts';
-import { migrateAuth } from './migrations.ts';
+import { checkMigrated, migrateAuth } from './migrations.ts';
 import { makeOpenAccount } from './passwordless/account.ts';
 import { makeLinks } from './passwordless/link.ts';
 import { makeSendMessage } from './passwordless/message.ts';
@@ -138,8 +138,10 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction) seeds.forEach(refuseDemo);
 
-  const { applied } = await migrateAuth(databaseUrls.directUrl);
-  if (applied.length > 0) log.info({ applied }, 'migrated');
+  if (env.MIGRATE_AT_START === 'on') {
+    const { applied } = await migrateAuth(databaseUrls.directUrl);
+    if (applied.length > 0) log.info({ applied }, 'migrated');
+  } else await checkMigrated(databaseUrls.url);
   const { pool, db, searchPool, onOwnWrite } = stack.use(
     openDatabase(databaseUrls, env.STORE_TIMEOUT_MS, logOfModule(log, 'stores')),
   );

@@ -1,4 +1,10 @@
 /** What a gate refuses to start on, and what a second start changes. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freshDatabase } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openGate } from './gate.ts';
@@ -71,4 +77,30 @@ test('a seed applied again changes what it names, deletes nothing and keeps secr
     });
     expect(status).toBe(200);
   }
+});
+
+test('a gate that must not migrate starts once its migrations have run, by a URL in a file, and beside those of a newer version', async () => {
+  const { url } = stack.use(await freshDatabase());
+  const start = () => openGate({ apis, clients: [machine] }, { DATABASE_URL: url, MIGRATE_AT_START: 'off' });
+  await expect(start()).rejects.toMatchObject({
+    name: 'Misconfigured',
+    problems: [expect.stringMatching(/^PostgreSQL: \d+ migrations of this version are missing/)],
+  });
+
+  const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'url-')), (path) => rm(path, { recursive: true }));
+  await writeFile(join(folder, 'url'), `${url}\n`);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--conditions=source', join(import.meta.dirname, '../src/migrations.ts')],
+    { env: { AUTH_DATABASE_URL_FILE: join(folder, 'url') } },
+  );
+  expect(stdout).toMatch(/^auth: (\d+) of \1 migrations applied now/);
+
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(
+    `INSERT INTO auth._prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'x', '99999999_newer', now())`,
+  );
+  await client.end();
+  stack.use(await start());
 });

@@ -1,0 +1,129 @@
+/** What docker-compose.yml and the Dockerfiles promise, where it can be read; stand-ins/prove.sh shows the rest with an engine. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { rootFolder } from '../local/processes/home.ts';
+
+const read = (...path: string[]) => readFileSync(join(rootFolder, ...path), 'utf8');
+const compose = parse(read('docker-compose.yml'), { merge: true });
+const services: Record<string, Service> = compose.services;
+type Service = {
+  image?: string;
+  build?: { dockerfile: string; args: Record<string, string> };
+  user?: string;
+  command?: string[];
+  entrypoint?: string[];
+  ports?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  depends_on?: object;
+  environment?: Record<string, string>;
+  healthcheck?: { test: string[]; timeout: string; start_period: string };
+  networks: { gatepost: { ipv4_address: string } };
+};
+const stores = ['postgres', 'redis', 'rabbitmq'];
+const ours = ['auth', 'webhook-api', 'dispatcher'];
+const dockerfiles = [...ours, 'smoke'].map((name) => [name, read(`infra/images/${name}.Dockerfile`)] as const);
+const pinned = /:[\w.-]*\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$|:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/;
+/** `${NAME:-value}` without the variable. */
+const unset = (text = '') => text.replace(/^\$\{\w+:-(.*)\}$/, '$1');
+
+test('every image that is not ours is pinned to a version and a digest, the same everywhere', () => {
+  const args = Object.entries(compose['x-build'].args as Record<string, string>);
+  const foreign = Object.values(services).flatMap(({ image }) => (image?.startsWith('gatepost/') ? [] : [image]));
+  for (const image of [...foreign.filter(Boolean), ...args.map(([, value]) => value)])
+    expect(unset(image)).toMatch(pinned);
+  for (const [, dockerfile] of dockerfiles) {
+    for (const [name, value] of args) expect(dockerfile).toContain(`ARG ${name}=${unset(value)}\n`);
+    expect([...dockerfile.matchAll(/^FROM \$\{(\w+)\}/gm)].map(([, name]) => name)).toEqual([
+      'NODE_IMAGE',
+      'BASE_IMAGE',
+    ]);
+  }
+});
+
+test('an image runs as a user other than root, named by number, without npm and development dependencies', () => {
+  for (const [, dockerfile] of dockerfiles) {
+    const [, final] = dockerfile.split(/^FROM .*BASE_IMAGE.*$/m);
+    expect(final).toMatch(/^USER 1000:1000$/m);
+    expect(final).not.toMatch(/^RUN|npm|npx/m);
+    expect(dockerfile).toMatch(/deploy --legacy --prod .*\/app/);
+    expect(dockerfile).toContain('trim.sh /app');
+  }
+});
+
+test.each(ours)('%s has the same flags in its image as under npm, and the compose file repeats none', (name) => {
+  const { scripts } = JSON.parse(read('services', name, 'package.json')) as { scripts: { start: string } };
+  const flags = (text: string) => text.match(/--(max-|no-)[\w=-]+/g);
+  const [command] = dockerfiles.find(([service]) => service === name)![1].match(/^CMD.*/m)!;
+  expect(flags(command!)).toEqual(flags(scripts.start));
+  expect(services[name]).not.toHaveProperty('command');
+  expect(services[name]).not.toHaveProperty('entrypoint');
+});
+
+test('what is ours has a root file system that nobody writes to, and no capabilities', () => {
+  for (const [name, service] of Object.entries(services).filter(([one]) => !stores.includes(one)))
+    expect({ name, service }).toMatchObject({ name, service: { read_only: true, cap_drop: ['ALL'] } });
+});
+
+test('any service may have several containers: only the one at the door has ports of this machine', () => {
+  const withPorts = Object.keys(services).filter((name) => services[name]!.ports);
+  expect(withPorts.sort()).toEqual(['edge', 'rabbitmq']);
+  const edge = read('infra/images/edge.conf');
+  for (const [name, port] of Object.entries({ auth: 4400, 'webhook-api': 4500 })) {
+    expect(edge).toContain(`listen ${port};`);
+    expect(edge).toContain(`http://${name}:${port};`);
+    expect(services.edge!.ports).toContain(`127.0.0.1:${port}:${port}`);
+  }
+});
+
+test('the smoke story changes no number of containers, and has an address that no other container is given', () => {
+  expect(services.smoke).not.toHaveProperty('depends_on');
+  const [{ subnet, ip_range: range }] = compose.networks.gatepost.ipam.config;
+  expect([subnet, range]).toEqual(['172.30.44.0/24', '172.30.44.128/25']);
+  expect(services.smoke!.networks.gatepost.ipv4_address).toBe('172.30.44.10');
+});
+
+test('RabbitMQ’s health check runs as the server’s user; it and ours have time on a busy machine', () => {
+  expect(services.rabbitmq!.user).toBe('rabbitmq');
+  const seconds = (text: string) => Number(text.replace(/s$/, ''));
+  const { timeout, start_period: start } = services.rabbitmq!.healthcheck!;
+  expect(seconds(timeout)).toBeGreaterThanOrEqual(20);
+  expect(seconds(start)).toBeGreaterThanOrEqual(60);
+  for (const [name, dockerfile] of dockerfiles.filter(([one]) => ours.includes(one))) {
+    const [, period, wait] = /--timeout=(\d+)s --start-period=(\d+)s/.exec(dockerfile) ?? [];
+    expect({ name, enough: Number(period) >= 10 && Number(wait) > 60 }).toEqual({ name, enough: true });
+  }
+});
+
+test('the dispatcher’s image does without Prisma, which none of its modules reaches', () => {
+  const database = JSON.parse(read('packages/webhook-db/package.json'));
+  expect(Object.keys(database.dependencies).filter((name) => name.startsWith('@prisma'))).toEqual([]);
+  expect(Object.keys(database.optionalDependencies)).toEqual(['@prisma/adapter-pg', '@prisma/client']);
+  expect(read('infra/images/dispatcher.Dockerfile')).toContain('--no-optional');
+
+  const sources = (folder: string) =>
+    readdirSync(join(rootFolder, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => read(folder, name));
+  const imports = (text: string) =>
+    [...text.matchAll(/^(?:import|export)(?! type)[^;]*?from '([^']+)'/gms)].map(([, name]) => name!);
+  const reached = new Set<string>();
+  const reach = (name: string) => {
+    if (reached.has(name)) return;
+    reached.add(name);
+    for (const next of imports(read('packages/webhook-db/src', `${name}.ts`)))
+      if (next.startsWith('./')) reach(next.slice(2, -3));
+      else expect(next).not.toMatch(/prisma/);
+  };
+  for (const next of sources('services/dispatcher/src').flatMap(imports)) {
+    expect(next).not.toMatch(/prisma/);
+    if (next.startsWith('@gatepost/webhook-db/')) reach(next.slice('@gatepost/webhook-db/'.length));
+  }
+  expect(reached).toContain('pool');
+});
+
+test('the README builds the images of this checkout', () => {
+  expect(read('README.md')).toContain('docker compose up --build --detach --wait');
+});

@@ -1,0 +1,6 @@
+# The names that docker-compose.yml declares, without their digests: a stand-in cannot have the same one.
+compose=$(dirname "${BASH_SOURCE[0]}")/../../../docker-compose.yml
+for variable in NODE BASE POSTGRES REDIS RABBITMQ NGINX; do
+  declared=$(sed --quiet "s/.*\${${variable}_IMAGE:-\([^@}]*\)@.*/\1/p" "$compose")
+  export "${variable}_IMAGE=$declared"
+done
