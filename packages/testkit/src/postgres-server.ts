@@ -1,0 +1,125 @@
+/** PostgreSQL servers of a test's own: a primary, and a standby that follows it by streaming replication. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { chownSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { type Account, serverAccount, serverFolder } from './server-account.ts';
+import { freePorts } from './system.ts';
+import { until } from './until.ts';
+
+const run = promisify(execFile);
+const user = 'gatepost';
+const password = 'of-a-test';
+
+export type PostgresPair = AsyncDisposable & {
+  primary: { url: string; kill(): Promise<void> };
+  standby: {
+    url: string;
+    /** Makes it a primary. */
+    promote(): Promise<void>;
+    /** Whether it replays what the primary writes. */
+    replay(on: boolean): Promise<void>;
+    kill(): Promise<void>;
+  };
+};
+
+/** A commit on the primary is one once the standby has it on disk: a failover loses nothing then. */
+export async function openPostgresPair(): Promise<PostgresPair> {
+  await using opening = new AsyncDisposableStack();
+  const account = serverAccount();
+  const folder = serverFolder('postgres-', account);
+  opening.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const [port, standbyPort] = (await freePorts(2)) as [number, number];
+  const bin = binFolder();
+  const start = async (name: string, port: number, more: string[] = []) => {
+    const server = await startServer(bin, join(folder, name), port, account, more);
+    opening.defer(server.kill);
+    return server;
+  };
+
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password);
+  if (account) chownSync(passwordFile, account.uid, account.gid);
+  const initdb = ['--pgdata', join(folder, 'primary'), '--username', user, '--pwfile', passwordFile];
+  await run(join(bin, 'initdb'), [...initdb, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'], {
+    ...account,
+    cwd: '/',
+  });
+  // Synchronous only once there is a standby: before, no commit would end.
+  const primary = await start('primary', port);
+  const source = `host=127.0.0.1 port=${port} user=${user} password=${password}`;
+  const backup = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync', '--wal-method=stream'];
+  await run(join(bin, 'pg_basebackup'), ['--dbname', source, '--pgdata', join(folder, 'standby'), ...backup], {
+    ...account,
+    cwd: '/',
+  });
+  const standby = await start('standby', standbyPort);
+  await ask(primary.url, 'CREATE DATABASE gatepost');
+  await ask(primary.url, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+  await ask(primary.url, 'SELECT pg_reload_conf()');
+  const url = (of: string) => new URL('/gatepost', of).href;
+  await until('the standby follows', () => ask(url(standby.url), 'SELECT 1').catch(() => false));
+  const open = opening.move();
+  return {
+    primary: { url: url(primary.url), kill: primary.kill },
+    standby: {
+      url: url(standby.url),
+      promote: async () => void (await ask(standby.url, 'SELECT pg_promote()')),
+      replay: async (on) => void (await ask(standby.url, `SELECT pg_wal_replay_${on ? 'resume' : 'pause'}()`)),
+      kill: standby.kill,
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+async function startServer(bin: string, data: string, port: number, account: Account | undefined, more: string[]) {
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'fsync=off',
+    'max_connections=200',
+    ...more,
+  ];
+  const server: ChildProcess = spawn(
+    join(bin, 'postgres'),
+    ['-D', data, ...settings.flatMap((value) => ['-c', value])],
+    { ...account, cwd: '/', stdio: 'ignore' },
+  );
+  const gone = new Promise((resolve) => server.once('exit', resolve));
+  const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`;
+  await until(`PostgreSQL at ${port}`, () => {
+    if (server.exitCode !== null) throw new Error(`PostgreSQL at ${port} ended with ${server.exitCode}`);
+    return ask(url, 'SELECT 1').catch(() => false);
+  });
+  return {
+    url,
+    /** As a power cut: sessions end at once, and nothing is written down. */
+    async kill() {
+      server.kill('SIGQUIT');
+      await gone;
+    },
+  };
+}
+
+async function ask(url: string, sql: string): Promise<true> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {}); // the rejection says the same
+  try {
+    await client.connect();
+    await client.query(sql);
+    return true;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** The newest that is installed; Debian keeps them out of PATH. */
+function binFolder(): string {
+  const folder = '/usr/lib/postgresql';
+  const versions = readdirSync(folder).filter((name) => /^\d+$/.test(name));
+  const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
+  if (!newest) throw new Error(`there is no PostgreSQL in ${folder}`);
+  return join(folder, newest, 'bin');
+}
