@@ -12,6 +12,8 @@ export type Outgoing = {
   contentType?: string;
   /** Shown to operators; also identifies a message that is returned. */
   messageId: string;
+  /** As the option of the publisher, for this message. */
+  userId?: string;
 };
 
 export type Publisher = AsyncDisposable & {
@@ -93,6 +95,7 @@ export async function openPublisher(
       const current = channel;
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const tag = String(++sequence);
+      const userId = message.userId ?? options.userId;
       // Not Promise.withResolvers, which Node 20 lacks: producers run there.
       let resolve!: () => void;
       let reject!: (error: NotPublished) => void;
@@ -124,7 +127,7 @@ export async function openPublisher(
             messageId: message.messageId,
             headers: { ...message.headers, [tagHeader]: tag },
             ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
-            ...(options.userId === undefined ? {} : { userId: options.userId }),
+            ...(userId === undefined ? {} : { userId }),
           },
           (error) => {
             if (error)

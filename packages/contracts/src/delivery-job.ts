@@ -98,8 +98,11 @@ export type OpenedJob =
   | { kind: 'unsigned'; job: DeliveryJob }
   | { kind: 'refused'; reason: 'not_a_job' | 'job_not_authentic'; detail: string };
 
-/** Reads the job of a message, or says why it is none of ours. Never throws. */
-export function openJob(message: { headers: Record<string, unknown>; body: Buffer }, key: KeyObject): OpenedJob {
+/** Reads the job of a message, or says why it is none of ours: its code is under one of these keys. Never throws. */
+export function openJob(
+  message: { headers: Record<string, unknown>; body: Buffer },
+  ...keys: readonly KeyObject[]
+): OpenedJob {
   const text = message.headers[jobHeader];
   if (typeof text !== 'string') return refused('not_a_job', 'the message has no `job` header');
   const job = parseJob(text);
@@ -107,8 +110,11 @@ export function openJob(message: { headers: Record<string, unknown>; body: Buffe
   const code = message.headers[jobCodeHeader];
   if (code === undefined) return { kind: 'unsigned', job };
   const given = Buffer.from(typeof code === 'string' ? code : '', 'base64url');
-  const right = codeOf(text, digestOf(message.body), key);
-  if (given.length === right.length && timingSafeEqual(given, right)) return { kind: 'job', job };
+  const isRight = (key: KeyObject) => {
+    const right = codeOf(text, digestOf(message.body), key);
+    return given.length === right.length && timingSafeEqual(given, right);
+  };
+  if (keys.some(isRight)) return { kind: 'job', job };
   return refused('job_not_authentic', 'the authentication code is not that of this job and this body');
 }
 

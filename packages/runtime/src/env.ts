@@ -296,6 +296,13 @@ export const secretsKeyVariable = key32.meta({
   shownDefault: 'generated under `.gatepost/` by `npm start`, required otherwise',
 });
 
+export const otherSecretsKeyVariable = key32.optional().meta({
+  description:
+    'a second such key, which opens but does not seal: for changing SECRETS_KEY while all goes on (docs/operations.md)',
+  secret: true,
+  shownDefault: 'none',
+});
+
 export const amqpUrlVariable = urls(['amqp:', 'amqps:']).meta({
   description:
     'RabbitMQ (the gate uses it only with `EVENTS_ACCOUNT`); the nodes of a cluster are separated by commas and tried in random order. `?cacertfile=`, `?certfile=` and `?keyfile=` name PEM files for `amqps`',

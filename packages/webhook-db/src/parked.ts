@@ -15,6 +15,8 @@ export type ParkedRow = {
   account_id: number;
   reason: 'throttle' | 'retry' | 'busy';
   due_at: Date | 'infinity';
+  /** `infinity`: its account or hook is paused (paused.ts). */
+  published_at: 'infinity' | null;
   event_key: string;
   event_on: string;
   /** JSON. */
@@ -28,16 +30,16 @@ export const payloadOfRow = (maxBytes: string): string => `(SELECT e.payload FRO
   WHERE e.key = p.event_key AND e.received_on = p.event_on AND octet_length(e.payload) <= ${maxBytes}) AS payload`;
 
 /** The columns of a parked row as `json_to_recordset` reads them. */
-export const parkedRecord = `(delivery_id bigint, account_id integer, reason text, due_at timestamptz, event_key uuid,
-  event_on date, job text)`;
+export const parkedRecord = `(delivery_id bigint, account_id integer, reason text, due_at timestamptz,
+  published_at timestamptz, event_key uuid, event_on date, job text)`;
 
-const columns = 'delivery_id, account_id, reason, due_at, event_key, event_on, job';
+const columns = 'delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job';
 
 // In the order of their ids, so that two dispatchers that park the same deliveries do not wait for each other.
 const whereItWaits = `
   ORDER BY delivery_id
   ON CONFLICT (delivery_id) DO UPDATE
-     SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = NULL
+     SET due_at = excluded.due_at, reason = excluded.reason, job = excluded.job, published_at = excluded.published_at
    WHERE parked.published_at IS NOT NULL`;
 
 const parkText = `

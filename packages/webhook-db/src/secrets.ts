@@ -1,3 +1,4 @@
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool } from './pool.ts';
 
@@ -15,7 +16,7 @@ export const hookCredentialsPurpose = 'hook credentials';
 /**
  * Both services call this at start, before they take anything: with another key, a hook's secret could not be read, and its
  * events would not be delivered.
- * @throws when the newest sealed secret does not open under this key.
+ * @throws Misconfigured when the newest sealed secret does not open under this key.
  */
 export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {
   const { rows } = await pool.query<{ id: number; secret: Buffer }>(
@@ -25,12 +26,51 @@ export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {
   if (!newest) return;
   try {
     seal.open(newest.secret, hookSecretPurpose);
-  } catch (cause) {
-    throw new Error(
+  } catch {
+    throw new Misconfigured('could not start', [
       `SECRETS_KEY is not the key that the webhook secrets in this database are sealed under (hook ${newest.id})`,
-      {
-        cause,
-      },
-    );
+    ]);
   }
+}
+
+const sealedColumns = [
+  ['secret', hookSecretPurpose],
+  ['previous_secret', hookSecretPurpose],
+  ['headers', hookHeadersPurpose],
+  ['credentials', hookCredentialsPurpose],
+] as const;
+
+type SealedRow = { id: number } & Record<(typeof sealedColumns)[number][0], Buffer | null>;
+
+/**
+ * Seals under the present key what the other one had sealed, of up to `most` hooks after `afterId`. A hook that is changed meanwhile stays as
+ * it was written, which is under the present key. @returns how many hooks were sealed anew, and the last that was looked at, if there may be more.
+ */
+export async function resealHooks(
+  pool: Pool,
+  seal: Seal,
+  afterId: number,
+  most: number,
+): Promise<{ resealed: number; lastId: number | undefined }> {
+  const { rows } = await pool.query<SealedRow>(
+    `SELECT id, secret, previous_secret, headers, credentials FROM hooks
+      WHERE id > $1 AND coalesce(secret, previous_secret, headers, credentials) IS NOT NULL ORDER BY id LIMIT $2`,
+    [afterId, most],
+  );
+  let resealed = 0;
+  for (const row of rows) {
+    const changed = sealedColumns.flatMap(([column, purpose]) => {
+      const bytes = row[column] && seal.reseal(row[column], purpose);
+      return bytes ? [{ column, before: row[column], bytes }] : [];
+    });
+    if (changed.length === 0) continue;
+    const set = changed.map(({ column }, index) => `${column} = $${2 * index + 2}`);
+    const unchanged = changed.map(({ column }, index) => `${column} = $${2 * index + 3}`);
+    const { rowCount } = await pool.query(
+      `UPDATE hooks SET ${set.join(', ')} WHERE id = $1 AND ${unchanged.join(' AND ')}`,
+      [row.id, ...changed.flatMap(({ bytes, before }) => [bytes, before])],
+    );
+    resealed += rowCount ?? 0;
+  }
+  return { resealed, lastId: rows.length === most ? rows.at(-1)!.id : undefined };
 }

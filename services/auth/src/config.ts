@@ -8,6 +8,7 @@ import {
   existingFiles,
   integer,
   issuerUrl,
+  otherSecretsKeyVariable,
   port,
   secretsKeyVariable,
   stopDelayVariable,
@@ -74,6 +75,7 @@ export const variables = z.object({
     shownDefault: 'none; the demo’s under `npm start`',
   }),
   SECRETS_KEY: secretsKeyVariable,
+  SECRETS_KEY_OTHER: otherSecretsKeyVariable,
   MAIL_URL: url(['smtp:', 'smtps:', 'file:'])
     .default(pathToFileURL(`${outboxFolder}/`).href)
     .meta({

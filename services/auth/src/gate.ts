@@ -62,7 +62,7 @@ import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
 import { keepKeysCurrent } from './keys/keep-current.ts';
 import { makePublishedAlgs } from './keys/published.ts';
-import { ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
+import { checkSecretsKey, ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
 import { throttleClientAuthentication } from './library/client-authentication.ts';
 import { discoverLanguages } from './library/discovered-languages.ts';
 import { publishUsedKeys } from './library/published-keys.ts';
@@ -130,7 +130,7 @@ type Parts = Shared & ReturnType<typeof makeSteps>;
 /** The databases, with everything that must be in them before anything else reads them. */
 async function openGround({ env, log, stack }: Start<Env>) {
   const databaseUrls = authDatabaseOf(env);
-  const seal = makeSeal(env.SECRETS_KEY);
+  const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
@@ -150,12 +150,16 @@ async function openGround({ env, log, stack }: Start<Env>) {
     (opened) => void opened.disconnect(),
   );
   const changes = stack.use(await openChanges(databaseUrls.directUrl, pool, logOfModule(log, 'stores')));
+  await checkSecretsKey(pool, seal);
   await ensureSigningKeys(pool, seal);
   for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER));
   if (isProduction) await refuseDemoSecrets(pool);
 
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
   const keyFor = (purpose: string) => deriveKey(env.SECRETS_KEY, purpose);
+  /** Ours first, and the one that counts too while SECRETS_KEY changes. */
+  const keysFor = (purpose: string) =>
+    [env.SECRETS_KEY, env.SECRETS_KEY_OTHER].flatMap((key) => (key ? [deriveKey(key, purpose)] : []));
   return {
     env,
     log,
@@ -165,6 +169,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
     issuers: fronts.map(({ issuer }) => issuer),
     seal,
     keyFor,
+    keysFor,
     pool,
     db,
     searchPool,
@@ -215,11 +220,11 @@ function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND
 }
 
 /** The stores: configuration, people, and short-lived state. */
-function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, changes, onOwnWrite }: Ground) {
+function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, changes, onOwnWrite }: Ground) {
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
   const knownGrants = makeKnownGrants({ pool, changes, onOwnWrite });
-  const codes = addressCodes(makeOneTimeCodes(redis, prefix, keyFor('one-time codes')), accounts, async (name) =>
+  const codes = addressCodes(makeOneTimeCodes(redis, prefix, keysFor('one-time codes')), accounts, async (name) =>
     (await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email',
   );
   return {
@@ -250,7 +255,7 @@ function makeStores({ env, issuers, keyFor, seal, pool, db, redis, prefix, chang
 
 /** Steps that several grants and pages share. */
 function makeSteps(parts: Shared) {
-  const { keyFor, accounts, connections, settings, codes, lockout } = parts;
+  const { keyFor, keysFor, accounts, connections, settings, codes, lockout } = parts;
   const sending = {
     ...parts,
     limits: parts.messageLimits,
@@ -261,7 +266,7 @@ function makeSteps(parts: Shared) {
   return {
     commonContext: makeCommonContextMaker(parts),
     report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
-    csrf: makeCsrf(keyFor('csrf')),
+    csrf: makeCsrf(keysFor('csrf')),
     authenticate: makeAuthenticate(accounts, lockout),
     checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
     sendPasswordMail: makeSendPasswordMail(sending),
@@ -275,13 +280,13 @@ function makeSteps(parts: Shared) {
 
 /** The library with all our additions; the middleware runs in the order in which it is added here. */
 async function makeGateProvider(parts: Parts) {
-  const { env, issuer, keyFor, db, seal, redis, prefix, accounts, commonContext, revokedTokens } = parts;
+  const { env, issuer, keyFor, keysFor, db, seal, redis, prefix, accounts, commonContext, revokedTokens } = parts;
   const provider = makeProvider({
     ...parts,
     guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
     adapter: makeAdapterFactory({ ...parts, redisPrefix: prefix }),
     signingKeys: await loadSigningKeys(db, seal),
-    cookieKey: keyFor('cookies'),
+    cookieKeys: keysFor('cookies'),
     dpopNonceSecret: keyFor('dpop nonces'),
     pages: makeProviderPages(commonContext, parts.pageMemory),
   });

@@ -63,7 +63,7 @@ export type ProviderParts = {
   guard: Guard;
   adapter: AdapterFactory;
   signingKeys: PrivateJwk[];
-  cookieKey: Buffer;
+  cookieKeys: Buffer[];
   dpopNonceSecret: Buffer;
   accounts: AccountStore;
   consents: ConsentStore;
@@ -142,7 +142,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     assertJwtClientAuthClaimsAndHeader: checkAssertion,
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi(client) },
     cookies: {
-      keys: makeCookieKeys(parts.cookieKey),
+      keys: makeCookieKeys(...parts.cookieKeys),
       // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
       names: secure
         ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }

@@ -8,7 +8,7 @@ import { type Changes, listenForChanges } from '@gatepost/webhook-db/changes';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { hasBacklogSql } from '@gatepost/webhook-db/waiting';
 import type { SigningKeys } from './delivering/sign.ts';
-import { isDeliverable, makeWholeHooks } from './whole-hooks.ts';
+import { isDeliverable, isPaused, makeWholeHooks } from './whole-hooks.ts';
 
 /** What routing asks of a hook. */
 export type Subscription = {
@@ -17,6 +17,8 @@ export type Subscription = {
   repositoryId: number | null;
   /** Active, and not disabled by an OAuth app access restriction. */
   deliverable: boolean;
+  /** Its deliveries rest, or those of its whole account. */
+  paused: boolean;
   events: ReadonlySet<string>;
 };
 
@@ -31,6 +33,8 @@ export type Hook = Subscription & {
   contentType: 'json' | 'form';
   insecureSsl: boolean;
   keys: SigningKeys | null;
+  /** Of the secret before, while that is to be taken too. */
+  previousKeys: (SigningKeys & { untilMs: number }) | null;
   retry: boolean;
   /** Custom request headers; their values are secret. */
   headers: Readonly<Record<string, string>>;
@@ -151,10 +155,16 @@ export async function openAccounts(options: {
 
 type VersionRow = { login: string; id: number; version: string; has_backlog: boolean };
 
-type SubscriptionRow = { id: number; repository_id: number | null; deliverable: boolean; events: string[] };
+type SubscriptionRow = {
+  id: number;
+  repository_id: number | null;
+  deliverable: boolean;
+  paused: boolean;
+  events: string[];
+};
 
 const subscriptionsOfAccount = `
-  SELECT h.id, h.repository_id, h.events, ${isDeliverable} AS deliverable
+  SELECT h.id, h.repository_id, h.events, ${isDeliverable} AS deliverable, ${isPaused} AS paused
     FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE a.id = $1 AND h.id > $2 ORDER BY h.id LIMIT $3`;
 
 const repositoriesOfAccount = `
@@ -193,11 +203,11 @@ async function loadSubscriptions(pool: Pool, accountId: number): Promise<Map<num
   // Most hooks of an account name one of a few lists of events.
   const lists = new Map<string, ReadonlySet<string>>();
   for await (const part of inParts<SubscriptionRow>(pool, subscriptionsOfAccount, accountId))
-    for (const { id, repository_id: repositoryId, deliverable, events: names } of part) {
+    for (const { id, repository_id: repositoryId, deliverable, paused, events: names } of part) {
       const key = names.join(' ');
       const events = lists.get(key) ?? new Set(names);
       lists.set(key, events);
-      subscriptions.set(id, { id, repositoryId, deliverable, events });
+      subscriptions.set(id, { id, repositoryId, deliverable, paused, events });
     }
   return subscriptions;
 }

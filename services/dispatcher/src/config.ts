@@ -8,6 +8,7 @@ import {
   existingFile,
   httpUrl,
   integer,
+  otherSecretsKeyVariable,
   port,
   positive,
   renamedTo,
@@ -40,6 +41,7 @@ export const variables = z
       .default(4601)
       .meta({ description: 'port of `/metrics`, `/livez` and `/readyz`; 0: any free one' }),
     SECRETS_KEY: secretsKeyVariable,
+    SECRETS_KEY_OTHER: otherSecretsKeyVariable,
     PRODUCERS_FILE: existingFile.optional().meta({
       description: "YAML list of AMQP users and the accounts they may publish events for, by their messages' `user_id`",
       shownDefault: 'none: whoever may write to the exchange publishes for all accounts',

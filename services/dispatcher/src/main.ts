@@ -77,7 +77,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   stack.defer(() => pool.end());
   stack.use(await keepPartitions(pool, env.DELIVERY_RETENTION_DAYS, logs.stores));
   const waiting = stack.use(watchWaiting(pool, registry));
-  const seal = makeSeal(env.SECRETS_KEY);
+  const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);
   const throttle = stack.use(
     await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, log: logs.limit, registry }),
@@ -108,7 +108,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const inbox = makeInbox({
     pool,
     accounts,
-    jobKey,
+    jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
     post,
     payloads: makePayloads(pool, persist),
     admit,

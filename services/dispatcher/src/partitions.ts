@@ -2,7 +2,9 @@
 
 import type { Log } from '@gatepost/runtime/log';
 import { sqlStateOf } from '@gatepost/runtime/store-errors';
+import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
+import type { QueryConfig } from 'pg';
 
 const daysAhead = 3;
 const everyMs = 3_600_000;
@@ -17,7 +19,30 @@ export async function ensurePartitions(pool: Pool): Promise<void> {
   await pool.query('SELECT ensure_partitions($1)', [daysAhead]);
 }
 
-/** Makes partitions now, and makes and drops them every hour until disposed. Rejects when the first time fails. */
+/** Longer than it takes to read a day through. */
+const eraseTimeoutMs = 600_000;
+
+/** Deletes the events and the log of accounts that were deleted, a day at a time: there is no index by account, and need not be one. */
+async function erase(pool: Pool, log: Log): Promise<void> {
+  const { rows } = await pool.query<{ ids: number[] | null }>('SELECT array_agg(account_id) AS ids FROM erasures');
+  const ids = rows[0]!.ids;
+  if (!ids) return;
+  const { rows: partitions } = await pool.query<{ name: string }>(
+    `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+      WHERE inhparent IN ('events'::regclass, 'deliveries'::regclass) ORDER BY 1`,
+  );
+  for (const { name } of partitions)
+    await inTransaction(pool, async (client) => {
+      await client.query(`SET LOCAL statement_timeout = ${eraseTimeoutMs}`);
+      const text = `DELETE FROM ${name} WHERE account_id = ANY ($1)`;
+      await client.query({ text, values: [ids], query_timeout: eraseTimeoutMs } as QueryConfig);
+    });
+  await pool.query('DELETE FROM account_versions WHERE account_id = ANY ($1)', [ids]);
+  await pool.query('DELETE FROM erasures WHERE account_id = ANY ($1)', [ids]);
+  log.info({ 'account.ids': ids }, 'erased the events and deliveries of deleted accounts');
+}
+
+/** Makes partitions now, and makes, drops and erases every hour until disposed. Rejects when the first time fails. */
 export async function keepPartitions(pool: Pool, daysKept: number, log: Log): Promise<Disposable> {
   const drop = async () => {
     const { rows } = await pool.query<{ dropped: number }>('SELECT drop_old_partitions($1) AS dropped', [daysKept]);
@@ -26,6 +51,7 @@ export async function keepPartitions(pool: Pool, daysKept: number, log: Log): Pr
   const tick = () =>
     ensurePartitions(pool)
       .then(drop)
+      .then(() => erase(pool, log))
       .catch((error) => log.warn({ error }, 'could not make or drop partitions, trying again in an hour'));
   await ensurePartitions(pool);
   void tick();

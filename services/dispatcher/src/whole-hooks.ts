@@ -79,12 +79,15 @@ type Row = {
   account_id: number;
   repository_id: number | null;
   deliverable: boolean;
+  paused: boolean;
   events: string[];
   url: string;
   credentials: Buffer | null;
   content_type: 'json' | 'form';
   insecure_ssl: boolean;
   secret: Buffer | null;
+  previous_secret: Buffer | null;
+  previous_secret_until: Date | null;
   retry: boolean;
   headers: Buffer | null;
 };
@@ -92,6 +95,8 @@ type Row = {
 /** A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one. */
 export const isDeliverable = `
   h.active AND NOT ${isRestricted('a.oauth_app_restrictions', 'a.id', 'h.created_by_app')}`;
+
+export const isPaused = '(h.paused_at IS NOT NULL OR a.paused_at IS NOT NULL)';
 
 /** Makes a function that loads rows: requests of one turn of the event loop share their statements. */
 function makeAsk(pool: Pool): (id: number) => Promise<Row | undefined> {
@@ -116,8 +121,9 @@ async function loadInParts(pool: Pool, ids: number[]): Promise<Map<number, Row>>
   for (let start = 0; start < ids.length; start += partMax) {
     const { rows } = await pool.query<Row>({
       name: 'whole hooks',
-      text: `SELECT h.id, h.account_id, h.repository_id, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.retry,
-                    h.headers, ${isDeliverable} AS deliverable
+      text: `SELECT h.id, h.account_id, h.repository_id, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret,
+                    h.previous_secret, h.previous_secret_until, h.retry, h.headers, ${isDeliverable} AS deliverable,
+                    ${isPaused} AS paused
                FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE h.id = ANY ($1)`,
       values: [ids.slice(start, start + partMax)],
     });
@@ -133,11 +139,13 @@ function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefin
       accountId: row.account_id,
       repositoryId: row.repository_id,
       deliverable: row.deliverable,
+      paused: row.paused,
       events: new Set(row.events),
       ...readAddress(row, seal),
       contentType: row.content_type,
       insecureSsl: row.insecure_ssl,
       keys: row.secret && makeKeys(seal.open(row.secret, hookSecretPurpose)),
+      previousKeys: readPrevious(row, seal),
       retry: row.retry,
       headers: row.headers ? (JSON.parse(seal.open(row.headers, hookHeadersPurpose)) as Record<string, string>) : {},
     };
@@ -146,6 +154,14 @@ function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefin
     log.error({ 'hook.id': row.id, error }, 'could not read a hook; it gets no deliveries');
     return undefined;
   }
+}
+
+function readPrevious(
+  { previous_secret: secret, previous_secret_until: until }: Row,
+  seal: Seal,
+): Hook['previousKeys'] {
+  if (!secret || !until || until.getTime() <= Date.now()) return null;
+  return { ...makeKeys(seal.open(secret, hookSecretPurpose)), untilMs: until.getTime() };
 }
 
 /** A hook's address, and its user name and password as basic authentication (RFC 7617). Those of an old hook stand in its URL. */

@@ -33,9 +33,31 @@ test('partitions that were missed are made, even while events come, and those pa
       );
     }
   }
+  // One of the old days has an event whose delivery rests, and both have an event of an account that was deleted.
+  await world.pool.query(
+    `INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job)
+     VALUES (1, 1, 'throttle', 'infinity', 'infinity', gen_random_uuid(), '${await day(-4)}', '{}')`,
+  );
+  const addEvent = async (offset: number, accountId: number) =>
+    world.pool.query(
+      `INSERT INTO events (key, received_on, guid, source, event_id, type, account_id, occurred_at, hook_ids, delivery_ids)
+       VALUES (gen_random_uuid(), '${await day(offset)}', gen_random_uuid(), 'urn:old', 'x', 'push', ${accountId}, now(), '{}', '{}')`,
+    );
+  for (const accountId of [77, 78]) await addEvent(-3, accountId);
+  await world.pool.query('INSERT INTO erasures (account_id) VALUES (77)');
   const dispatcher = await world.start({ DELIVERY_RETENTION_DAYS: '3' });
-  await until('the oldest are dropped', async () => !(await names()).includes(`events_${await day(-4)}`));
-  expect(await names()).toEqual([...made, `deliveries_${await day(-3)}`, `events_${await day(-3)}`].sort());
+  await until('a deleted account is erased', async () => {
+    const { rows } = await world.pool.query<{ id: number }>(
+      "SELECT account_id AS id FROM events WHERE source = 'urn:old'",
+    );
+    return rows.length === 1 && rows[0]!.id === 78;
+  });
+  await until('the oldest is dropped', async () => !(await names()).includes(`deliveries_${await day(-4)}`));
+  const old = [`deliveries_${await day(-3)}`, `events_${await day(-3)}`];
+  expect(await names()).toEqual([...made, ...old, `events_${await day(-4)}`].sort());
+  await world.pool.query('DELETE FROM parked');
+  await world.pool.query('SELECT drop_old_partitions(3)');
+  expect(await names()).toEqual([...made, ...old].sort());
 
   // And again while it runs: the first insert finds none and makes them.
   for (const name of made) await world.pool.query(`DROP TABLE ${name}`);

@@ -9,6 +9,7 @@ import {
   integer,
   issuerUrl,
   issuerUrls,
+  otherSecretsKeyVariable,
   port,
   positive,
   renamedTo,
@@ -81,6 +82,7 @@ export const variables = z.object({
     shownDefault: 'none; the demo’s under `npm start`',
   }),
   SECRETS_KEY: secretsKeyVariable,
+  SECRETS_KEY_OTHER: otherSecretsKeyVariable,
   DELIVERY_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description: 'CIDRs exempt from the private-address guard',
     shownDefault: 'empty',

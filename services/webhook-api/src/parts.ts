@@ -21,6 +21,12 @@ export type Parts = {
   storeTimeoutMs: number;
   /** The key of the delivery jobs’ authentication codes. */
   jobKey: KeyObject;
+  /** The same, and the one that is taken beside it while SECRETS_KEY changes. */
+  jobKeys: readonly KeyObject[];
+  /** RabbitMQ, for what is not published: the dead letters are looked through. */
+  amqpUrl: string;
+  /** Its user, which messages of our own name. */
+  amqpUser: string;
   /** Seals the secrets of hooks. */
   seal: Seal;
   catalog: EventCatalog;

@@ -14,6 +14,19 @@ import { createRepository, listRepositories } from './accounts/repositories.ts';
 import { getThrottle, removeThrottle, setThrottle } from './accounts/throttle.ts';
 import { getTopics, setTopics } from './accounts/topics.ts';
 import { disableAlerts, enableAlerts, getAlerts } from './accounts/vulnerability-alerts.ts';
+import {
+  dropDeadLetter,
+  dropDeadLetters,
+  getDeadLetter,
+  listDeadLetters,
+  publishDeadLetter,
+  publishDeadLetters,
+} from './admin/dead-letters.ts';
+import { findEvent } from './admin/find-event.ts';
+import { deleteOrganization, listOrganizations } from './admin/organizations.ts';
+import { pauseHook, pauseOrganization, resumeHook, resumeOrganization } from './admin/pause.ts';
+import { resealSecrets } from './admin/reseal.ts';
+import { getStatus, listWaiting } from './admin/waiting.ts';
 import { getDelivery } from './deliveries/get.ts';
 import { listDeliveries } from './deliveries/list.ts';
 import { redeliver } from './deliveries/redeliver.ts';
@@ -86,6 +99,7 @@ const org = '/orgs/{org}';
 const hook = '/hooks/{hook_id}';
 const delivery = `${hook}/deliveries/{delivery_id}`;
 const approvals = `${org}/oauth-app-approvals`;
+const deadLetters = '/admin/dead-letters';
 
 // biome-ignore format: a table
 export const routes: AnyRoute[] = [
@@ -137,6 +151,23 @@ export const routes: AnyRoute[] = [
   at('delete', `${approvals}/{client_id}`,            ownAdmin,                        revokeApproval),
 
   at('post',   '/admin/organizations',                site,                            createOrganization),
+  at('get',    '/admin/organizations',                site,                            listOrganizations),
+  at('delete', '/admin/organizations/{org}',          site,                            deleteOrganization),
+  at('put',    '/admin/organizations/{org}/pause',    site,                            pauseOrganization),
+  at('delete', '/admin/organizations/{org}/pause',    site,                            resumeOrganization),
+  at('put',    `/admin${hook}/pause`,                 site,                            pauseHook),
+  at('delete', `/admin${hook}/pause`,                 site,                            resumeHook),
+  at('get',    '/admin/status',                       site,                            getStatus),
+  at('get',    '/admin/events/{guid}',                site,                            findEvent),
+  at('get',    deadLetters,                           site,                            listDeadLetters),
+  at('delete', deadLetters,                           site,                            dropDeadLetters),
+  at('post',   `${deadLetters}/attempts`,             site,                            publishDeadLetters),
+  at('get',    `${deadLetters}/{letter_id}`,          site,                            getDeadLetter),
+  at('delete', `${deadLetters}/{letter_id}`,          site,                            dropDeadLetter),
+  at('post',   `${deadLetters}/{letter_id}/attempts`, site,                            publishDeadLetter),
+  at('post',   '/admin/secrets/reseal',               site,                            resealSecrets),
+
+  at('get',    '/accounts/{login}/waiting',           site,                            listWaiting),
   at('get',    '/accounts/{login}/throttle',          site,                            getThrottle),
   at('put',    '/accounts/{login}/throttle',          site,                            setThrottle),
   at('delete', '/accounts/{login}/throttle',          site,                            removeThrottle),

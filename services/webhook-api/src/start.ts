@@ -1,6 +1,7 @@
 /** The webhook API’s parts, in the order in which they are opened; the stack closes them in reverse. */
 
 import { readFileSync } from 'node:fs';
+import { userOf } from '@gatepost/amqp/brokers';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
@@ -67,7 +68,7 @@ export async function start({
   };
   const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
   const reads = stack.use(openReads({ ...connecting, max: 2 }));
-  const seal = makeSeal(env.SECRETS_KEY);
+  const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);
   const database = stack.adopt(openDatabase({ ...connecting, max: 4 }), (opened) => opened.$disconnect());
   for (const seed of seeds) await applySeed(database, seed.organizations);
@@ -90,6 +91,7 @@ export async function start({
   const redis =
     env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log: storesLog })) : undefined;
 
+  const jobKey = deriveJobKey(env.SECRETS_KEY);
   const parts: Parts = {
     log: logOfModule(log, 'http'),
     reads,
@@ -97,7 +99,10 @@ export async function start({
     database,
     publisher,
     storeTimeoutMs,
-    jobKey: deriveJobKey(env.SECRETS_KEY),
+    jobKey,
+    jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
+    amqpUrl: env.AMQP_URL,
+    amqpUser: userOf(env.AMQP_URL),
     seal,
     catalog,
     allowedNetworks: env.DELIVERY_ALLOWED_NETWORKS,

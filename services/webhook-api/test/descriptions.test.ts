@@ -2,7 +2,10 @@
  * What the descriptions promise, ours at `/openapi.json` and GitHub's own: every route answers every status that is listed for it, and no
  * other, and what it answers, pings and pushes that hold our objects are whole. `call` compares each answer with both descriptions.
  */
+import { openPublisher } from '@gatepost/amqp/publisher';
 import type { JsonSchema } from '@gatepost/api-docs/json-schema';
+import { deadEventsQueue, deadReasonHeader, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { describeApi } from '../src/meta/describe.ts';
 import { type AnyRoute, routes } from '../src/routes.ts';
@@ -81,6 +84,8 @@ describe('a route', () => {
       'put /orgs/{org}/oauth-app-policy': { enabled: false },
       'post /admin/organizations': { login: `${place.org}made`, admin: 'm2m' },
       'put /accounts/{login}/throttle': { rate: 5, burst: 10 },
+      'post /admin/dead-letters/attempts': { all: true },
+      'post /admin/secrets/reseal': {},
     };
     return bodies[`${method} ${path}`];
   };
@@ -97,6 +102,8 @@ describe('a route', () => {
     enabled: 1,
     rate: '',
     burst: '',
+    ids: 1,
+    after: 'x',
   };
 
   const ask = (
@@ -122,6 +129,28 @@ describe('a route', () => {
     place.delivery_id = await recordDelivery(gatepost.sql, { hookId: body.id });
   }
 
+  async function makeEvent(): Promise<string> {
+    const { rows } = await gatepost.sql.query<{ guid: string }>(
+      `INSERT INTO events (key, guid, source, event_id, type, occurred_at, hook_ids, delivery_ids)
+       VALUES (gen_random_uuid(), gen_random_uuid(), 'urn:test', 'x', 'push', now(), '{}', '{}') RETURNING guid`,
+    );
+    return rows[0]!.guid;
+  }
+
+  /** @returns the letter's id. */
+  async function bury(amqpUrl: string, messageId: string, headers: Record<string, string>): Promise<string> {
+    await using publisher = await openPublisher({
+      url: amqpUrl,
+      name: 'test',
+      log: openLog('test', 'silent'),
+      topology,
+    });
+    const letter = { exchange: '', routingKey: deadEventsQueue, body: Buffer.from('{}'), messageId };
+    await publisher.publish({ ...letter, headers: { ...headers, [deadReasonHeader]: 'not_json' } });
+    const { body } = await call(gatepost, tokens.admin, 'GET', '/admin/dead-letters?per_page=100');
+    return body.find((one: { message_id: string }) => one.message_id === messageId).id;
+  }
+
   /** Asks in every way that makes a difference, the one that may change something last. */
   async function* askAll(route: AnyRoute): AsyncGenerator<Called> {
     const { access, operation } = route;
@@ -144,7 +173,9 @@ describe('a route', () => {
       yield await ask(route, tokens.admin, { body: { much: 'x'.repeat(1100_000) } });
     }
     if (operation.query)
-      yield await ask(route, tokens.admin, { query: '?status=odd&cursor=odd&per_page=odd&role=odd&state=odd' });
+      yield await ask(route, tokens.admin, {
+        query: '?status=odd&cursor=odd&per_page=odd&role=odd&state=odd&dry_run=odd&all=odd',
+      });
     for (const names of misnomers)
       if (Object.keys(names).some((name) => route.path.includes(`{${name}}`)))
         yield await ask(route, tokens.admin, { body, names });
@@ -157,7 +188,10 @@ describe('a route', () => {
       await gatepost.sql.query(`DELETE FROM memberships WHERE subject = 'auth0|alice'`);
       yield await ask(route, tokens.admin, { body: { role: 'member' }, names: { subject: 'm2m' } });
     }
-    const well = await ask(route, tokens.admin, { body });
+    if (route.path === '/admin/dead-letters/{letter_id}/attempts')
+      yield await ask(route, tokens.admin, { names: { letter_id: await bury(gatepost.amqpUrl, 'no event', {}) } });
+    const query = route.method === 'delete' && route.path === '/admin/dead-letters' ? '?all=true' : '';
+    const well = await ask(route, tokens.admin, { body, query });
     if (Object.keys(operation.answers).some((status) => status < '300')) expect(well.status).toBeLessThan(300);
     yield well;
     const etag = well.headers.get('etag');
@@ -173,6 +207,8 @@ describe('a route', () => {
     { hook_id: 'x' },
     { delivery_id: 'x' },
     { client_id: 'nobody' },
+    { guid: 'x' },
+    { letter_id: 'x' },
   ];
   // What takes a store that is away, or a hundred requests at once, is shown elsewhere.
   const elsewhere = ['429', '503'];
@@ -180,6 +216,9 @@ describe('a route', () => {
   test.each(routes)('$method $path answers what is listed, and nothing else', async (route) => {
     const { method, path, operation } = route;
     await makeHook(route);
+    if (path.includes('{guid}')) place.guid = await makeEvent();
+    if (path.includes('{letter_id}'))
+      place.letter_id = await bury(gatepost.amqpUrl, place.org as string, { 'cloudEvents:type': 'push' });
     const seen = new Set<string>();
     for await (const { status } of askAll(route)) seen.add(String(status));
     const target = path.replace(/\{\w+\}/g, 'x');

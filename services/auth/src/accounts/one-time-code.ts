@@ -41,12 +41,12 @@ redis.call('HSET', KEYS[1], 'digest', long and ARGV[2] or ARGV[1], 'tries', 0)
 redis.call('EXPIRE', KEYS[1], ARGV[5])
 return long and 1 or 0`;
 
-// KEYS: the code, the person’s wrong tries. ARGV: digest, keep, the most tries, the window of the wrong tries. Counts and compares
+// KEYS: the code, the person’s wrong tries. ARGV: digest, keep, the most tries, the window of the wrong tries, digest under the other key. Counts and compares
 // in one step, so that parallel guesses get no more tries than serial ones.
 const checkScript = `
 local digest = redis.call('HGET', KEYS[1], 'digest')
 if not digest then return 'expired' end
-if digest == ARGV[1] then
+if digest == ARGV[1] or digest == ARGV[5] then
   if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) end
   return 'right'
 end
@@ -55,15 +55,16 @@ redis.call('EXPIRE', KEYS[2], ARGV[4], 'NX')
 if redis.call('HINCRBY', KEYS[1], 'tries', 1) >= tonumber(ARGV[3]) then redis.call('DEL', KEYS[1]) end
 return 'wrong'`;
 
-/** @param secret without it a copy of Redis would reveal the codes, since there are so few possible ones */
-export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): OneTimeCodes {
+/** @param secrets the first is for new codes, those of each are taken; without them a copy of Redis would reveal the codes, since there are so few possible ones */
+export function makeOneTimeCodes(redis: Redis, prefix: string, secrets: Buffer[]): OneTimeCodes {
   const oneTimeCodeMake = defineScript<0 | 1>(redis, 'oneTimeCodeMake', makeScript, 3);
   const oneTimeCodeCheck = defineScript<CodeCheck>(redis, 'oneTimeCodeCheck', checkScript, 2);
   const key = ({ connection, recipient, binding }: CodeRequest) =>
     `${prefix}code:${hashId(JSON.stringify([connection, recipient, binding]))}`;
   const count = (what: string, { connection, recipient }: CodeRequest) =>
     `${prefix}codes-${what}:${hashId(JSON.stringify([connection, recipient]))}`;
-  const digest = (code: string) => createHmac('sha256', secret).update(code).digest('base64url');
+  const digestUnder = (secret: Buffer, code: string) => createHmac('sha256', secret).update(code).digest('base64url');
+  const digest = (code: string) => digestUnder(secrets[0]!, code);
   return {
     async make(request) {
       const long = String(randomInt(0, 10 ** 12)).padStart(12, '0');
@@ -82,6 +83,7 @@ export function makeOneTimeCodes(redis: Redis, prefix: string, secret: Buffer): 
         keep ? '1' : '0',
         triesMax,
         wrongWindowSeconds,
+        secrets[1] ? digestUnder(secrets[1], code.replace(/\s/g, '')) : given,
       );
     },
   };

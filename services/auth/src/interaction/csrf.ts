@@ -3,14 +3,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export type Csrf = { tokenFor(subject: string): string; matches(subject: string, token: unknown): boolean };
 
-export function makeCsrf(key: Buffer): Csrf {
-  const tokenFor = (subject: string) => createHmac('sha256', key).update(subject).digest('base64url');
+/** The first key makes tokens; those of each are taken. */
+export function makeCsrf(keys: Buffer[]): Csrf {
+  const tokenUnder = (key: Buffer, subject: string) => createHmac('sha256', key).update(subject).digest('base64url');
   return {
-    tokenFor,
+    tokenFor: (subject) => tokenUnder(keys[0]!, subject),
     matches(subject, token) {
-      const expected = Buffer.from(tokenFor(subject));
       const given = Buffer.from(typeof token === 'string' ? token : '');
-      return expected.length === given.length && timingSafeEqual(expected, given);
+      return keys.some((key) => {
+        const expected = Buffer.from(tokenUnder(key, subject));
+        return expected.length === given.length && timingSafeEqual(expected, given);
+      });
     },
   };
 }

@@ -2,22 +2,25 @@
  * Signs cookies like `keygrip`, which Koa would create anew for each request: HMAC-SHA-1 in base64url. The key is prepared once and
  * signatures are compared in constant time, where keygrip needs two more HMACs to compare: a third of the CPU time.
  */
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 export type CookieKeys = {
   sign(cookie: string): string;
   verify(cookie: string, signature: string): boolean;
-  /** 0 if our one key made it, otherwise -1. */
+  /** 0 if one of our keys made it, otherwise -1. */
   index(cookie: string, signature: string): number;
 };
 
-export function makeCookieKeys(secret: Buffer): CookieKeys {
+/** The first secret signs. */
+export function makeCookieKeys(...secrets: Buffer[]): CookieKeys {
   // As text, as keygrip was given it, so that people stay logged in.
-  const key = createSecretKey(secret.toString('base64url'), 'utf8');
-  const sign = (cookie: string) => createHmac('sha1', key).update(cookie).digest('base64url');
-  const verify = (cookie: string, signature: string) => {
-    const [expected, actual] = [Buffer.from(sign(cookie)), Buffer.from(signature)];
-    return expected.length === actual.length && timingSafeEqual(expected, actual);
-  };
+  const keys = secrets.map((secret) => createSecretKey(secret.toString('base64url'), 'utf8'));
+  const signWith = (key: KeyObject, cookie: string) => createHmac('sha1', key).update(cookie).digest('base64url');
+  const sign = (cookie: string) => signWith(keys[0]!, cookie);
+  const verify = (cookie: string, signature: string) =>
+    keys.some((key) => {
+      const [expected, actual] = [Buffer.from(signWith(key, cookie)), Buffer.from(signature)];
+      return expected.length === actual.length && timingSafeEqual(expected, actual);
+    });
   return { sign, verify, index: (cookie, signature) => (verify(cookie, signature) ? 0 : -1) };
 }

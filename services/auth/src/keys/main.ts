@@ -15,7 +15,7 @@ await using databases = openDatabase(authDatabaseOf(env), env.STORE_TIMEOUT_MS, 
 const { pool, db } = databases;
 
 if (command === 'rotate') {
-  for (const { kid, alg, signsFrom } of await rotateSigningKeys(pool, makeSeal(env.SECRETS_KEY)))
+  for (const { kid, alg, signsFrom } of await rotateSigningKeys(pool, makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER)))
     console.log(`${kid}  ${alg.padEnd(5)}  published now, signs from ${signsFrom.toISOString()}`);
 } else if (command === 'list') {
   const rows = await db.signingKey.findMany({

@@ -6,6 +6,7 @@
  * The state of a key follows from its times alone, so every process sees the same without being told.
  */
 import { createHash, X509Certificate } from 'node:crypto';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
@@ -47,6 +48,36 @@ export function ensureSigningKeys(pool: Pool, seal: Seal): Promise<void> {
       await client.query('UPDATE signing_keys SET certificate = $2 WHERE kid = $1', [kid, certificate]);
     }
   });
+}
+
+/**
+ * Called at start: under another key the gate could sign nothing.
+ * @throws Misconfigured when the newest signing key does not open.
+ */
+export async function checkSecretsKey(pool: Pool, seal: Seal): Promise<void> {
+  const { rows } = await pool.query<{ kid: string; sealed: Buffer }>(
+    'SELECT kid, sealed FROM signing_keys WHERE revoked_at IS NULL ORDER BY created_at DESC LIMIT 1',
+  );
+  try {
+    for (const { kid, sealed } of rows) privateJwkOf(kid, sealed, seal);
+  } catch {
+    throw new Misconfigured('could not start', [
+      `SECRETS_KEY is not the key that the signing keys in this database are sealed under (${rows[0]?.kid})`,
+    ]);
+  }
+}
+
+/** Seals anew what the other key had sealed. @returns how many */
+export async function resealSigningKeys(pool: Pool, seal: Seal): Promise<number> {
+  const { rows } = await pool.query<{ kid: string; sealed: Buffer }>('SELECT kid, sealed FROM signing_keys');
+  let resealed = 0;
+  for (const { kid, sealed } of rows) {
+    const bytes = seal.reseal(sealed, `${purpose} ${kid}`);
+    if (!bytes) continue;
+    await pool.query('UPDATE signing_keys SET sealed = $2 WHERE kid = $1', [kid, bytes]);
+    resealed += 1;
+  }
+  return resealed;
 }
 
 /** A new key pair; the kid is its RFC 7638 thumbprint with the algorithm, so RS256 and PS256 never share one. */

@@ -377,5 +377,7 @@ export const descriptions: Record<string, Description> = {
   'get /keys/signing/:kid': ['Get a signing key', one('SigningKey')],
   'put /keys/signing/:kid/revoke': ['Revoke a signing key', one('SigningKey')],
 
+  'post /keys/encryption/rekey': ['Seal what is stored under the present SECRETS_KEY', none()],
+
   'post /registration-tokens': ['Make a token to register an application with', one('RegistrationToken', 201), { ttl_sec: 3600 }],
 };

@@ -90,6 +90,15 @@ export function showInert(stored: Prisma.JsonValue, seal: Seal, withSecrets: boo
   }) as Values;
 }
 
+/** A stored value with its secrets sealed under the present key; the same where all of them are. */
+export function resealSecrets(stored: Prisma.JsonValue, seal: Seal): Prisma.JsonValue {
+  return walk(stored, (secret) => {
+    const { $sealed: sealed } = secret as { $sealed?: unknown };
+    const bytes = typeof sealed === 'string' && seal.reseal(Buffer.from(sealed, 'base64'), purpose);
+    return bytes ? { $sealed: bytes.toString('base64') } : secret;
+  }) as Prisma.JsonValue;
+}
+
 function walk(value: unknown, onSecret: (value: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => walk(item, onSecret));
   if (!isRecord(value)) return value;

@@ -1,4 +1,5 @@
 /** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
+
 import { absentRoutes } from './absent.ts';
 import { deleteTemplate, getBranding, getTemplate, putTemplate, updateBranding } from './branding.ts';
 import {
@@ -21,6 +22,7 @@ import { createConnection, deleteConnection, getConnection, listConnections, upd
 import type { Description } from './descriptions.ts';
 import { deleteDeviceCredential, listDeviceCredentials } from './device-credentials.ts';
 import { createEmailTemplate, getEmailTemplate, setEmailTemplate, updateEmailTemplate } from './email-templates.ts';
+import { rekey } from './encryption-keys.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
 import { linkIdentity, unlinkIdentity } from './identities.ts';
 import { createVerificationEmail, getJob } from './jobs.ts';
@@ -194,6 +196,8 @@ export const routes: Route[] = [
   at('post',   '/keys/signing/rotate',               ['update:signing_keys'],                    rotateKeys),
   at('get',    '/keys/signing/:kid',                 ['read:signing_keys'],                      getSigningKey),
   at('put',    '/keys/signing/:kid/revoke',          ['update:signing_keys'],                    revokeKey),
+
+  at('post',   '/keys/encryption/rekey',             ['update:encryption_keys'],                 rekey),
 
   at('post',   '/registration-tokens',               ['create:registration_tokens'],             createRegistrationToken),
 

@@ -21,6 +21,7 @@ const resources: Record<string, string[]> = {
   email_templates: ['read', 'create', 'update'],
   tenant_settings: ['read', 'update'],
   signing_keys: ['read', 'create', 'update'],
+  encryption_keys: ['update'],
   registration_tokens: ['create'],
   // Of what is not here (../management/absent.ts): tools ask for these scopes, and are told so.
   actions: ['read'],

@@ -32,7 +32,9 @@ export type AttemptParts = {
 export type Attempted =
   | { kind: 'ended'; ended: Omit<Ended, 'routes'> }
   /** Somebody has made it, or it is not to be made any more. */
-  | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' };
+  | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' }
+  /** Not now: its account or its hook is paused. */
+  | { kind: 'paused' };
 
 /** How far the clocks of two of our machines may be apart. */
 const clocksDifferMs = 2_000;
@@ -52,6 +54,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   const hook = await persist('look up a hook', () => findHook(parts.accounts, job), job);
   if (!hook) return cancelled('hook_gone');
   if (!hook.deliverable) return cancelled('hook_disabled');
+  if (hook.paused) return { kind: 'paused' };
   const make = async (payload: Buffer | undefined): Promise<Attempted> => {
     if (!payload) return cancelled('event_gone');
     return { kind: 'ended', ended: await attempt(parts, job, hook, payload, message.traceparent) };
@@ -113,7 +116,7 @@ function errorOf(outcome: Outcome | undefined): string | undefined {
 
 /** What its receiver's concurrency limit learns of an attempt. */
 export function ranOf(attempted: Attempted): Ran | undefined {
-  if (attempted.kind === 'not_made') return undefined;
+  if (attempted.kind !== 'ended') return undefined;
   const { attempt } = attempted.ended;
   return { durationMs: attempt.timings.total, timedOut: attempt.kind === 'timeout' };
 }

@@ -10,7 +10,7 @@ import { unpark } from '@gatepost/webhook-db/parked';
 import { hasBacklog } from '@gatepost/webhook-db/waiting';
 import { makeBatches } from '../batch.ts';
 import { makeRoom } from '../fairness/room.ts';
-import { type Admit, isTooLate, slowed } from '../limit/admit.ts';
+import { type Admit, held, isTooLate, slowed } from '../limit/admit.ts';
 import { type Parking, parkAgain } from '../parked/park.ts';
 import { GivenUp } from '../persist.ts';
 import type { Moved } from '../progress.ts';
@@ -22,8 +22,8 @@ import { makeTaken, type Taken } from './taken.ts';
 import { findUnsigned } from './unsigned.ts';
 
 export type InboxParts = AttemptParts & {
-  /** Under which jobs carry their authentication codes. */
-  jobKey: KeyObject;
+  /** Under one of which jobs carry their authentication codes. */
+  jobKeys: readonly KeyObject[];
   admit: Admit;
   settle: Settle;
   moved: Moved;
@@ -104,6 +104,10 @@ export function makeInbox(parts: InboxParts): Inbox {
       return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs, routes });
     }
     const { result } = entered;
+    if (result.kind === 'paused') {
+      check();
+      return parking.add({ ...held(decided.job), routes });
+    }
     if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);
     if (routes) await taken.route(job);
@@ -127,7 +131,7 @@ export function makeInbox(parts: InboxParts): Inbox {
     settle: parts.settle,
     log,
     async decide(message) {
-      const opened = openJob(message, parts.jobKey);
+      const opened = openJob(message, ...parts.jobKeys);
       if (opened.kind === 'refused') return deadLetter(opened.reason, opened.detail);
       if (opened.kind === 'job') return deliverSurely(message, opened.job);
       const look = () => findUnsigned(parts.pool, opened.job, message.body);

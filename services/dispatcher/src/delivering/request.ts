@@ -2,7 +2,7 @@
 import { deliveryHeaders } from '@gatepost/contracts/delivery';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import type { Hook } from '../accounts.ts';
-import { sign } from './sign.ts';
+import { type SigningKeys, sign } from './sign.ts';
 
 export type DeliveryRequest = {
   target: URL;
@@ -39,7 +39,7 @@ export async function buildRequest(
     [deliveryHeaders.webhookTimestamp]: timestamp,
   };
   if (hook.keys) {
-    const signatures = await sign(hook.keys, body, job.guid, timestamp);
+    const signatures = await sign(hook.keys, body, job.guid, timestamp, previousKeys(hook));
     headers[deliveryHeaders.signature] = signatures.sha1;
     headers[deliveryHeaders.signature256] = signatures.sha256;
     if (signatures.standard) headers[deliveryHeaders.webhookSignature] = signatures.standard;
@@ -57,6 +57,10 @@ export async function buildRequest(
     loggedHeaders[name] = mask;
   }
   return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
+}
+
+function previousKeys({ previousKeys: keys }: Hook): SigningKeys | null {
+  return keys && keys.untilMs > Date.now() ? keys : null;
 }
 
 /** The custom headers, and the URL's credentials unless one of those headers is `Authorization`. */

@@ -18,19 +18,28 @@ export type Signatures = { sha1: string; sha256: string; standard: string | null
 
 /**
  * Signs the body bytes as they go over the wire. `id` and `timestamp` (Unix seconds) are those of the headers `webhook-id` and
- * `webhook-timestamp`, which only the Standard signature covers.
+ * `webhook-timestamp`, which only the Standard signature covers. Of two secrets GitHub's headers, which hold one signature, have that of the new
+ * one, and `webhook-signature`, which is a list, has both.
  */
-export async function sign(keys: SigningKeys, body: Buffer, id: string, timestamp: string): Promise<Signatures> {
+export async function sign(
+  keys: SigningKeys,
+  body: Buffer,
+  id: string,
+  timestamp: string,
+  previous: SigningKeys | null = null,
+): Promise<Signatures> {
   const sha1 = createHmac('sha1', keys.hub);
   const sha256 = createHmac('sha256', keys.hub);
-  const standard = keys.standard && createHmac('sha256', keys.standard).update(`${id}.${timestamp}.`);
-  const all = standard ? [sha1, sha256, standard] : [sha1, sha256];
+  const standard = [keys.standard, previous?.standard ?? null].flatMap((key) =>
+    key ? [createHmac('sha256', key).update(`${id}.${timestamp}.`)] : [],
+  );
+  const all = [sha1, sha256, ...standard];
   if (body.length <= sliceBytes) for (const hmac of all) hmac.update(body);
   else await inTurn(() => updateInSlices(all, body));
   return {
     sha1: `sha1=${sha1.digest('hex')}`,
     sha256: `sha256=${sha256.digest('hex')}`,
-    standard: standard && `v1,${standard.digest('base64')}`,
+    standard: standard.length === 0 ? null : standard.map((hmac) => `v1,${hmac.digest('base64')}`).join(' '),
   };
 }
 

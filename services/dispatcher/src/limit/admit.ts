@@ -8,7 +8,7 @@ import type { Grant, Throttle } from './throttle.ts';
 
 /**
  * Parts deliveries of one account, in their order: the first ones go, the others wait. All do that while the account has a backlog, which
- * they must not overtake.
+ * they must not overtake. What is paused waits for that alone, and is not counted.
  */
 export type Admit = (account: Account, hasBacklog: boolean, jobs: DeliveryJob[]) => Promise<Admitted>;
 export type Admitted = { now: DeliveryJob[]; later: Parking[] };
@@ -19,12 +19,23 @@ export function makeAdmit(
   metrics: Metrics,
 ): Admit {
   return async (account, hasBacklog, jobs) => {
-    const grants = hasBacklog ? [] : await throttle.admit(account.id, limitOf(account), jobs.length);
-    const now = grants.map((grant, index) => granted(jobs[index]!, grant));
-    const later = jobs.slice(grants.length).map((job) => slowed(job, metrics));
-    return { now, later };
+    const isPaused = (job: DeliveryJob) => account.hooks.get(job.hookId)?.paused === true;
+    const [paused, others] = [jobs.filter(isPaused), jobs.filter((job) => !isPaused(job))];
+    const grants =
+      hasBacklog || others.length === 0 ? [] : await throttle.admit(account.id, limitOf(account), others.length);
+    const now = grants.map((grant, index) => granted(others[index]!, grant));
+    const later = others.slice(grants.length).map((job) => slowed(job, metrics));
+    return { now, later: [...later, ...paused.map(held)] };
   };
 }
+
+/** A job that waits until its account or its hook is paused no more, and then for the account's limit. */
+export const held = (job: DeliveryJob): Parking => ({
+  job,
+  reason: job.attempt > 1 ? 'retry' : 'throttle',
+  dueMs: untilReleased,
+  held: true,
+});
 
 /** A job that may go, and when. */
 export const granted = (job: DeliveryJob, grant: Grant): DeliveryJob => ({ ...job, ...grant, admitted: true });

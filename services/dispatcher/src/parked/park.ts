@@ -6,19 +6,26 @@ import type { PoolClient } from 'pg';
 
 /**
  * `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: with it its
- * event is routed.
+ * event is routed. `held`: it waits until its account or its hook is paused no more.
  */
-export type Parking = { job: DeliveryJob; reason: ParkedRow['reason']; dueMs: number; routes?: boolean };
+export type Parking = {
+  job: DeliveryJob;
+  reason: ParkedRow['reason'];
+  dueMs: number;
+  routes?: boolean;
+  held?: boolean;
+};
 export const untilReleased = Number.POSITIVE_INFINITY;
 
 /** A parked row as JSON. The delivery's id stands in its column only: a retry's is given by the database. What is parked asks its limit anew. */
-export function toParkedRow({ job, reason, dueMs }: Parking): ParkedRow {
+export function toParkedRow({ job, reason, dueMs, held }: Parking): ParkedRow {
   const { admitted: _admitted, notBeforeMs: _before, notAfterMs: _after, parked: _parked, ...kept } = job;
   return {
     delivery_id: job.deliveryId,
     account_id: job.accountId,
     reason,
     due_at: dueMs === untilReleased ? 'infinity' : new Date(dueMs),
+    published_at: held ? 'infinity' : null,
     event_key: job.eventKey,
     event_on: job.eventOn,
     job: JSON.stringify(kept),

@@ -1,6 +1,7 @@
 /**
  * Finds deliveries that RabbitMQ should have and may have lost (a wiped broker), and hands them over again: events whose
- * outcome is missing after a while, and parked rows that were published and never settled. It parks what it finds, due at once
+ * outcome is missing after a while, and parked rows that were published and never settled. It lets go, too, of what rests though nothing is
+ * paused. It parks what it finds, due at once
  * and marked `mayRepeat`, so that nothing with a recorded outcome is sent twice; the pump does the rest.
  */
 import { jobHeader, namedJob } from '@gatepost/contracts/delivery-job';
@@ -9,6 +10,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
+import { letGo } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { namedMessage } from '../named.ts';
@@ -97,6 +99,8 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
       await parkAll(client, found, log);
       await client.query('UPDATE sweeps SET swept_until = $1', [until]);
     }
+    // What was parked as its account or hook was resumed, or where one of them was deleted.
+    const forgotten = await letGo(client, null, rowsMax);
     const unsettled = await parkUnsettled(client, afterMs, rowsMax);
     for (const { delivery_id, job } of unsettled)
       log.debug(
@@ -105,7 +109,7 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
       );
     if (unsettled.length > 0)
       log.warn({ deliveries: unsettled.length }, 'found parked deliveries without an outcome, sending them again');
-    return until.getTime() - from.getTime() >= pieceMs || unsettled.length === rowsMax;
+    return until.getTime() - from.getTime() >= pieceMs || unsettled.length === rowsMax || forgotten === rowsMax;
   });
 }
 

@@ -76,7 +76,8 @@ export async function admitAll(admit: Admit, deliveries: Delivery[]): Promise<{ 
     [...Map.groupBy(deliveries, ({ account }) => account)].map(async ([account, own]) => {
       const jobs = own.map(({ job }) => job);
       const { now, later } = await admit(account, own[0]!.hasBacklog, jobs);
-      return { now: now.map((job, index) => ({ job, payload: own[index]!.payload })), later };
+      const payloads = new Map(own.map(({ job, payload }) => [job.deliveryId, payload]));
+      return { now: now.map((job) => ({ job, payload: payloads.get(job.deliveryId)! })), later };
     }),
   );
   return { now: admitted.flatMap(({ now }) => now), later: admitted.flatMap(({ later }) => later) };

@@ -8,6 +8,7 @@ const hook = (id: number, repositoryId: number | null, events: string[], deliver
   accountId: 1,
   repositoryId,
   deliverable,
+  paused: false,
   events: new Set(events),
   url: 'http://receiver.test/',
   target: new URL('http://receiver.test/'),
@@ -15,6 +16,7 @@ const hook = (id: number, repositoryId: number | null, events: string[], deliver
   contentType: 'json',
   insecureSsl: false,
   keys: null,
+  previousKeys: null,
   retry: true,
   headers: {},
 });

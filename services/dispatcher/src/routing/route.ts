@@ -236,7 +236,8 @@ async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly U
   return { jobs, handed };
 }
 
-const isOnlyOne = (found: Match): boolean => found.kind === 'matched' && found.hooks.length === 1;
+const isOnlyOne = (found: Match): boolean =>
+  found.kind === 'matched' && found.hooks.length === 1 && !found.hooks[0]!.paused;
 
 async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]> {
   try {

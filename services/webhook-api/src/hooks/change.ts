@@ -1,18 +1,20 @@
 /** Changes one hook according to the rules, while no other change runs in its repository or organization. */
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
-import { notFound } from '../http/errors.ts';
+import { notFound, validationFailed } from '../http/errors.ts';
 import type { Parts } from '../parts.ts';
 import { type Config, checkSize } from './config.ts';
 import { joinUrl } from './credentials.ts';
 import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
-import { findRow, type HookRow, updateRow } from './rows.ts';
+import { findRow, type HookRow, type PreviousSecret, updateRow } from './rows.ts';
 import { checkRules } from './rules.ts';
 import { openConfig, sealConfig } from './stored.ts';
 import { checkUrl } from './url.ts';
 
 export type Changeable = { config: Config; events: string[]; active: boolean };
+/** `previousSecretUntil`: the secret before the change, or an earlier one, signs beside the present one until then. */
+export type Changes = Changeable & { previousSecretUntil?: Date | undefined };
 
 /** A changed hook, and the custom headers that it lost because it moved to another origin. */
 export type Changed = { row: HookRow; dropped: string[] };
@@ -23,7 +25,7 @@ export function changeHook(
   place: Place,
   token: Token,
   id: number,
-  change: (before: Changeable) => Changeable,
+  change: (before: Changeable) => Changes,
 ): Promise<Changed> {
   return changeInPlace(parts, place, async (db) => {
     const row = await findRow(db, place, token, id);
@@ -33,8 +35,22 @@ export function changeHook(
     if (joinUrl(after.config) !== joinUrl(before.config)) checkUrl(after.config, parts.allowedNetworks);
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
-    await updateRow(db, id, sealConfig(after.config, after, parts.seal));
+    const previous = previousSecret(row, before.config, after);
+    await updateRow(db, id, { ...sealConfig(after.config, after, parts.seal), ...previous });
     // It exists: nobody else changes these hooks now.
     return { row: (await findRow(db, place, token, id))!, dropped: droppedHeaders(before.config, after.config) };
   });
+}
+
+/** Without a time the secret before counts no longer from the moment in which there is another. @throws ApiError 422. */
+function previousSecret(row: HookRow, before: Config, { config, previousSecretUntil: until }: Changes): PreviousSecret {
+  const isChanged = config.secret !== before.secret;
+  const secret = isChanged ? row.secret : row.previous_secret;
+  if (until && !secret) {
+    const message = 'previous_secret_until needs a secret before the present one';
+    throw validationFailed({ resource: 'Hook', code: 'custom', field: 'previous_secret_until', message });
+  }
+  if (until) return { previous_secret: secret, previous_secret_until: until };
+  if (isChanged) return { previous_secret: null, previous_secret_until: null };
+  return { previous_secret: row.previous_secret, previous_secret_until: row.previous_secret_until };
 }

@@ -46,6 +46,9 @@ const organizationHookSchema = z
     config: configSchema,
     retry: z.enum(['on', 'off']).meta({ ...ours, description: 'Whether failures are followed by automatic attempts' }),
     request_headers: z.record(z.string(), z.literal(mask)).meta({ ...ours, description: 'Custom request headers' }),
+    previous_secret_until: time
+      .nullable()
+      .meta({ ...ours, description: 'Until when the secret before the present one signs too; null: it does not' }),
     updated_at: time,
     created_at: time,
     url: z.url(),
@@ -77,6 +80,7 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
     config: presentConfig(row),
     retry: row.retry ? 'on' : 'off',
     request_headers: maskValues(openHeaders(row.headers, seal)),
+    previous_secret_until: row.previous_secret_until && seconds(row.previous_secret_until),
     updated_at: seconds(row.updated_at),
     created_at: seconds(row.created_at),
     url,

@@ -24,6 +24,8 @@ export type HookRow = {
   content_type: 'json' | 'form';
   insecure_ssl: boolean;
   secret: Buffer | null;
+  previous_secret: Buffer | null;
+  previous_secret_until: Date | null;
   retry: boolean;
   headers: Buffer | null;
   created_by_app: string | null;
@@ -38,7 +40,8 @@ export type HookRow = {
 
 /** `account` is the alias of what has the account's `oauth_app_restrictions`. */
 const columnsFrom = (account: string, headers = 'h.headers') => `
-  h.id, h.active, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.retry, ${headers}, h.created_by_app,
+  h.id, h.active, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.previous_secret, h.previous_secret_until,
+  h.retry, ${headers}, h.created_by_app,
   h.created_at, h.updated_at,
   ${isRestricted(`${account}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
 
@@ -217,6 +220,9 @@ export type HookValues = Pick<
   'active' | 'events' | 'url' | 'credentials' | 'content_type' | 'insecure_ssl' | 'secret' | 'retry' | 'headers'
 >;
 
+/** The secret before, and until when it signs too. */
+export type PreviousSecret = Pick<HookRow, 'previous_secret' | 'previous_secret_until'>;
+
 export async function insertRow(db: Queryable, place: Place, token: Token, hook: HookValues): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
     `INSERT INTO hooks (active, events, url, content_type, insecure_ssl, secret, retry, headers, credentials,
@@ -227,11 +233,11 @@ export async function insertRow(db: Queryable, place: Place, token: Token, hook:
   return rows[0]!.id;
 }
 
-export async function updateRow(db: Queryable, id: number, hook: HookValues): Promise<void> {
+export async function updateRow(db: Queryable, id: number, hook: HookValues & PreviousSecret): Promise<void> {
   await db.query(
     `UPDATE hooks SET active = $1, events = $2, url = $3, content_type = $4, insecure_ssl = $5, secret = $6, retry = $7,
-                      headers = $8, credentials = $9, updated_at = now() WHERE id = $10`,
-    [...written(hook), id],
+                      headers = $8, credentials = $9, previous_secret = $10, previous_secret_until = $11, updated_at = now() WHERE id = $12`,
+    [...written(hook), hook.previous_secret, hook.previous_secret_until, id],
   );
 }
 

@@ -1,10 +1,25 @@
 /** `PATCH …/hooks/{hook_id}/config`: only what is named changes. */
-import { placeOperation } from '../http/operation.ts';
+import { z } from 'zod';
+import { validationFailed } from '../http/errors.ts';
+import { ours, placeOperation } from '../http/operation.ts';
 import { changeHook } from './change.ts';
 import { configInput, mergeConfig } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { hookId } from './hook-id.ts';
 import { configSchema, presentConfig, presentDropped } from './present.ts';
+
+const body = configInput
+  .extend({
+    previous_secret_until: z
+      .string()
+      .optional()
+      .meta({
+        ...ours,
+        description:
+          'With a new `secret`: until when the one before signs too, at most 30 days from now (docs/reference/delivery.md); without one it ends at once. Alone: ends it earlier or later',
+      }),
+  })
+  .meta({ id: 'HookConfigUpdate' });
 
 export const updateHookConfig = placeOperation({
   id: (family) => (family === 'repos' ? 'update-webhook-config-for-repo' : 'update-webhook-config-for-org'),
@@ -13,13 +28,25 @@ export const updateHookConfig = placeOperation({
     'update-a-webhook-configuration-for-a-repository',
     'update-a-webhook-configuration-for-an-organization',
   ),
-  body: configInput,
+  body,
   answers: { 200: { description: 'The config', schema: configSchema } },
   async run({ parts, place, token, params, body }) {
+    const { previous_secret_until: until, ...config } = body;
     const { row, dropped } = await changeHook(parts, place, token, hookId(params), (before) => ({
       ...before,
-      config: mergeConfig(body, {}, before.config),
+      config: mergeConfig(config, {}, before.config),
+      previousSecretUntil: readUntil(until),
     }));
     return { status: 200, body: { ...presentConfig(row), ...presentDropped(dropped) } };
   },
 });
+
+const overlapMaxMs = 30 * 86_400_000;
+
+function readUntil(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const date = z.iso.datetime({ offset: true }).safeParse(text).success ? new Date(text) : undefined;
+  if (date && date.getTime() <= Date.now() + overlapMaxMs) return date;
+  const message = 'previous_secret_until must be a time like 2026-11-22T10:30:00Z, at most 30 days from now';
+  throw validationFailed({ resource: 'Hook', code: 'custom', field: 'previous_secret_until', message });
+}

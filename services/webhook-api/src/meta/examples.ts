@@ -33,6 +33,7 @@ function hook(type: 'Repository' | 'Organization', place: string): object {
     config,
     retry: 'on',
     request_headers: {},
+    previous_secret_until: null,
     updated_at: time,
     created_at: time,
     url,
@@ -63,11 +64,64 @@ const delivery = {
   timings: { dns: 4.1, connect: 11.8, tls: 24.6, first_byte: 41.2, total: 83.0 },
 };
 
+const deadLetter = {
+  id: '23a724187731c274a48fc6c9',
+  reason: 'not_json',
+  detail: 'Unexpected end of JSON input',
+  message_id: '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
+  event: 'push',
+  subject: 'acme/widgets',
+  source: 'urn:example:ci',
+  occurred_at: time,
+  bytes: 7,
+};
+
+const waiting = {
+  id: 1002,
+  reason: 'limit',
+  guid: delivery.guid,
+  event: 'issues',
+  action: 'opened',
+  hook_id: 42,
+  attempt: 1,
+  redelivery: false,
+  occurred_at: time,
+  throttled_at: time,
+  due_at: null,
+};
+
 const rate = { limit: 5000, used: 12, remaining: 4988, reset: 1795348800, resource: 'core' };
 
 /** By the name of a schema. */
 export const examplesOfSchemas: Record<string, unknown> = {
   Delivery: delivery,
+  AdminOrganization: {
+    id: acme.id,
+    login: acme.login,
+    created_at: time,
+    paused_at: null,
+    repositories: 3,
+    hooks: 5,
+    members: 2,
+  },
+  AdminStatus: {
+    queues: [
+      { name: 'gatepost.events', messages: 0 },
+      { name: 'gatepost.deliveries', messages: 12 },
+      { name: 'gatepost.events.dead', messages: 1 },
+    ],
+    waiting: [{ reason: 'limit', deliveries: 4000, since: time, next_at: null }],
+    organizations: [{ login: acme.login, reason: 'limit', deliveries: 4000, since: time }],
+    paused: { organizations: [], hooks: [{ id: 42, organization: acme.login, since: time }] },
+  },
+  DeadLetter: deadLetter,
+  DeadLetterDetail: {
+    ...deadLetter,
+    headers: { 'cloudEvents:type': 'push', 'x-reason': deadLetter.reason, 'x-detail': deadLetter.detail },
+    payload: '{"ref":',
+    payload_encoding: 'utf-8',
+  },
+  DeadLetterSelection: { reason: deadLetter.reason },
   DeliveryDetail: {
     ...delivery,
     request: {
@@ -76,9 +130,31 @@ export const examplesOfSchemas: Record<string, unknown> = {
     },
     response: { headers: { 'content-type': 'text/plain' }, payload: 'thanks' },
   },
+  FoundEvent: {
+    guid: delivery.guid,
+    events: [
+      {
+        organization: acme.login,
+        repository: widgets.name,
+        source: 'urn:example:ci',
+        id: delivery.guid,
+        event: 'issues',
+        action: 'opened',
+        occurred_at: time,
+        received_at: time,
+        routed_at: time,
+        unmatched: null,
+        hooks: [42],
+      },
+    ],
+    deliveries: [],
+    waiting: [waiting],
+    dead_letters: [],
+  },
   GraphqlAnswer: { data: { viewer: { login: alice } } },
   HookConfig: config,
   HookConfigInput: { url: config.url, content_type: 'json', secret: 'It’s a secret to everybody' },
+  HookConfigUpdate: { secret: 'Another secret', previous_secret_until: '2026-11-23T10:30:00Z' },
   HookCreation: {
     name: 'web',
     active: true,
@@ -91,8 +167,20 @@ export const examplesOfSchemas: Record<string, unknown> = {
   OauthAppApproval: { client_id: 'build-badges', approved_at: time },
   OauthAppPolicy: { enabled: true },
   Organization: presentOrganization(acme, base, 'admin'),
+  OrganizationDeletion: {
+    dry_run: true,
+    organization: acme.login,
+    repositories: 3,
+    hooks: 5,
+    members: 2,
+    oauth_app_approvals: 0,
+    waiting: 0,
+    deliveries: 1200,
+  },
   OrganizationHook: hook('Organization', '/orgs/acme'),
+  Pause: { paused_at: time, deliveries: 4000 },
   Profile: presentProfile(userOfSubject(alice), created, base),
+  Resealed: { resealed: 500, next: 511 },
   Repository: presentRepository(acme, widgets, base, 'admin'),
   RepositoryCreation: { name: widgets.name, description: 'What we sell', private: true },
   RepositoryHook: hook('Repository', '/repos/acme/widgets'),
@@ -101,11 +189,14 @@ export const examplesOfSchemas: Record<string, unknown> = {
   SimpleOrganization: presentSimpleOrganization(acme, base),
   Throttle: { rate: 20, burst: 40 },
   Topics: { names: ['hardware', 'gates'] },
+  WaitingDelivery: waiting,
   User: presentUser(userOfSubject(alice), base),
 };
 
 /** By the operation, where its schemas have no names. */
 export const examplesOfAnswers: Record<string, unknown> = {
+  'admin/drop-dead-letters': { dropped: 12 },
+  'admin/publish-dead-letters': { published: 11, left: 1 },
   'meta/get-all-versions': ['2026-03-10', '2022-11-28'],
   'meta/get-docs': '<!doctype html>…',
   'meta/get-docs-script': '/* the viewer */',
@@ -118,6 +209,7 @@ export const examplesOfAnswers: Record<string, unknown> = {
 export const examplesOfBodies: Record<string, unknown> = {
   'admin/create-org': { login: 'acme', admin: alice },
   'meta/graphql': { query: '{ viewer { login } }' },
+  'admin/reseal-secrets': { after: 0 },
   'orgs/set-membership-for-user': { role: 'member' },
 };
 
@@ -125,7 +217,9 @@ export const examplesOfBodies: Record<string, unknown> = {
 export const examplesOfParameters: Record<string, unknown> = {
   client_id: 'build-badges',
   delivery_id: delivery.id,
+  guid: delivery.guid,
   hook_id: 42,
+  letter_id: '23a724187731c274a48fc6c9',
   login: acme.login,
   org: acme.login,
   organization_id: acme.id,

@@ -1,0 +1,70 @@
+/** Looks through the first messages of a queue without taking them off it, but for those that are to be. */
+import { connect } from 'amqplib';
+import { brokersOf, tlsOf } from './brokers.ts';
+
+export type Seen = {
+  body: Buffer;
+  headers: Record<string, unknown>;
+  contentType: string | undefined;
+  messageId: string | undefined;
+};
+
+/** Picks of a message what is wanted of it, and undefined where nothing is; its body is kept only if that holds it. */
+type Pick<T> = (message: Seen) => T | undefined;
+
+const timeoutMs = 3_000;
+/** RabbitMQ sends what there is without a pause. */
+const idleMs = 500;
+
+/**
+ * Hands `use` what was picked of the first `most` messages of a queue, and puts all of them back into their places but those that it
+ * takes. While it lasts nobody else sees these messages: callers take turns. `total`: how many the queue had ready.
+ */
+export async function browse<T, R>(
+  options: { url: string; name: string; queue: string; most: number },
+  pick: Pick<T>,
+  use: (picked: { item: T; take(): void }[], total: number) => Promise<R>,
+): Promise<R> {
+  const { url, name, queue, most } = options;
+  const connection = await connect(brokersOf(url), {
+    ...tlsOf(url),
+    clientProperties: { connection_name: name },
+    timeout: timeoutMs,
+    noDelay: true,
+  });
+  connection.on('error', () => {}); // calls that wait for an answer reject
+  try {
+    const channel = await connection.createChannel();
+    channel.on('error', () => {});
+    const { messageCount: total } = await channel.checkQueue(queue);
+    const wanted = Math.min(total, most);
+    const picked: { item: T; take(): void }[] = [];
+    if (wanted > 0) {
+      let seen = 0;
+      const complete = Promise.withResolvers<void>();
+      const late = setTimeout(complete.resolve, timeoutMs);
+      let idle = late;
+      await channel.prefetch(wanted);
+      await channel.consume(queue, (message) => {
+        if (message === null) return complete.resolve();
+        const { content: body, properties } = message;
+        const { headers = {}, contentType, messageId } = properties;
+        const item = pick({ body, headers, contentType, messageId });
+        const { deliveryTag } = message.fields;
+        if (item !== undefined) picked.push({ item, take: () => channel.ack({ fields: { deliveryTag } } as never) });
+        seen += 1;
+        clearTimeout(idle);
+        idle = setTimeout(complete.resolve, seen === wanted ? 0 : idleMs);
+      });
+      await complete.promise;
+      clearTimeout(late);
+      clearTimeout(idle);
+    }
+    const result = await use(picked, total);
+    // Acks are written without waiting; closing the channel waits until the broker has read them, and gives the others back.
+    await channel.close();
+    return result;
+  } finally {
+    await connection.close().catch(() => {}); // it is gone
+  }
+}

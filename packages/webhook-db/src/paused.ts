@@ -1,0 +1,42 @@
+/**
+ * What rests while its account or its hook is paused: parked rows whose `published_at` is infinity, so that nobody takes them for waiting
+ * or for lost. Let go, they wait for their account's limit, in the order of their events.
+ */
+import { waits } from './parked.ts';
+import type { Pool } from './pool.ts';
+
+type Queryable = Pick<Pool, 'query'>;
+
+export const isHeld = "published_at = 'infinity'";
+
+/** SQL: the hook of a parked row `p`. A job's text is JSON of our own, in which nothing else can look like this. */
+export const hookOfJob = `substring(p.job from '"hookId":(\\d{1,9})[,}]')::integer`;
+
+/** Up to `most` deliveries of the account, or of one of its hooks, that wait for the limit rest from now on. @returns how many */
+export async function hold(
+  db: Queryable,
+  { accountId, hookId = null }: { accountId: number; hookId?: number | null },
+  most: number,
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `UPDATE parked SET published_at = 'infinity' WHERE delivery_id IN (
+       SELECT delivery_id FROM parked p WHERE account_id = $1 AND ${waits} AND ($2::integer IS NULL OR ${hookOfJob} = $2)
+        LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+    [accountId, hookId, most],
+  );
+  return rowCount ?? 0;
+}
+
+/** Up to `most` deliveries that rest although neither their account nor their hook is paused wait for the limit, the earliest first. @returns how many */
+export async function letGo(db: Queryable, accountId: number | null, most: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `UPDATE parked SET published_at = NULL, due_at = 'infinity' WHERE delivery_id IN (
+       SELECT delivery_id FROM parked p
+        WHERE ${isHeld} AND ($1::integer IS NULL OR account_id = $1)
+          AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = p.account_id AND a.paused_at IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM hooks h WHERE h.id = ${hookOfJob} AND h.paused_at IS NOT NULL)
+        ORDER BY delivery_id LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+    [accountId, most],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,47 @@
+/**
+ * `keys/encryption/rekey`: what is stored under `SECRETS_KEY_OTHER` is sealed under `SECRETS_KEY` (docs/operations.md). Auth0 has the route, for
+ * the keys that it keeps itself; ours are the operator's.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Pool, Prisma } from '../database.ts';
+import { resealSigningKeys } from '../keys/signing-keys.ts';
+import { resealSecrets } from './inert.ts';
+import { gone, operation } from './operation.ts';
+
+/** Where secrets stand that people wrote: columns of JSON. */
+const columns = [
+  ['clients', 'inert'],
+  ['resource_servers', 'inert'],
+  ['connections', 'inert'],
+  ['connections', 'options'],
+  ['settings', 'inert'],
+] as const;
+
+export const rekey = operation({
+  async run({ parts: { pool, seal, log } }) {
+    const keys = await resealSigningKeys(pool, seal);
+    let values = 0;
+    for (const [table, column] of columns) values += await resealColumn(pool, seal, table, column);
+    log.info({ 'signing.keys': keys, values }, 'sealed under SECRETS_KEY what SECRETS_KEY_OTHER had sealed');
+    return gone;
+  },
+});
+
+/** A row that is changed meanwhile stays as it was written, which is under the present key. @returns how many rows changed */
+async function resealColumn(pool: Pool, seal: Seal, table: string, column: string): Promise<number> {
+  const { rows } = await pool.query<{ place: string; before: Prisma.JsonValue }>(
+    `SELECT ctid::text AS place, ${column} AS before FROM ${table} WHERE ${column}::text LIKE '%$sealed%'`,
+  );
+  let changed = 0;
+  for (const { place, before } of rows) {
+    const after = resealSecrets(before, seal);
+    if (isDeepStrictEqual(after, before)) continue;
+    const { rowCount } = await pool.query(
+      `UPDATE ${table} SET ${column} = $2 WHERE ctid = $1::tid AND ${column} = $3::jsonb`,
+      [place, JSON.stringify(after), JSON.stringify(before)],
+    );
+    changed += rowCount ?? 0;
+  }
+  return changed;
+}

@@ -1,0 +1,18 @@
+/** The organization that a route of the site's admin names, whoever belongs to it. */
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { notFound } from '../http/errors.ts';
+
+type Queryable = Pick<Pool, 'query'>;
+
+export type AdminAccount = { id: number; login: string; pausedAt: Date | null };
+
+/** @throws ApiError 404. */
+export async function loadAccount(db: Queryable, login = ''): Promise<AdminAccount> {
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(login)) throw notFound();
+  const { rows } = await db.query<AdminAccount>(
+    'SELECT id, login, paused_at AS "pausedAt" FROM accounts WHERE lower(login) = lower($1)',
+    [login],
+  );
+  if (!rows[0]) throw notFound();
+  return rows[0];
+}

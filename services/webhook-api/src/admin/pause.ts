@@ -1,0 +1,109 @@
+/**
+ * `/admin/organizations/{org}/pause` and `/admin/hooks/{hook_id}/pause`: nothing of an organization, or of a hook, is delivered meanwhile; what
+ * would be waits in PostgreSQL, and goes out in its order once it is resumed.
+ */
+
+import { inTransaction } from '@gatepost/runtime/transaction';
+import { hold, letGo } from '@gatepost/webhook-db/paused';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { z } from 'zod';
+import { hookId } from '../hooks/hook-id.ts';
+import { notFound } from '../http/errors.ts';
+import { tokenOperation } from '../http/operation.ts';
+import { seconds } from '../objects/time.ts';
+import { loadAccount } from './organization.ts';
+
+/** One statement's rows, and for how long a request goes on; the dispatchers see to what is left. */
+const most = 5_000;
+const patienceMs = 2_500;
+
+const pauseSchema = z
+  .object({
+    paused_at: z.iso.datetime().nullable().meta({ description: 'null: it is not paused' }),
+    deliveries: z.int().meta({ description: 'How many were waiting that rest from now on, or go on from now on' }),
+  })
+  .meta({ id: 'Pause' });
+
+const answers = { 200: { description: 'Since when it is paused', schema: pauseSchema } };
+
+type Paused = { accountId: number; hookId?: number };
+
+export const pauseOrganization = tokenOperation({
+  id: 'pause-org',
+  summary: "Pause an organization's deliveries",
+  answers,
+  async run({ parts: { pool }, params }) {
+    const { id } = await loadAccount(pool, params.org);
+    return pause(pool, 'accounts', id, { accountId: id });
+  },
+});
+
+export const resumeOrganization = tokenOperation({
+  id: 'resume-org',
+  summary: "Resume an organization's deliveries",
+  answers,
+  async run({ parts: { pool }, params }) {
+    const { id } = await loadAccount(pool, params.org);
+    return resume(pool, 'accounts', id, id);
+  },
+});
+
+export const pauseHook = tokenOperation({
+  id: 'pause-hook',
+  summary: "Pause a webhook's deliveries",
+  answers,
+  async run({ parts: { pool }, params }) {
+    const { id, accountId } = await loadHook(pool, params);
+    return pause(pool, 'hooks', id, { accountId, hookId: id });
+  },
+});
+
+export const resumeHook = tokenOperation({
+  id: 'resume-hook',
+  summary: "Resume a webhook's deliveries",
+  answers,
+  async run({ parts: { pool }, params }) {
+    const { id, accountId } = await loadHook(pool, params);
+    return resume(pool, 'hooks', id, accountId);
+  },
+});
+
+async function loadHook(pool: Pool, params: Record<string, string>): Promise<{ id: number; accountId: number }> {
+  const id = hookId(params);
+  const { rows } = await pool.query<{ id: number; accountId: number }>(
+    'SELECT id, account_id AS "accountId" FROM hooks WHERE id = $1',
+    [id],
+  );
+  if (!rows[0]) throw notFound();
+  return rows[0];
+}
+
+async function pause(pool: Pool, table: 'accounts' | 'hooks', id: number, paused: Paused) {
+  const { rows } = await pool.query<{ at: Date }>(
+    `UPDATE ${table} SET paused_at = coalesce(paused_at, now()) WHERE id = $1 RETURNING paused_at AS at`,
+    [id],
+  );
+  if (!rows[0]) throw notFound();
+  const deliveries = await inSteps(0, () => hold(pool, paused, most));
+  return { status: 200, body: { paused_at: seconds(rows[0].at), deliveries } };
+}
+
+/** The first deliveries wait again in the moment from which on new ones no longer rest, so that none of those overtakes them. */
+async function resume(pool: Pool, table: 'accounts' | 'hooks', id: number, accountId: number) {
+  const first = await inTransaction(pool, async (client) => {
+    await client.query(`UPDATE ${table} SET paused_at = NULL WHERE id = $1`, [id]);
+    return letGo(client, accountId, most);
+  });
+  const deliveries = await inSteps(first, () => letGo(pool, accountId, most));
+  return { status: 200, body: { paused_at: null, deliveries } };
+}
+
+/** Repeats a step until it finds fewer than a whole one, or time is up. `done`: what was done before. */
+async function inSteps(done: number, step: () => Promise<number>): Promise<number> {
+  const untilMs = performance.now() + patienceMs;
+  for (let sum = done; ; ) {
+    const more = await step();
+    sum += more;
+    if (more < most || performance.now() > untilMs) return sum;
+  }
+}

@@ -1,0 +1,30 @@
+/** `POST /admin/secrets/reseal`: seals the secrets of hooks under `SECRETS_KEY` that `SECRETS_KEY_OTHER` had sealed (docs/operations.md). */
+import { resealHooks } from '@gatepost/webhook-db/secrets';
+import { z } from 'zod';
+import { tokenOperation } from '../http/operation.ts';
+
+/** Hooks of one request: each that changes is a statement of its own. */
+const most = 500;
+
+export const resealSecrets = tokenOperation({
+  id: 'reseal-secrets',
+  summary: 'Seal secrets under the present key',
+  body: z.object({
+    after: z.int().min(0).default(0).meta({ description: 'Where to go on: `next` of the answer before' }),
+  }),
+  answers: {
+    200: {
+      description: `What was done of up to ${most} hooks`,
+      schema: z
+        .object({
+          resealed: z.int(),
+          next: z.int().nullable().meta({ description: 'null: all hooks are done' }),
+        })
+        .meta({ id: 'Resealed' }),
+    },
+  },
+  async run({ parts: { pool, seal }, body: { after } }) {
+    const { resealed, lastId } = await resealHooks(pool, seal, after, most);
+    return { status: 200, body: { resealed, next: lastId ?? null } };
+  },
+});

@@ -1,0 +1,194 @@
+/**
+ * What waits, why, and since when: `/admin/status` for the whole of it, `/accounts/{login}/waiting` for one account's deliveries. All of it is
+ * read from where it waits, RabbitMQ's queues and the table `parked`.
+ */
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { topology } from '@gatepost/contracts/topology';
+import { isHeld } from '@gatepost/webhook-db/paused';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { z } from 'zod';
+import { tokenOperation } from '../http/operation.ts';
+import { linkHeader, perPage } from '../http/page.ts';
+import { seconds } from '../objects/time.ts';
+import { loadAccount } from './organization.ts';
+
+const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as const;
+
+const reasonSchema = z.enum(reasons).meta({
+  description:
+    "`limit`: for its account's limit; `retry`: for the next attempt; `busy`: its receiver has enough attempts in flight; `paused`: its organization or hook is paused; `handed_over`: RabbitMQ or a dispatcher has it",
+});
+
+/** SQL, of a row `p`. */
+const reasonOf = `CASE WHEN ${isHeld} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
+                       WHEN due_at = 'infinity' THEN 'limit' ELSE reason END`;
+
+const time = z.iso.datetime();
+
+const statusSchema = z
+  .object({
+    queues: z.array(
+      z.object({ name: z.string(), messages: z.int().nullable().meta({ description: 'null: RabbitMQ is away' }) }),
+    ),
+    waiting: z.array(
+      z.object({ reason: reasonSchema, deliveries: z.int(), since: time.nullable(), next_at: time.nullable() }),
+    ),
+    organizations: z
+      .array(
+        z.object({ login: z.string().nullable(), reason: reasonSchema, deliveries: z.int(), since: time.nullable() }),
+      )
+      .meta({ description: 'Those of which most waits, up to 20' }),
+    paused: z.object({
+      organizations: z.array(z.object({ login: z.string(), since: time })),
+      hooks: z.array(z.object({ id: z.int(), organization: z.string(), since: time })),
+    }),
+  })
+  .meta({ id: 'AdminStatus' });
+
+const topMax = 20;
+const pausedMax = 100;
+
+export const getStatus = tokenOperation({
+  id: 'get-status',
+  summary: 'What waits, where, why, and since when',
+  answers: { 200: { description: 'The state of the deliveries', schema: statusSchema } },
+  async run({ parts: { pool, publisher } }) {
+    const queues = await Promise.all(
+      topology.queues.map(async ({ name }) => ({ name, messages: await publisher.waiting(name).catch(() => null) })),
+    );
+    const { rows: all } = await pool.query<Counted>(
+      `SELECT ${reasonOf} AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, min(due_at) FILTER (WHERE due_at < 'infinity' AND published_at IS NULL) AS next_at
+         FROM parked p GROUP BY 1`,
+    );
+    const { rows: top } = await pool.query<Counted & { login: string | null }>(
+      `SELECT a.login, p.* FROM (
+         SELECT account_id, ${reasonOf} AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first
+           FROM parked p GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${topMax}) p LEFT JOIN accounts a ON a.id = p.account_id
+        ORDER BY deliveries DESC`,
+    );
+    const sinceOf = await readSince(pool, [...all, ...top]);
+    const shown = ({ reason, deliveries, first }: Counted) => ({ reason, deliveries, since: sinceOf(first) });
+    return {
+      status: 200,
+      body: {
+        queues,
+        waiting: all
+          .map((row) => ({ ...shown(row), next_at: row.next_at ? seconds(row.next_at) : null }))
+          .sort((a, b) => reasons.indexOf(a.reason) - reasons.indexOf(b.reason)),
+        organizations: top.map((row) => ({ login: row.login, ...shown(row) })),
+        paused: await listPaused(pool),
+      },
+    };
+  },
+});
+
+type Counted = { reason: (typeof reasons)[number]; deliveries: number; first: string; next_at?: Date | null };
+
+/** Of the first delivery of each group: since when its limit makes it wait, or when its event occurred. */
+async function readSince(pool: Pool, groups: Counted[]): Promise<(first: string) => string | null> {
+  const { rows } = await pool.query<{ delivery_id: string; job: string }>(
+    'SELECT delivery_id, job FROM parked WHERE delivery_id = ANY ($1)',
+    [groups.map(({ first }) => first)],
+  );
+  const since = new Map(rows.map((row) => [row.delivery_id, sinceOf(readJob(row.job))]));
+  return (first) => since.get(first) ?? null;
+}
+
+async function listPaused(pool: Pool) {
+  const { rows: organizations } = await pool.query<{ login: string; since: Date }>(
+    `SELECT login, paused_at AS since FROM accounts WHERE paused_at IS NOT NULL ORDER BY 2 LIMIT ${pausedMax}`,
+  );
+  const { rows: hooks } = await pool.query<{ id: number; organization: string; since: Date }>(
+    `SELECT h.id, a.login AS organization, h.paused_at AS since FROM hooks h JOIN accounts a ON a.id = h.account_id
+      WHERE h.paused_at IS NOT NULL ORDER BY 3 LIMIT ${pausedMax}`,
+  );
+  const shown = <T extends { since: Date }>(row: T) => ({ ...row, since: seconds(row.since) });
+  return { organizations: organizations.map(shown), hooks: hooks.map(shown) };
+}
+
+export const waitingSchema = z
+  .object({
+    id: z.int().meta({ description: 'Of the delivery, as the log will name it' }),
+    reason: reasonSchema,
+    guid: z.string().nullable(),
+    event: z.string().nullable(),
+    action: z.string().nullable(),
+    hook_id: z.int().nullable(),
+    attempt: z.int().nullable(),
+    redelivery: z.boolean(),
+    occurred_at: time.nullable(),
+    throttled_at: time.nullable(),
+    due_at: time.nullable().meta({ description: 'When it goes on by itself; null: when its turn comes' }),
+  })
+  .meta({ id: 'WaitingDelivery' });
+
+type WaitingRow = { delivery_id: string; reason: string; due_at: Date | number; published_at: unknown; job: string };
+
+const query = z.object({
+  per_page: perPage,
+  cursor: z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .optional()
+    .meta({ description: 'Where a page begins: the cursor of the `Link` header' }),
+});
+
+export const listWaiting = tokenOperation({
+  id: 'list-waiting',
+  summary: "List an account's waiting deliveries",
+  query,
+  answers: { 200: { description: 'A page of them, in the order of their ids', schema: z.array(waitingSchema) } },
+  async run({ parts: { pool }, params, query: { per_page: most, cursor }, url }) {
+    const { id } = await loadAccount(pool, params.login);
+    const { rows } = await pool.query<WaitingRow>(
+      `SELECT delivery_id, ${reasonOf} AS reason, due_at, published_at, job FROM parked p
+        WHERE account_id = $1 AND delivery_id >= $2 ORDER BY delivery_id LIMIT $3::integer + 1`,
+      [id, cursor ?? '0', most],
+    );
+    const next = rows[most];
+    const links: [string, string][] = next ? [['next', `${url}?per_page=${most}&cursor=${next.delivery_id}`]] : [];
+    return { status: 200, body: rows.slice(0, most).map(presentWaiting), headers: linkHeader(links) };
+  },
+});
+
+/** Up to `most` waiting deliveries of events. */
+export async function findWaiting(pool: Pool, eventKeys: string[], most: number): Promise<object[]> {
+  const { rows } = await pool.query<WaitingRow>(
+    `SELECT delivery_id, ${reasonOf} AS reason, due_at, published_at, job FROM parked p
+      WHERE event_key = ANY ($1) ORDER BY delivery_id LIMIT $2`,
+    [eventKeys, most],
+  );
+  return rows.map(presentWaiting);
+}
+
+function presentWaiting({ delivery_id, reason, due_at, published_at, job: text }: WaitingRow): object {
+  const job = readJob(text);
+  const isTimed = due_at instanceof Date && published_at === null;
+  return {
+    id: Number(delivery_id),
+    reason,
+    guid: job.guid ?? null,
+    event: job.event ?? null,
+    action: job.action ?? null,
+    hook_id: job.hookId ?? null,
+    attempt: job.attempt ?? null,
+    redelivery: job.redelivery ?? false,
+    occurred_at: shownTime(job.occurredAt),
+    throttled_at: shownTime(job.throttledAt),
+    due_at: isTimed ? seconds(due_at) : null,
+  };
+}
+
+const sinceOf = (job: Partial<DeliveryJob>) => shownTime(job.throttledAt ?? job.occurredAt);
+
+const shownTime = (text: string | null | undefined) =>
+  text && !Number.isNaN(Date.parse(text)) ? seconds(new Date(text)) : null;
+
+/** A damaged row is shown all the same. */
+function readJob(text: string): Partial<DeliveryJob> {
+  try {
+    return JSON.parse(text) as Partial<DeliveryJob>;
+  } catch {
+    return {};
+  }
+}

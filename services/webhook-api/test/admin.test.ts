@@ -1,0 +1,279 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
+import { attributeHeaders } from '@gatepost/contracts/event';
+import {
+  deadDetailHeader,
+  deadEventsQueue,
+  deadReasonHeader,
+  eventsQueue,
+  topology,
+} from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { until } from '@gatepost/testkit/until';
+import { hookSecretPurpose } from '@gatepost/webhook-db/secrets';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, call, openApi } from './support/api.ts';
+import { recordDelivery } from './support/jobs.ts';
+
+const otherKey = randomBytes(32);
+let api: Api;
+let root: string;
+let alice: string;
+let publisher: Publisher;
+
+beforeAll(async () => {
+  api = await openApi({ SECRETS_KEY_OTHER: otherKey.toString('base64') });
+  root = await api.tokens.machine('root', 'site_admin');
+  alice = await api.tokens.user('auth0|alice', 'admin:org repo admin:org_hook');
+  publisher = await openPublisher({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology });
+});
+afterAll(async () => {
+  await publisher?.[Symbol.asyncDispose]();
+  await api?.[Symbol.asyncDispose]();
+});
+
+const addHook = async (login = 'acme') => {
+  const { rows } = await api.sql.query<{ id: number; account_id: number }>(
+    `INSERT INTO hooks (account_id, events, url, content_type, created_by)
+     SELECT id, '{push}', 'https://example.com/', 'json', 'test' FROM accounts WHERE login = $1 RETURNING id, account_id`,
+    [login],
+  );
+  return { hookId: rows[0]!.id, accountId: rows[0]!.account_id };
+};
+
+const park = async (parked: { accountId: number; hookId: number; reason?: string; due?: string; guid?: string }) => {
+  const { accountId, hookId, reason = 'throttle', due = 'infinity', guid = randomUUID() } = parked;
+  const job = { guid, hookId, event: 'push', action: null, attempt: 1, occurredAt: '2026-11-22T10:00:00.000Z' };
+  const { rows } = await api.sql.query<{ delivery_id: string }>(
+    `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+     VALUES (nextval('delivery_ids'), $1, $2, $3, gen_random_uuid(), now(), $4) RETURNING delivery_id`,
+    [accountId, reason, due, JSON.stringify({ ...job, throttledAt: '2026-11-22T10:00:01.000Z' })],
+  );
+  return Number(rows[0]!.delivery_id);
+};
+
+test.each([
+  ['GET', '/admin/organizations'],
+  ['DELETE', '/admin/organizations/acme'],
+  ['PUT', '/admin/organizations/acme/pause'],
+  ['PUT', '/admin/hooks/1/pause'],
+  ['GET', '/admin/status'],
+  ['GET', '/admin/events/7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70'],
+  ['GET', '/admin/dead-letters'],
+  ['DELETE', '/admin/dead-letters?all=true'],
+  ['GET', '/accounts/acme/waiting'],
+])('%s %s is the site’s admin’s alone', async (method, path) => {
+  expect(await call(api, alice, method, path)).toMatchObject({ status: 404 });
+});
+
+describe('what waits', () => {
+  test('is shown by reason and since when, for all and for one account', async () => {
+    const { hookId, accountId } = await addHook();
+    const first = await park({ accountId, hookId });
+    const retry = await park({ accountId, hookId, reason: 'retry', due: '2030-01-01T00:00:00Z' });
+    const status = await call(api, root, 'GET', '/admin/status');
+    expect(status).toMatchObject({
+      status: 200,
+      body: {
+        queues: expect.arrayContaining([{ name: deadEventsQueue, messages: 0 }]),
+        waiting: [
+          { reason: 'limit', deliveries: 1, since: '2026-11-22T10:00:01Z', next_at: null },
+          { reason: 'retry', deliveries: 1, next_at: '2030-01-01T00:00:00Z' },
+        ],
+        organizations: expect.arrayContaining([
+          { login: 'acme', reason: 'limit', deliveries: 1, since: '2026-11-22T10:00:01Z' },
+        ]),
+        paused: { organizations: [], hooks: [] },
+      },
+    });
+    const page = await call(api, root, 'GET', '/accounts/acme/waiting?per_page=1');
+    expect(page.body).toMatchObject([{ id: first, reason: 'limit', hook_id: hookId, due_at: null }]);
+    const [, next] = /<([^>]+)>; rel="next"/.exec(page.headers.get('link')!)!;
+    expect((await call(api, root, 'GET', next!.slice(api.base.length))).body).toMatchObject([
+      { id: retry, reason: 'retry', due_at: '2030-01-01T00:00:00Z' },
+    ]);
+    await api.sql.query('DELETE FROM parked');
+  });
+
+  test('rests while its hook or its organization is paused, and waits again afterwards', async () => {
+    const [one, two] = [await addHook(), await addHook()];
+    for (const hook of [one, one, two]) await park(hook);
+    const pausedHook = await call(api, root, 'PUT', `/admin/hooks/${one.hookId}/pause`);
+    expect(pausedHook).toMatchObject({ status: 200, body: { paused_at: expect.any(String), deliveries: 2 } });
+    expect((await call(api, root, 'PUT', '/admin/organizations/acme/pause')).body).toMatchObject({ deliveries: 1 });
+    const { body } = await call(api, root, 'GET', '/admin/status');
+    expect(body.waiting).toMatchObject([{ reason: 'paused', deliveries: 3 }]);
+    expect(body.paused).toMatchObject({ organizations: [{ login: 'acme' }], hooks: [{ id: one.hookId }] });
+    // What rests for its hook goes on resting when the organization is resumed.
+    expect((await call(api, root, 'DELETE', '/admin/organizations/acme/pause')).body).toEqual({
+      paused_at: null,
+      deliveries: 1,
+    });
+    expect((await call(api, root, 'DELETE', `/admin/hooks/${one.hookId}/pause`)).body).toEqual({
+      paused_at: null,
+      deliveries: 2,
+    });
+    expect(await call(api, root, 'PUT', '/admin/hooks/999999/pause')).toMatchObject({ status: 404 });
+    expect(await call(api, root, 'PUT', '/admin/organizations/nobody/pause')).toMatchObject({ status: 404 });
+    await api.sql.query('DELETE FROM parked');
+  });
+});
+
+describe('an organization', () => {
+  test('is listed, and deleted with all that belongs to it, after a dry run that says what that is', async () => {
+    expect(await call(api, root, 'POST', '/admin/organizations', { login: 'leaving' })).toMatchObject({ status: 201 });
+    const hook = await addHook('leaving');
+    await park(hook);
+    await recordDelivery(api.sql, { hookId: hook.hookId });
+    const listed = await call(api, root, 'GET', '/admin/organizations?per_page=100');
+    expect(listed.body.find(({ login }: { login: string }) => login === 'leaving')).toMatchObject({
+      hooks: 1,
+      members: 1,
+      repositories: 0,
+      paused_at: null,
+    });
+    const held = { organization: 'leaving', repositories: 0, hooks: 1, members: 1, waiting: 1, deliveries: 1 };
+    expect(await call(api, root, 'DELETE', '/admin/organizations/leaving?dry_run=true')).toMatchObject({
+      status: 200,
+      body: { dry_run: true, ...held },
+    });
+    expect(await call(api, root, 'DELETE', '/admin/organizations/leaving')).toMatchObject({
+      status: 200,
+      body: { dry_run: false, ...held },
+    });
+    expect(await call(api, root, 'DELETE', '/admin/organizations/leaving')).toMatchObject({ status: 404 });
+    const { rows } = await api.sql.query(
+      `SELECT (SELECT count(*)::integer FROM parked) AS parked, (SELECT array_agg(account_id) FROM erasures) AS erasures`,
+    );
+    expect(rows).toEqual([{ parked: 0, erasures: [hook.accountId] }]);
+  });
+});
+
+describe('an event', () => {
+  test('is found by its guid in the log, where it waits, and among the dead letters', async () => {
+    const { hookId, accountId } = await addHook();
+    const id = await recordDelivery(api.sql, { hookId, status: 'Timed out', statusCode: 0 });
+    const { rows } = await api.sql.query<{ guid: string; event_key: string }>(
+      'SELECT guid, event_key FROM deliveries WHERE id = $1',
+      [id],
+    );
+    const { guid, event_key } = rows[0]!;
+    await api.sql.query(
+      'UPDATE events SET delivery_ids = ARRAY[$2::bigint], hook_ids = ARRAY[$3::integer] WHERE key = $1',
+      [event_key, id, hookId],
+    );
+    const waiting = await park({ accountId, hookId, reason: 'retry', due: '2030-01-01T00:00:00Z', guid });
+    await api.sql.query('UPDATE parked SET event_key = $2 WHERE delivery_id = $1', [waiting, event_key]);
+    await bury({ messageId: guid, reason: 'not_storable' });
+    expect(await call(api, root, 'GET', `/admin/events/${guid.toUpperCase()}`)).toMatchObject({
+      status: 200,
+      body: {
+        guid,
+        events: [{ organization: 'acme', event: 'push', hooks: [hookId] }],
+        deliveries: [{ id, hook_id: hookId, status: 'Timed out', attempt: 1 }],
+        waiting: [{ id: waiting, reason: 'retry' }],
+        dead_letters: [{ message_id: guid, reason: 'not_storable' }],
+      },
+    });
+    expect(await call(api, root, 'GET', `/admin/events/${randomUUID()}`)).toMatchObject({ status: 404 });
+    expect(await call(api, root, 'GET', '/admin/events/odd')).toMatchObject({ status: 404 });
+    await api.sql.query('DELETE FROM parked');
+    await call(api, root, 'DELETE', '/admin/dead-letters?all=true');
+  });
+});
+
+const bury = (letter: { messageId: string; reason: string; headers?: Record<string, unknown>; body?: string }) =>
+  publisher.publish({
+    exchange: '',
+    routingKey: deadEventsQueue,
+    body: Buffer.from(letter.body ?? '{'),
+    messageId: letter.messageId,
+    headers: { ...letter.headers, [deadReasonHeader]: letter.reason, [deadDetailHeader]: 'for the test' },
+  });
+
+describe('dead letters', () => {
+  const listed = async (query = '') => (await call(api, root, 'GET', `/admin/dead-letters${query}`)).body;
+  const event = (id: string) =>
+    attributeHeaders({ id, source: 'urn:test', type: 'push', subject: 'acme/widgets', time: '2026-11-22T10:00:00Z' });
+
+  test('are listed and shown as often as one looks, none is lost, and each is dropped or published again as it came', async () => {
+    await bury({ messageId: 'a', reason: 'not_storable', headers: event('a'), body: '{"a":1}' });
+    await bury({ messageId: 'b', reason: 'not_json' });
+    await bury({ messageId: 'c', reason: 'not_json' });
+    for (let look = 0; look < 3; look += 1)
+      expect((await listed()).map((letter: { message_id: string }) => letter.message_id)).toEqual(['a', 'b', 'c']);
+    const page = await call(api, root, 'GET', '/admin/dead-letters?per_page=1&page=2');
+    expect(page.body).toMatchObject([{ message_id: 'b', reason: 'not_json', detail: 'for the test', event: null }]);
+    expect(page.headers.get('link')).toContain('rel="last"');
+    const [a, b] = await listed();
+    expect(a).toMatchObject({ event: 'push', subject: 'acme/widgets', occurred_at: '2026-11-22T10:00:00Z', bytes: 7 });
+    expect(await call(api, root, 'GET', `/admin/dead-letters/${a.id}`)).toMatchObject({
+      status: 200,
+      body: { id: a.id, payload: '{"a":1}', payload_encoding: 'utf-8', headers: { 'cloudEvents:type': 'push' } },
+    });
+    expect(await call(api, root, 'POST', `/admin/dead-letters/${b.id}/attempts`)).toMatchObject({ status: 422 });
+    expect(await call(api, root, 'DELETE', `/admin/dead-letters/${b.id}`)).toMatchObject({ status: 204 });
+    expect(await call(api, root, 'POST', `/admin/dead-letters/${a.id}/attempts`)).toMatchObject({ status: 202 });
+    for (const method of ['GET', 'DELETE'])
+      expect(await call(api, root, method, `/admin/dead-letters/${a.id}`)).toMatchObject({ status: 404 });
+    expect(await listed('?reason=not_json')).toMatchObject([{ message_id: 'c' }]);
+    await until('the event is back', async () => (await publisher.waiting(eventsQueue)) === 1);
+    // Not by mistake all of them.
+    expect(await call(api, root, 'DELETE', '/admin/dead-letters')).toMatchObject({ status: 422 });
+    expect(await call(api, root, 'POST', '/admin/dead-letters/attempts', {})).toMatchObject({ status: 422 });
+    expect(await call(api, root, 'POST', '/admin/dead-letters/attempts', { reason: 'not_json' })).toMatchObject({
+      status: 200,
+      body: { published: 0, left: 1 },
+    });
+    expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 1 });
+    expect(await listed()).toEqual([]);
+  });
+
+  test('are listed by several at once', async () => {
+    for (const messageId of ['d', 'e']) await bury({ messageId, reason: 'not_json' });
+    for (const letters of await Promise.all([listed(), listed(), listed()])) expect(letters).toHaveLength(2);
+    expect((await call(api, root, 'DELETE', '/admin/dead-letters?reason=not_json')).body).toEqual({ dropped: 2 });
+  });
+});
+
+describe('secrets', () => {
+  test('that were sealed under the other key are read, and sealed under the present one, a part at a time', async () => {
+    const [present, other] = [makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64')), makeSeal(otherKey)];
+    const { hookId } = await addHook();
+    const sealed = other.seal('a secret', hookSecretPurpose);
+    await api.sql.query('UPDATE hooks SET secret = $2, previous_secret = $2 WHERE id = $1', [hookId, sealed]);
+    expect(await call(api, root, 'POST', '/admin/secrets/reseal', {})).toMatchObject({
+      status: 200,
+      body: { resealed: 1, next: null },
+    });
+    const { rows } = await api.sql.query('SELECT secret, previous_secret FROM hooks WHERE id = $1', [hookId]);
+    expect(present.open(rows[0].secret, hookSecretPurpose)).toBe('a secret');
+    expect(present.open(rows[0].previous_secret, hookSecretPurpose)).toBe('a secret');
+    expect((await call(api, root, 'POST', '/admin/secrets/reseal', { after: 0 })).body.resealed).toBe(0);
+  });
+
+  test('change with an overlap in which the one before counts too, and without one at once', async () => {
+    const made = await call(api, alice, 'POST', '/orgs/acme/hooks', {
+      name: 'web',
+      config: { url: 'https://example.com/overlap', secret: 'first' },
+    });
+    const { id } = made.body;
+    const until = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    const change = (body: object) => call(api, alice, 'PATCH', `/orgs/acme/hooks/${id}/config`, body);
+    const ends = async () => (await call(api, alice, 'GET', `/orgs/acme/hooks/${id}`)).body.previous_secret_until;
+    expect(await change({ previous_secret_until: until })).toMatchObject({ status: 422 });
+    expect(await change({ secret: 'second', previous_secret_until: '2999-01-01T00:00:00Z' })).toMatchObject({
+      status: 422,
+    });
+    expect(await change({ secret: 'second', previous_secret_until: until })).toMatchObject({ status: 200 });
+    expect(await ends()).toBe(until);
+    const { rows } = await api.sql.query('SELECT previous_secret FROM hooks WHERE id = $1', [id]);
+    const seal = makeSeal(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
+    expect(seal.open(rows[0].previous_secret, hookSecretPurpose)).toBe('first');
+    expect(await change({ content_type: 'json' })).toMatchObject({ status: 200 });
+    expect(await ends()).toBe(until);
+    expect(await change({ secret: 'third' })).toMatchObject({ status: 200 });
+    expect(await ends()).toBeNull();
+  });
+});
