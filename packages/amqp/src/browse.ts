@@ -1,4 +1,5 @@
 /** Looks through the first messages of a queue without taking them off it, but for those that are to be. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { connect } from 'amqplib';
 import { brokersOf, tlsOf } from './brokers.ts';
 
@@ -15,6 +16,8 @@ type Pick<T> = (message: Seen) => T | undefined;
 const timeoutMs = 3_000;
 /** RabbitMQ sends what there is without a pause. */
 const idleMs = 500;
+const consumerTag = 'browsing';
+const backEveryMs = 10;
 
 /**
  * Hands `use` what was picked of the first `most` messages of a queue, and puts all of them back into their places but those that it
@@ -39,29 +42,45 @@ export async function browse<T, R>(
     const { messageCount: total } = await channel.checkQueue(queue);
     const wanted = Math.min(total, most);
     const picked: { item: T; take(): void }[] = [];
+    let taken = 0;
     if (wanted > 0) {
       let seen = 0;
       const complete = Promise.withResolvers<void>();
       const late = setTimeout(complete.resolve, timeoutMs);
       let idle = late;
       await channel.prefetch(wanted);
-      await channel.consume(queue, (message) => {
-        if (message === null) return complete.resolve();
-        const { content: body, properties } = message;
-        const { headers = {}, contentType, messageId } = properties;
-        const item = pick({ body, headers, contentType, messageId });
-        const { deliveryTag } = message.fields;
-        if (item !== undefined) picked.push({ item, take: () => channel.ack({ fields: { deliveryTag } } as never) });
-        seen += 1;
-        clearTimeout(idle);
-        idle = setTimeout(complete.resolve, seen === wanted ? 0 : idleMs);
-      });
+      await channel.consume(
+        queue,
+        (message) => {
+          if (message === null) return complete.resolve();
+          const { content: body, properties } = message;
+          const { headers = {}, contentType, messageId } = properties;
+          const item = pick({ body, headers, contentType, messageId });
+          const { deliveryTag } = message.fields;
+          const take = () => {
+            taken += 1;
+            channel.ack({ fields: { deliveryTag } } as never);
+          };
+          if (item !== undefined) picked.push({ item, take });
+          seen += 1;
+          clearTimeout(idle);
+          idle = setTimeout(complete.resolve, seen === wanted ? 0 : idleMs);
+        },
+        { consumerTag },
+      );
       await complete.promise;
       clearTimeout(late);
       clearTimeout(idle);
     }
     const result = await use(picked, total);
-    // Acks are written without waiting; closing the channel waits until the broker has read them, and gives the others back.
+    if (wanted > 0) {
+      await channel.cancel(consumerTag);
+      channel.nackAll(true);
+    }
+    // A quorum queue has its messages back some milliseconds later: whoever looks next is to find them.
+    const untilMs = performance.now() + timeoutMs;
+    while ((await channel.checkQueue(queue)).messageCount < total - taken && performance.now() < untilMs)
+      await wait(backEveryMs);
     await channel.close();
     return result;
   } finally {

@@ -179,7 +179,7 @@ describe('a route', () => {
     for (const names of misnomers)
       if (Object.keys(names).some((name) => route.path.includes(`{${name}}`)))
         yield await ask(route, tokens.admin, { body, names });
-    if (route.path.includes('attempts')) {
+    if (route.path.includes('{delivery_id}/attempts')) {
       await gatepost.sql.query('UPDATE hooks SET active = false WHERE id = $1', [place.hook_id]);
       yield await ask(route, tokens.admin);
       await gatepost.sql.query('UPDATE hooks SET active = true WHERE id = $1', [place.hook_id]);

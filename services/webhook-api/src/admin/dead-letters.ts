@@ -240,9 +240,13 @@ function look<T, R>(
 /** Headers that were not the producer's: of the dead letter, of publishing it, and of the queue it lies in. */
 const added = new Set([deadReasonHeader, deadDetailHeader, 'x-publish-tag', 'x-delivery-count']);
 
+/** Without those that differ from one look to the next. */
+const ownHeaders = ({ headers }: Pick<Seen, 'headers'>) =>
+  Object.entries(headers).filter(([name]) => name !== 'x-publish-tag' && name !== 'x-delivery-count');
+
 function idOf({ body, headers, messageId = '' }: Seen): string {
-  const own = Object.entries(headers).filter(([name]) => name !== 'x-publish-tag' && name !== 'x-delivery-count');
-  const digest = createHash('sha256').update(JSON.stringify([messageId, own.sort(([a], [b]) => (a < b ? -1 : 1))]));
+  const own = ownHeaders({ headers }).sort(([a], [b]) => (a < b ? -1 : 1));
+  const digest = createHash('sha256').update(JSON.stringify([messageId, own]));
   return digest.update(body).digest('hex').slice(0, 24);
 }
 
@@ -265,7 +269,7 @@ function present(message: Seen): Letter {
 function presentWhole(message: Seen): z.infer<typeof wholeSchema> {
   const text = message.body.toString('utf8');
   const isText = Buffer.from(text).equals(message.body);
-  const headers = Object.fromEntries(Object.entries(message.headers).filter(([name]) => name !== 'x-publish-tag'));
+  const headers = Object.fromEntries(ownHeaders(message));
   return {
     ...present(message),
     headers,
