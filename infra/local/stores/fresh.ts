@@ -1,7 +1,7 @@
 /** `--fresh`: drops what is ours, and nothing else. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { topology } from '@gatepost/contracts/topology';
+import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
 import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { readJson, writePrivate } from '../processes/home.ts';
@@ -69,8 +69,10 @@ async function dropQueues(url: string): Promise<void> {
   const connection = await connect(url, { timeout: 5_000 });
   try {
     const channel = await connection.createChannel();
-    for (const queue of topology.queues) await channel.deleteQueue(queue.name);
-    for (const exchange of topology.exchanges) await channel.deleteExchange(exchange.name);
+    const all = { used: shardsMax, there: shardsMax };
+    const { queues, exchanges } = topologyOf({ events: all, deliveries: all });
+    await Promise.all(queues.map(({ name }) => channel.deleteQueue(name)));
+    for (const { name } of exchanges) await channel.deleteExchange(name);
   } finally {
     await connection.close();
   }

@@ -1,6 +1,6 @@
 /** One AMQP connection that reconnects: amqplib's recovery, with our topology declared on every new connection. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Topology } from '@gatepost/contracts/topology';
+import type { Binding, Topology } from '@gatepost/contracts/topology';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import { brokersOf, tlsOf } from './brokers.ts';
 import { takeUnreadable } from './unreadable.ts';
@@ -103,10 +103,14 @@ const preconditionFailed = 406;
 const kept = new Set<string>();
 
 async function declare(model: ChannelModel, options: ConnectionOptions): Promise<void> {
-  const { exchanges, queues, bindings } = options.topology;
+  const { exchanges, queues, bindings, unbindings = [], bindsOnlyNew = false } = options.topology;
+  const binds = !bindsOnlyNew || !(await exists(model, exchanges[0]));
   let channel = await openChannel(model);
   for (const exchange of exchanges) {
-    await channel.assertExchange(exchange.name, exchange.type, { durable: exchange.durable });
+    await channel.assertExchange(exchange.name, exchange.type, {
+      durable: exchange.durable,
+      arguments: exchange.arguments,
+    });
   }
   for (const queue of queues) {
     const isOpen = await declareQueue(channel, queue, options);
@@ -115,8 +119,36 @@ async function declare(model: ChannelModel, options: ConnectionOptions): Promise
     channel = await openChannel(model);
     if (!kept.has(keyOf(queue, options))) await declareQueue(channel, queue, options);
   }
-  for (const binding of bindings) await channel.bindQueue(binding.queue, binding.exchange, binding.pattern);
+  if (binds) for (const binding of bindings) await bind(channel, binding);
+  for (const binding of unbindings) await unbind(channel, binding);
   await channel.close();
+}
+
+/** Whether there is such an exchange. RabbitMQ closes the channel if there is none. */
+async function exists(model: ChannelModel, exchange: Topology['exchanges'][number] | undefined): Promise<boolean> {
+  if (!exchange) return false;
+  const channel = await openChannel(model);
+  try {
+    await channel.checkExchange(exchange.name);
+    await channel.close();
+    return true;
+  } catch (error) {
+    if ((error as { code?: number }).code === notFound) return false;
+    throw error;
+  }
+}
+
+function bind(channel: Channel, binding: Binding) {
+  const { exchange, pattern } = binding;
+  if ('queue' in binding) return channel.bindQueue(binding.queue, exchange, pattern);
+  return channel.bindExchange(binding.toExchange, exchange, pattern);
+}
+
+/** What is not bound, or not there at all, is nothing to RabbitMQ. */
+function unbind(channel: Channel, binding: Binding) {
+  const { exchange, pattern } = binding;
+  if ('queue' in binding) return channel.unbindQueue(binding.queue, exchange, pattern);
+  return channel.unbindExchange(binding.toExchange, exchange, pattern);
 }
 
 /** A refused declaration closes the channel with an 'error' event as well as rejecting; the rejection is enough. */

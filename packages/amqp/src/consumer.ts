@@ -2,6 +2,7 @@
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type Acks, makeAcks } from './acks.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { exists } from './find-shards.ts';
 
 export type Incoming = {
   body: Buffer;
@@ -44,7 +45,10 @@ const widenAfterMs = 10_000;
  */
 export async function openConsumer(
   options: ConnectionOptions & {
-    queue: string;
+    /** Of several, each hands out up to the prefetch by itself, so that none waits for another. */
+    queue: string | readonly string[];
+    /** Further queues, consumed as long as they are there. */
+    leftover?: readonly string[];
     prefetch: number;
     standby?: boolean;
     maxBytes?: number;
@@ -59,9 +63,14 @@ export async function openConsumer(
   let isFull = false;
   let widening: NodeJS.Timeout | undefined;
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
-  let current: { channel: Channel; acks: Acks; consumerTag: string } | undefined;
+  let current: { channel: Channel; acks: Acks; consumerTags: string[] } | undefined;
+  const standard = [options.queue].flat();
 
   const connection = await openConnection(options, async (model: ChannelModel) => {
+    const leftover = await Promise.all(
+      (options.leftover ?? []).map(async (queue) => ((await exists(model, queue)) ? [queue] : [])),
+    );
+    const queues = [...standard, ...leftover.flat()];
     const channel = await model.createChannel();
     const acks = makeAcks(channel);
     const startAnew = () => {
@@ -80,28 +89,29 @@ export async function openConsumer(
     const consume = async () => {
       if (paused || isFull) return;
       await channel.prefetch(prefetch);
-      const { consumerTag } = await channel.consume(options.queue, (message) => {
-        if (message === null) {
-          options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
-          return startAnew();
-        }
-        const { deliveryTag } = message.fields;
-        acks.took(deliveryTag);
-        if (paused || isFull) return acks.giveBack(deliveryTag);
-        const { length } = message.content;
-        bytes += length;
-        options.onMessage({ ...incoming(acks, message, () => settled(length)), isLost: () => !isOpen });
-        if (bytes > maxBytes) fill(length);
-      });
-      current = { channel, acks, consumerTag };
+      const began = await Promise.all(queues.map((queue) => channel.consume(queue, onMessage)));
+      current = { channel, acks, consumerTags: began.map(({ consumerTag }) => consumerTag) };
       if (isFull) cancel();
     };
+    const onMessage = (message: ConsumeMessage | null) => {
+      if (message === null) {
+        options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
+        return startAnew();
+      }
+      const { deliveryTag } = message.fields;
+      acks.took(deliveryTag);
+      if (paused || isFull) return acks.giveBack(deliveryTag);
+      const { length } = message.content;
+      bytes += length;
+      options.onMessage({ ...incoming(acks, message, () => settled(length)), isLost: () => !isOpen });
+      if (bytes > maxBytes) fill(length);
+    };
     const cancel = () => {
-      if (current?.channel === channel) channel.cancel(current.consumerTag).catch(() => {});
+      if (current?.channel === channel) for (const tag of current.consumerTags) channel.cancel(tag).catch(() => {});
     };
     const fill = (length: number) => {
       isFull = true;
-      prefetch = Math.max(1, Math.min(prefetch, Math.floor(maxBytes / length)));
+      prefetch = Math.max(1, Math.min(prefetch, Math.floor(maxBytes / length / queues.length)));
       cancel();
     };
     const settled = (length: number) => {
@@ -133,7 +143,8 @@ export async function openConsumer(
     async pause() {
       paused = true;
       // A connection lost just now has no consumer to cancel.
-      await current?.channel.cancel(current.consumerTag).catch(() => {});
+      const { channel, consumerTags = [] } = current ?? {};
+      await Promise.all(consumerTags.map((tag) => channel?.cancel(tag).catch(() => {})));
     },
     async [Symbol.asyncDispose]() {
       paused = true;

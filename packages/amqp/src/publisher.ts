@@ -87,7 +87,10 @@ export async function openPublisher(
     channel = opened;
     declareAnew = () => void model.close().catch(() => {});
   });
-  const isOurs = (queue: string) => options.topology.queues.some(({ name }) => name === queue);
+  const isOurs = ({ exchange, routingKey }: Outgoing) =>
+    exchange === ''
+      ? options.topology.queues.some(({ name }) => name === routingKey)
+      : options.topology.exchanges.some(({ name, type }) => name === exchange && type === 'x-consistent-hash');
 
   return {
     isConnected: () => channel !== undefined && connection.isConnected(),
@@ -136,7 +139,7 @@ export async function openPublisher(
             if (!entry.returned) return entry.settle();
             entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
             // Somebody deleted a queue of ours: with a new connection it is declared again.
-            if (message.exchange === '' && isOurs(message.routingKey) && channel === current) declareAnew();
+            if (isOurs(message) && channel === current) declareAnew();
           },
         );
       } catch (error) {

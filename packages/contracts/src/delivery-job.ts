@@ -6,7 +6,8 @@
  */
 
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { deliveriesQueue, traceHeader } from './topology.ts';
+import { jobAddress } from './shards.ts';
+import { traceHeader } from './topology.ts';
 
 export type DeliveryJob = {
   /** The delivery's id, shown in the log: increasing, below 2^53, its own for each attempt. */
@@ -74,13 +75,15 @@ export function deriveJobKey(secretsKey: Buffer): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', secretsKey, 'gatepost', 'delivery jobs', 32)));
 }
 
-/** The message that carries a job, as a publisher takes it. A payload too large to travel stays behind. */
-export function jobMessage(job: DeliveryJob, payload: Buffer, key: KeyObject) {
+/**
+ * The message that carries a job, as a publisher takes it. A payload too large to travel stays behind. Whoever knows of no shards has
+ * one: the first is always there.
+ */
+export function jobMessage(job: DeliveryJob, payload: Buffer, key: KeyObject, shards = 1) {
   const text = JSON.stringify(job);
   const body = payload.length <= jobBodyMaxBytes ? payload : Buffer.alloc(0);
   return {
-    exchange: '',
-    routingKey: deliveriesQueue,
+    ...jobAddress(job.hookId, shards),
     body,
     headers: {
       [jobHeader]: text,

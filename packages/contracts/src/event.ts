@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { v5 as uuidv5 } from 'uuid';
 import type { DeadReason } from './dead-reason.ts';
+import { partitionKeyOf } from './shards.ts';
 
 export type Event = {
   /** Unique per source. */
@@ -182,7 +183,10 @@ export type EventAttributes = {
 
 /** The headers of a message in binary mode, spelled as the CloudEvents AMQP binding does. */
 export function attributeHeaders(attributes: EventAttributes): Record<string, unknown> {
-  const given = Object.entries({ specversion: '1.0', ...attributes }).filter(([, value]) => value !== undefined);
+  const partitionkey = partitionKeyOf(attributes.subject);
+  const given = Object.entries({ specversion: '1.0', ...attributes, partitionkey }).filter(
+    ([, value]) => value !== undefined,
+  );
   return Object.fromEntries(given.map(([name, value]) => [`cloudEvents:${name}`, value]));
 }
 

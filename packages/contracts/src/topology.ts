@@ -13,10 +13,21 @@ export const deliveriesQueue = 'gatepost.deliveries';
 export const deadEventsQueue = 'gatepost.events.dead';
 
 export type Topology = {
-  exchanges: { name: string; type: 'topic' | 'fanout' | 'direct'; durable: boolean }[];
+  exchanges: {
+    name: string;
+    type: 'topic' | 'fanout' | 'direct' | 'x-consistent-hash';
+    durable: boolean;
+    arguments?: Record<string, unknown>;
+  }[];
   queues: { name: string; durable: boolean; arguments: Record<string, unknown> }[];
-  bindings: { exchange: string; queue: string; pattern: string }[];
+  bindings: Binding[];
+  /** Bindings of another number of shards, taken away once those above stand. */
+  unbindings?: Binding[];
+  /** Bind nothing where the first exchange is there already: somebody else has laid out where it leads. */
+  bindsOnlyNew?: boolean;
 };
+
+export type Binding = { exchange: string; pattern: string } & ({ queue: string } | { toExchange: string });
 
 /**
  * How often a message may come back before RabbitMQ drops it. RabbitMQ 4 does so after 20 times where a quorum queue sets nothing, and
@@ -37,6 +48,9 @@ export const topology: Topology = {
   ],
   bindings: [{ exchange: eventsExchange, queue: eventsQueue, pattern: '#' }],
 };
+
+/** For services that publish: only dispatchers know into how many queues events are spread (`shards.ts`). */
+export const publishersTopology: Topology = { ...topology, bindsOnlyNew: true };
 
 /**
  * The limit for dead letters in a queue that was declared before it had one: a queue's arguments cannot be changed, and a policy says

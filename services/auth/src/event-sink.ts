@@ -5,7 +5,7 @@ import { userOf } from '@gatepost/amqp/brokers';
 import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { attributeHeaders } from '@gatepost/contracts/event';
-import { eventsExchange, topology } from '@gatepost/contracts/topology';
+import { eventsExchange, publishersTopology } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
 
@@ -45,7 +45,7 @@ export async function openEventSink(options: {
     name: 'gatepost-auth',
     log,
     reconnects: reconnectCounter(options.registry),
-    topology,
+    topology: publishersTopology,
     userId: userOf(options.amqpUrl), // the gate is a producer like any other (PRODUCERS_FILE)
     waitForConnect: false, // a gate that starts without RabbitMQ issues tokens, and connects later
   });

@@ -1,5 +1,6 @@
 /** The dispatcher's environment (docs/configuration.md). */
 import { createRequire } from 'node:module';
+import { shardsMax } from '@gatepost/contracts/shards';
 import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {
   amqpUrlVariable,
@@ -71,6 +72,12 @@ export const variables = z
     DELIVERY_RETENTION_DAYS: integer(1, 3650)
       .default(3)
       .meta({ description: 'log and payloads; older partitions are dropped', unit: 'days' }),
+    EVENT_SHARDS: integer(1, shardsMax)
+      .default(1)
+      .meta({ description: 'queues that events are spread over, by account', unit: 'queues' }),
+    DELIVERY_SHARDS: integer(1, shardsMax)
+      .default(1)
+      .meta({ description: 'queues that deliveries are spread over, by hook', unit: 'queues' }),
     RETRY_SCHEDULE_SECONDS: secondsList.default([5, 300, 1800, 7200, 18000, 36000]).meta({
       description: 'waits before automatic attempts 2, 3, …; empty: none',
       unit: 's',

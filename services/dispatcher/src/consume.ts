@@ -2,6 +2,7 @@
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { openConsumer } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
+import { type AllShards, type Shards, shardQueues } from '@gatepost/contracts/shards';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import type { Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
@@ -24,6 +25,7 @@ const eventsMaxBytes = 64 * 1024 * 1024;
 export async function openConsumers(options: {
   broker: Omit<ConnectionOptions, 'name'> & { registry: Registry };
   log: Log;
+  shards: AllShards;
   producers: Producers;
   route: Route;
   /** Routes what need not wait behind a flood. */
@@ -36,10 +38,15 @@ export async function openConsumers(options: {
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp, log } = options;
+  const { broker, shards, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp, log } = options;
   const { registry } = broker;
+  const concurrency = options.env.DELIVERY_CONCURRENCY;
+  /** All shards have their part of the prefetch; one alone still keeps all attempts busy. */
+  const perShard = (prefetch: number, { used }: Shards) =>
+    Math.max(Math.ceil(prefetch / used), Math.min(prefetch, concurrency));
+  const eventQueues = queuesOf(eventsQueue, shards.events);
   const readAhead = await openReadAhead({
-    broker,
+    broker: { ...broker, ...eventQueues },
     producers,
     route,
     ahead: routeAhead,
@@ -52,16 +59,16 @@ export async function openConsumers(options: {
   const deliveries = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher deliveries',
-    queue: deliveriesQueue,
+    ...queuesOf(deliveriesQueue, shards.deliveries),
     // Attempts in flight, as many that are being recorded, and twice as many that wait for their time or for a cap.
-    prefetch: options.env.DELIVERY_CONCURRENCY * 4,
+    prefetch: perShard(concurrency * 4, shards.deliveries),
     onMessage: inbox.take,
   });
   const events = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher events',
-    queue: eventsQueue,
-    prefetch: eventsPrefetch + options.env.DELIVERY_CONCURRENCY * 2,
+    ...eventQueues,
+    prefetch: perShard(eventsPrefetch + concurrency * 2, shards.events),
     maxBytes: eventsMaxBytes,
     onMessage: readAhead.take,
   });
@@ -77,4 +84,10 @@ export async function openConsumers(options: {
       await Promise.all([events, readAhead, deliveries].map((consumer) => consumer[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** The shards, and those of a larger number before, until somebody deletes them. */
+function queuesOf(name: string, { used, there }: Shards): { queue: string[]; leftover: string[] } {
+  const all = shardQueues(name, there);
+  return { queue: all.slice(0, used), leftover: all.slice(used) };
 }

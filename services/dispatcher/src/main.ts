@@ -1,12 +1,14 @@
 /** The dispatcher's parts list. */
 
 import { readFileSync } from 'node:fs';
+import { findShards } from '@gatepost/amqp/find-shards';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
+import { shardQueues, topologyOf } from '@gatepost/contracts/shards';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
-import { deadEventsQueue, deliveriesQueue, eventsQueue, topology } from '@gatepost/contracts/topology';
+import { deadEventsQueue, deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
 import { logOfModule } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
@@ -88,6 +90,8 @@ await run(service, variables, async ({ env, log, stack }) => {
   });
   const accounts = stack.use(await openAccounts({ pool, directUrl, seal, log: logs.routing }));
 
+  const shards = await findShards(env.AMQP_URL, { events: env.EVENT_SHARDS, deliveries: env.DELIVERY_SHARDS });
+  const topology = topologyOf(shards);
   const broker = { url: env.AMQP_URL, log: logs.stores, registry, reconnects: reconnectCounter(registry), topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
   const post = stack.use(
@@ -99,7 +103,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     }),
   );
   const jobKey = deriveJobKey(env.SECRETS_KEY);
-  const enqueue = makeEnqueue(publisher, jobKey);
+  const enqueue = makeEnqueue(publisher, jobKey, shards.deliveries.used);
   const admit = makeAdmit(throttle, limitOf, metrics);
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
@@ -147,11 +151,14 @@ await run(service, variables, async ({ env, log, stack }) => {
   // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.
   const routeAhead = makeRoute(routeParts, { atOnce: 4 });
   const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
-  const eventsWaiting = () => publisher.waiting(eventsQueue);
+  const waitingIn = async (queues: string[]) =>
+    (await Promise.all(queues.map((queue) => publisher.waiting(queue)))).reduce((sum, waiting) => sum + waiting, 0);
+  const eventsWaiting = () => waitingIn(shardQueues(eventsQueue, shards.events.used));
   const consumers = stack.use(
     await openConsumers({
       broker,
       log: logs.routing,
+      shards,
       producers,
       route,
       routeAhead,
@@ -167,7 +174,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
-  const jobsWaiting = () => publisher.waiting(deliveriesQueue);
+  const jobsWaiting = () => waitingIn(shardQueues(deliveriesQueue, shards.deliveries.used));
   const deadLetters = () => publisher.waiting(deadEventsQueue);
   stack.use(watchQueues({ events: eventsWaiting, deliveries: jobsWaiting, dead: deadLetters }, registry));
   const releaseParts = { pool, throttle, limitOf, metrics };

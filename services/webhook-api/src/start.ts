@@ -7,7 +7,7 @@ import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
 import { parseSeed } from '@gatepost/contracts/seed';
-import { topology } from '@gatepost/contracts/topology';
+import { publishersTopology } from '@gatepost/contracts/topology';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { listen } from '@gatepost/runtime/listen';
 import { logOfModule } from '@gatepost/runtime/log';
@@ -78,7 +78,7 @@ export async function start({
       name,
       log: storesLog,
       reconnects: reconnectCounter(registry),
-      topology,
+      topology: publishersTopology,
       confirmTimeoutMs: storeTimeoutMs * 0.75,
     }),
   );

@@ -1,5 +1,5 @@
 /**
- * Fairness before routing: all accounts' events stand in one queue. While one account floods and others send too, further
+ * Fairness before routing: many accounts' events stand in one queue. While one account floods and others send too, further
  * consumers read on beyond what is being routed. Events of the others go ahead. The flood's events wait here, in their order. Beyond a number of
  * bytes only their delivery tags are held: they stay with RabbitMQ, unacked, and are given back when their turn has come.
  */
@@ -13,7 +13,7 @@ import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settle.ts';
 import type { Backpressure } from './backpressure.ts';
 import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
-import { openReaders } from './readers.ts';
+import { type EventQueues, openReaders } from './readers.ts';
 
 export type ReadAhead = AsyncDisposable & {
   /** Takes a message of the events queue that came the usual way. */
@@ -38,7 +38,7 @@ const overMs = 10_000;
 const readersMax = 8;
 
 export async function openReadAhead(options: {
-  broker: Omit<ConnectionOptions, 'name'>;
+  broker: Omit<ConnectionOptions, 'name'> & EventQueues;
   producers: Producers;
   /** Routes in the order of the queue. */
   route: Route;

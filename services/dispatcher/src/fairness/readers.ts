@@ -1,12 +1,11 @@
 /** Further consumers of the events queue, which read on beyond what is being routed. */
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { type Consumer, type Incoming, openConsumer } from '@gatepost/amqp/consumer';
-import { eventsQueue } from '@gatepost/contracts/topology';
 
 export type Readers = AsyncDisposable & {
   /** How many there are. */
   count(): number;
-  /** How many messages RabbitMQ hands to all of them. */
+  /** How many messages RabbitMQ hands to all of them, of one queue: an account floods one. */
   capacity(): number;
   /** Adds a consumer, whose prefetch fits messages of this mean size. Answers the prefetch. */
   extend(meanBytes: number): Promise<number>;
@@ -16,20 +15,22 @@ export type Readers = AsyncDisposable & {
   pause(): Promise<void>;
 };
 
+/** The queues that events wait in. */
+export type EventQueues = { queue: string[]; leftover: string[] };
+
 /** How much RabbitMQ may have under way to one of them. */
 const underWayBytes = 64 * 1024 * 1024;
 const prefetchMin = 100;
 const prefetchMax = 60_000;
 
 export async function openReaders(
-  broker: Omit<ConnectionOptions, 'name'>,
+  broker: Omit<ConnectionOptions, 'name'> & EventQueues,
   onMessage: (message: Incoming) => void,
 ): Promise<Readers> {
   const open = (number: number, prefetch: number, standby: boolean) =>
     openConsumer({
       ...broker,
       name: `gatepost dispatcher reading ahead ${number}`,
-      queue: eventsQueue,
       prefetch,
       standby,
       onMessage,

@@ -11,10 +11,10 @@ export type Enqueue = (jobs: Outgoing[]) => Promise<void>;
  * Rejects with `Unconfirmed` when the broker did not confirm every job; it may have those all the same. A payload too large to
  * travel, or empty, is read from the event's row later.
  */
-export function makeEnqueue(publisher: Publisher, jobKey: KeyObject): Enqueue {
+export function makeEnqueue(publisher: Publisher, jobKey: KeyObject, shards: number): Enqueue {
   return async (jobs) => {
     const results = await Promise.allSettled(
-      jobs.map(({ job, payload }) => publisher.publish(jobMessage(job, payload, jobKey))),
+      jobs.map(({ job, payload }) => publisher.publish(jobMessage(job, payload, jobKey, shards))),
     );
     const failed = jobs.filter((_, index) => results[index]?.status === 'rejected');
     const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));

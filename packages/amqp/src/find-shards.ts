@@ -1,0 +1,67 @@
+/** Which shards a broker has when a process starts. */
+import { type AllShards, type Shards, shardQueues, shardsMax } from '@gatepost/contracts/shards';
+import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import { type ChannelModel, connect } from 'amqplib';
+import { brokersOf, tlsOf } from './brokers.ts';
+
+/**
+ * Looks for queues beyond those that are wanted, which were shards before: messages may wait there.
+ * @throws Misconfigured where more than one is wanted and RabbitMQ lacks the plugin for it
+ */
+export async function findShards(url: string, wanted: { events: number; deliveries: number }): Promise<AllShards> {
+  const model = await connect(brokersOf(url), { ...tlsOf(url), timeout: 10_000 });
+  const closed = new Promise<Error>((resolve) => model.on('error', resolve));
+  try {
+    if (Math.max(wanted.events, wanted.deliveries) > 1) await checkPlugin(model, closed);
+    return {
+      events: await find(model, eventsQueue, wanted.events),
+      deliveries: await find(model, deliveriesQueue, wanted.deliveries),
+    };
+  } finally {
+    await model.close().catch(() => {}); // RabbitMQ has closed it
+  }
+}
+
+/** RabbitMQ closes the connection over an exchange of a type that it does not know. */
+async function checkPlugin(model: ChannelModel, closed: Promise<Error>): Promise<void> {
+  const channel = await model.createChannel();
+  channel.on('error', () => {}); // the call rejects
+  const name = 'gatepost.probe';
+  const declared = channel.assertExchange(name, 'x-consistent-hash', { autoDelete: true });
+  declared.catch(() => {}); // `closed` says why
+  const refused = await Promise.race([declared.then(() => undefined), closed]);
+  if (refused)
+    throw /unknown exchange type/.test(refused.message)
+      ? new Misconfigured('could not start', [
+          'EVENT_SHARDS, DELIVERY_SHARDS: more than 1 takes the plugin rabbitmq_consistent_hash_exchange of RabbitMQ',
+        ])
+      : refused;
+  await channel.deleteExchange(name);
+  await channel.close();
+}
+
+async function find(model: ChannelModel, name: string, used: number): Promise<Shards> {
+  let there = used;
+  for (const further of shardQueues(name, shardsMax).slice(used)) {
+    if (!(await exists(model, further))) break;
+    there += 1;
+  }
+  return { used, there };
+}
+
+const notFound = 404;
+
+/** Whether there is such a queue. It takes a channel of its own, which RabbitMQ closes if there is none. */
+export async function exists(model: ChannelModel, queue: string): Promise<boolean> {
+  const channel = await model.createChannel();
+  channel.on('error', () => {});
+  try {
+    await channel.checkQueue(queue);
+    await channel.close();
+    return true;
+  } catch (error) {
+    if ((error as { code?: number }).code === notFound) return false;
+    throw error;
+  }
+}
