@@ -199,7 +199,7 @@ async function routeEvents(parts: RouteParts, incoming: { message: Incoming; eve
         unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isTaken });
       }
     const { jobs, handed } = await deal(parts, placed, [...unrouted.values()]);
-    const results = whatEachBrings(stored, new Set([...jobs.keys(), ...handed])).map((brings, index): Result => {
+    const results = whatEachBrings(stored, { handed, taken: jobs }).map((brings, index): Result => {
       if (brings !== 'event') return { result: brings };
       const found = routed[index]!.match;
       if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
