@@ -9,12 +9,14 @@ import { openSystem, type Service } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
+import type { Say } from '../../local/commands/say.ts';
+import { openGroup } from '../../local/processes/child.ts';
+import { findRabbitmq, prepareRabbitmq } from '../../local/stores/rabbitmq.ts';
 import { createHooks, writeSeed } from '../accounts.ts';
 import { publishSteadily } from '../load.ts';
 import { openRecord } from '../record.ts';
-import { makeSay } from '../../local/commands/say.ts';
-import { openGroup } from '../../local/processes/child.ts';
-import { findRabbitmq, prepareRabbitmq } from '../../local/stores/rabbitmq.ts';
+
+const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
 test('the number of shards is changed while dispatchers run, up and down, and every event is delivered once', async () => {
   const program = findRabbitmq(process.env.PATH);
@@ -30,7 +32,7 @@ test('the number of shards is changed while dispatchers run, up and down, and ev
     management: false,
     signal,
     group,
-    say: makeSay(),
+    say: silent,
   });
   await broker.launch();
   const size = { accounts: 12, eventsPerSecond: 1_000_000 }; // no limit that matters

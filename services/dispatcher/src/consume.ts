@@ -38,7 +38,8 @@ export async function openConsumers(options: {
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, shards, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp, log } = options;
+  const { broker, shards, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp, log } =
+    options;
   const { registry } = broker;
   const concurrency = options.env.DELIVERY_CONCURRENCY;
   /** All shards have their part of the prefetch; one alone still keeps all attempts busy. */
