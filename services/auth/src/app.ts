@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import { isAway } from '@gatepost/runtime/store-errors';
 import { type Certificate, createServerWith } from '@gatepost/runtime/tls';
+import { tracing } from '@gatepost/runtime/tracing';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { FastPath } from './grants/fast-path.ts';
@@ -17,6 +18,7 @@ import { boundParameters } from './http/parameter-size.ts';
 import { protocolEndpoints, type ReadRequest, readPlainBody, takePlainBody } from './http/plain-body.ts';
 import { queryTokenAsHeader } from './http/query-token.ts';
 import { setRoute } from './http/route.ts';
+import { type Run, trace } from './http/traced.ts';
 import { checkQuery, wellFormed } from './http/well-formed.ts';
 import type { MakeCommonContext } from './interaction/common-context.ts';
 import { ForeignForm } from './interaction/interaction.ts';
@@ -119,9 +121,12 @@ export function makeServer(
     observe(request, response);
     if (strict) response.setHeader('strict-transport-security', 'max-age=31536000');
     normalize(request);
-    readPlainBody(request, () => fastPath(request, response, () => answer(request, response)));
+    const run = tracing ? trace(tracing, request, response) : atOnce;
+    readPlainBody(request, () => run(() => fastPath(request, response, () => answer(request, response))));
   });
 }
+
+const atOnce: Run = (work) => work();
 
 /** The library would take a code that is given twice for a string. @throws ApiError 400 */
 const givenOnce: RequestHandler = (request, _response, next) => {

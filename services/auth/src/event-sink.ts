@@ -5,9 +5,10 @@ import { userOf } from '@gatepost/amqp/brokers';
 import { NotPublished, type Outgoing, openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { attributeHeaders } from '@gatepost/contracts/event';
-import { eventsExchange, publishersTopology } from '@gatepost/contracts/topology';
+import { eventsExchange, publishersTopology, traceHeader } from '@gatepost/contracts/topology';
 import { describeError, type Log } from '@gatepost/runtime/log';
 import type { Registry } from '@gatepost/runtime/metrics';
+import { tracing } from '@gatepost/runtime/tracing';
 
 export type GateEventType =
   | 'user_signed_up'
@@ -65,6 +66,7 @@ export async function openEventSink(options: {
   return {
     publish(type, payload) {
       const id = randomUUID();
+      const traceparent = tracing?.current();
       if (inFlight.size >= inFlightMax)
         return void log.warn({ 'event.type': type }, 'an event was not published: too many wait');
       const publishing = publishWhenConnected({
@@ -72,13 +74,16 @@ export async function openEventSink(options: {
         routingKey: type,
         messageId: id,
         contentType: 'application/json',
-        headers: attributeHeaders({
-          id,
-          source: options.issuer,
-          type,
-          subject: options.account,
-          time: new Date().toISOString(),
-        }),
+        headers: {
+          ...attributeHeaders({
+            id,
+            source: options.issuer,
+            type,
+            subject: options.account,
+            time: new Date().toISOString(),
+          }),
+          ...(traceparent !== undefined && { [traceHeader]: traceparent }),
+        },
         body: Buffer.from(JSON.stringify(payload)),
       })
         .catch((error) => log.warn({ error: describeError(error), 'event.type': type }, 'an event was not published'))

@@ -1,4 +1,5 @@
 /** Model → store: where oidc-provider’s artefacts are kept. */
+import { tracing } from '@gatepost/runtime/tracing';
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterFactory } from 'oidc-provider';
 import type { ClientStore } from '../clients/store.ts';
@@ -9,6 +10,7 @@ import type { KnownGrants } from './known-grants.ts';
 import { ruleOf } from './models.ts';
 import { makePostgresAdapter } from './postgres.ts';
 import { redisAdapters } from './redis.ts';
+import { carriers, traceThrough } from './traced.ts';
 
 export function makeAdapterFactory(stores: {
   pool: Pool;
@@ -21,7 +23,8 @@ export function makeAdapterFactory(stores: {
   return (model) => {
     const rule = ruleOf(model);
     const adapter = open(model, rule.store, rule.grantable);
-    return rule.hashed ? hashIds(adapter) : adapter;
+    const named = rule.hashed ? hashIds(adapter) : adapter;
+    return tracing && carriers.has(model) ? traceThrough(named, tracing) : named;
   };
 
   function open(model: string, store: 'clients' | 'postgres' | 'redis', grantable: boolean): Adapter {

@@ -1,0 +1,33 @@
+/**
+ * Carries a trace over the requests of one sign-in: what one of them stores for the next also says to which trace it belongs. Used only
+ * while traces are on.
+ */
+import type { Tracing } from '@gatepost/runtime/tracing';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+/** From a pushed request or a device's over the pages to the code, and from that to the tokens. */
+export const carriers: ReadonlySet<string> = new Set([
+  'PushedAuthorizationRequest',
+  'Interaction',
+  'AuthorizationCode',
+  'DeviceCode',
+]);
+
+type Carrying = AdapterPayload & { traceparent?: string };
+
+export function traceThrough(adapter: Adapter, tracing: Tracing): Adapter {
+  const joined = <P>(payload: P): P => {
+    tracing.join((payload as Carrying | undefined)?.traceparent);
+    return payload;
+  };
+  return {
+    ...adapter,
+    find: async (id) => joined(await adapter.find(id)),
+    findByUserCode: async (userCode) => joined(await adapter.findByUserCode(userCode)),
+    upsert(id, payload, expiresIn) {
+      const traceparent = (payload as Carrying).traceparent ?? tracing.current();
+      const carrying: Carrying = traceparent === undefined ? payload : { ...payload, traceparent };
+      return adapter.upsert(id, carrying, expiresIn);
+    },
+  };
+}

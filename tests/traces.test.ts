@@ -1,0 +1,41 @@
+/** One trace across all processes, at a collector that takes OTLP. */
+import { randomBytes } from 'node:crypto';
+import { openApi } from '@gatepost/testkit/api';
+import { openCollector } from '@gatepost/testkit/collector';
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { openSystem } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const collector = stack.use(await openCollector());
+const system = stack.use(await openSystem({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } }));
+const api = await openApi(system);
+const receiver = stack.use(await openReceiver());
+
+test('a ping belongs to the trace of the request that asked for it, from the API over the dispatcher to the receiver', async () => {
+  const hook = await api.createHook({ url: receiver.url });
+  await until('the greeting', () => receiver.received.length === 1);
+  const traceId = randomBytes(16).toString('hex');
+  const pinged = await fetch(`${system.apiUrl}/repos/acme/widgets/hooks/${hook}/pings`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await system.token()}`, traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+  });
+  expect(pinged.status).toBe(204);
+  await until('the ping', () => receiver.received.length === 2);
+  const [request, job, attempt] = await collector.trace(traceId, 3);
+  expect([request, job, attempt].map((span) => [span!.service, span!.name])).toEqual([
+    ['gatepost-webhook-api', 'POST /repos/{owner}/{repo}/hooks/{hook_id}/pings'],
+    ['gatepost-dispatcher', 'handle a delivery job'],
+    ['gatepost-dispatcher', 'deliver'],
+  ]);
+  expect([job!.parentSpanId, attempt!.parentSpanId]).toEqual([request!.spanId, job!.spanId]);
+  expect(receiver.received[1]!.headers.traceparent).toBe(`00-${traceId}-${attempt!.spanId}-01`);
+});
+
+test('the gate is seen too', async () => {
+  await until('its token request', () =>
+    collector.spans.find(({ service, name }) => service === 'gatepost-auth' && name === 'POST token'),
+  );
+});
