@@ -1,0 +1,266 @@
+/** What the chart makes, by its rendered objects: render.sh writes them, where there is a helm. docs/decisions/0420-rendered-objects.md says why. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { dispatcherStopMs, stopMs } from '@gatepost/contracts/stopping';
+import { describe, expect, test } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import { rootFolder } from '../local/processes/home.ts';
+
+const folder = join(rootFolder, 'infra/helm');
+const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');
+
+type Peer = {
+  ipBlock?: { cidr: string; except?: string[] };
+  podSelector?: { matchLabels?: object };
+  namespaceSelector?: object;
+};
+type Rule = { ports?: { port: number }[]; to?: Peer[]; from?: Peer[] };
+type Container = {
+  name: string;
+  image: string;
+  env: { name: string; value: string }[];
+  ports?: { name: string; containerPort: number }[];
+  securityContext: object;
+  volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[];
+  lifecycle?: { preStop: { sleep: { seconds: number } } };
+  [probe: string]: unknown;
+};
+type PodSpec = {
+  containers: Container[];
+  securityContext: object;
+  automountServiceAccountToken: boolean;
+  terminationGracePeriodSeconds: number;
+  topologySpreadConstraints?: { topologyKey: string }[];
+  volumes: { name: string; secret?: { secretName: string; items?: { key: string; path: string }[] } }[];
+};
+type Made = {
+  kind: string;
+  metadata: { name: string; labels: Record<string, string>; annotations?: Record<string, string> };
+  // biome-ignore lint/suspicious/noExplicitAny: of ten kinds, each with its own form
+  spec: any;
+};
+
+const sets = readdirSync(join(folder, 'values')).sort();
+const rendered = new Map<string, Made[]>(
+  sets.map((name) => [
+    name,
+    parseAllDocuments(read('rendered', name))
+      .map((one) => one.toJS() as Made)
+      .filter(Boolean),
+  ]),
+);
+const of = (set: string, kind: string) => rendered.get(set)!.filter((one) => one.kind === kind);
+const part = (made: Made) => made.metadata.labels['app.kubernetes.io/component']!;
+const named = (list: Made[], name: string) => list.find((one) => part(one) === name)!;
+const pods = (set: string): PodSpec[] =>
+  [...of(set, 'Deployment'), ...of(set, 'Job')].map(({ spec }) => spec.template.spec);
+const services = ['auth', 'dispatcher', 'webhook-api'];
+
+test.each(sets)('rendered/%s is what the chart makes today: otherwise run infra/helm/render.sh', (name) => {
+  const templates = readdirSync(join(folder, 'gatepost/templates')).sort();
+  const sources = [
+    'Chart.yaml',
+    'values.yaml',
+    'values.schema.json',
+    ...templates.map((one) => join('templates', one)),
+  ];
+  const hash = createHash('sha256').update(read('values', name));
+  for (const source of sources) hash.update(read('gatepost', source));
+  expect(read('rendered', name).split('\n', 1)).toEqual([`# ${hash.digest('hex')}`]);
+});
+
+test('the rules of the chart are those of infra/observability', () => {
+  const rules = join(folder, 'gatepost/files/alerts.yaml');
+  expect(realpathSync(rules)).toBe(join(rootFolder, 'infra/observability/alerts.yaml'));
+  const [made] = of('production.yaml', 'PrometheusRule');
+  expect(made!.spec.groups[0].rules.length).toBeGreaterThan(10);
+});
+
+describe.each(sets)('with %s', (set) => {
+  test('three services and their migrations are made, each once', () => {
+    expect(of(set, 'Deployment').map(part).sort()).toEqual(services);
+    const [job] = of(set, 'Job');
+    expect(job!.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'pre-install,pre-upgrade' });
+    expect(job!.spec.template.spec.containers.map(({ name }: Container) => name)).toEqual(['auth', 'webhooks']);
+  });
+
+  test('every container is what an attacker has least of: no root, no writable image, no capability, no token', () => {
+    for (const pod of pods(set)) {
+      expect(pod).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const { securityContext } of pod.containers)
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+  });
+
+  test('secrets come from a Secret that the chart does not make, as files that the pod has, and stand in no variable', () => {
+    expect(of(set, 'Secret')).toEqual([]);
+    const secret = /^(SECRETS_KEY|.*(DATABASE|REDIS|AMQP|MAIL|SMS).*_URL)$/;
+    for (const pod of pods(set)) {
+      const items = pod.volumes.find(({ name }) => name === 'secrets')!.secret!.items!.map(({ path }) => path);
+      for (const { env } of pod.containers)
+        for (const { name, value } of env) {
+          expect(name).not.toMatch(secret);
+          if (name.endsWith('_FILE') && value.startsWith('/run/secrets/'))
+            expect(items.map((item) => `/run/secrets/gatepost/${item}`)).toContain(value);
+        }
+    }
+    const keys = of(set, 'Deployment').map((made) => [part(made), made.spec.template.spec] as const);
+    for (const [name, { containers }] of keys) {
+      const files = (containers as Container[])[0]!.env.map((one) => one.name);
+      expect(files).toEqual(expect.arrayContaining(['SECRETS_KEY_FILE', 'REDIS_URL_FILE']));
+      expect(files).toContain(name === 'auth' ? 'AUTH_DATABASE_URL_FILE' : 'WEBHOOK_DATABASE_URL_FILE');
+    }
+  });
+
+  test('a variable that is set is one that its service reads', () => {
+    const page = readFileSync(join(rootFolder, 'docs/configuration.md'), 'utf8');
+    const known = new Set([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!));
+    for (const { containers } of pods(set))
+      for (const { env } of containers)
+        for (const { name } of env)
+          expect([...known, 'GATEPOST_HOME']).toContain(known.has(name) ? name : name.replace(/_FILE$/, ''));
+  });
+
+  test('ports and probes are those of the images', () => {
+    for (const made of of(set, 'Deployment')) {
+      const [container] = (made.spec.template.spec as PodSpec).containers;
+      const dockerfile = readFileSync(join(rootFolder, 'infra/images', `${part(made)}.Dockerfile`), 'utf8');
+      const exposed = /^EXPOSE (.*)$/m.exec(dockerfile)![1]!.split(' ').map(Number);
+      expect(container!.ports!.map(({ containerPort }) => containerPort).sort()).toEqual(exposed);
+      expect(container).toMatchObject({
+        startupProbe: { httpGet: { path: '/livez', port: 'ops' } },
+        livenessProbe: { httpGet: { path: '/livez', port: 'ops' } },
+        readinessProbe: { httpGet: { path: '/readyz', port: 'ops' } },
+      });
+      const { periodSeconds, failureThreshold } = container!.startupProbe as Record<string, number>;
+      expect(periodSeconds! * failureThreshold!).toBeGreaterThan(60); // START_TIMEOUT_MS
+    }
+  });
+
+  test('a pod that is told to stop has longer than its service may take', () => {
+    for (const made of of(set, 'Deployment')) {
+      const pod = made.spec.template.spec as PodSpec;
+      const [container] = pod.containers;
+      const variable = (name: string) => Number(container!.env.find((one) => one.name === name)?.value ?? 0);
+      const stop = part(made) === 'dispatcher' ? dispatcherStopMs(variable('DELIVERY_TIMEOUT_MS')) : stopMs;
+      const before = (container!.lifecycle?.preStop.sleep.seconds ?? 0) * 1000 + variable('STOP_DELAY_MS');
+      expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(before + stop);
+      // Long enough for the Service to see that it is not ready.
+      const { periodSeconds, failureThreshold } = container!.readinessProbe as Record<string, number>;
+      if (part(made) !== 'dispatcher') expect(before).toBeGreaterThan(periodSeconds! * failureThreshold! * 1000);
+    }
+  });
+
+  test('the dispatcher reaches stores, DNS and the outside, and no other address of the cluster', () => {
+    const { spec } = named(of(set, 'NetworkPolicy'), 'dispatcher');
+    expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
+    const rules = spec.egress as Rule[];
+    const outside = rules.filter(({ to }) => to!.some(({ ipBlock }) => ipBlock?.cidr.endsWith('/0')));
+    expect(outside).toHaveLength(1);
+    const [v4, v6] = outside[0]!.to!.map(({ ipBlock }) => ipBlock!);
+    expect([v4!.cidr, v6!.cidr]).toEqual(['0.0.0.0/0', '::/0']);
+    const closed = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'];
+    expect(v4!.except).toEqual(expect.arrayContaining(closed));
+    expect(v6!.except).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10', '::1/128', '64:ff9b::/96']));
+    // Everything else is a store or DNS, at its own ports.
+    const others = rules.filter((rule) => !outside.includes(rule));
+    expect(others.map(({ ports }) => ports!.map(({ port }) => port))).toEqual([[53, 53], [5432], [6379], [5671, 5672]]);
+    for (const { to } of others) expect(to!.length).toBeGreaterThan(0);
+    // Nobody but the monitoring asks it anything.
+    expect((spec.ingress as Rule[]).map(({ ports }) => ports!.map(({ port }) => port))).toEqual([[4601]]);
+  });
+
+  test('every pod has a policy, and each policy and Service finds pods', () => {
+    const selected = of(set, 'NetworkPolicy').map((made) => made.spec.podSelector.matchLabels);
+    const labels = [...of(set, 'Deployment'), ...of(set, 'Job')].map((made) => made.spec.template.metadata.labels);
+    for (const one of labels)
+      expect(selected.some((wanted) => expect.objectContaining(wanted).asymmetricMatch(one))).toBe(true);
+    const wanted = of(set, 'Service').map((made) => made.spec.selector);
+    for (const one of wanted)
+      expect(labels.some((has) => expect.objectContaining(one).asymmetricMatch(has))).toBe(true);
+  });
+});
+
+test('by default a drain takes one pod of a service at a time, and pods lie apart', () => {
+  const budgets = of('defaults.yaml', 'PodDisruptionBudget');
+  expect(budgets.map(part).sort()).toEqual(services);
+  for (const { spec } of budgets) expect(spec).toMatchObject({ maxUnavailable: 1 });
+  for (const { spec } of of('defaults.yaml', 'Deployment'))
+    expect((spec.template.spec as PodSpec).topologySpreadConstraints!.map(({ topologyKey }) => topologyKey)).toEqual([
+      'topology.kubernetes.io/zone',
+      'kubernetes.io/hostname',
+    ]);
+});
+
+describe('in production', () => {
+  const set = 'production.yaml';
+
+  test('dispatchers follow the length of both queues and the age of events, and nothing else sets their number', () => {
+    const [scaled] = of(set, 'ScaledObject');
+    const dispatcher = named(of(set, 'Deployment'), 'dispatcher');
+    expect(scaled!.spec.scaleTargetRef.name).toBe(dispatcher.metadata.name);
+    expect(dispatcher.spec).not.toHaveProperty('replicas');
+    expect(
+      scaled!.spec.triggers.map(({ type, metadata }: { type: string; metadata: Record<string, string> }) => [
+        type,
+        metadata.queueName ?? /dispatcher_event_age_seconds_bucket/.exec(metadata.query!)?.[0],
+      ]),
+    ).toEqual([
+      ['rabbitmq', 'gatepost.deliveries'],
+      ['rabbitmq', 'gatepost.events'],
+      ['prometheus', 'dispatcher_event_age_seconds_bucket'],
+    ]);
+    const [authentication] = of(set, 'TriggerAuthentication');
+    expect(authentication!.spec.secretTargetRef).toEqual([
+      { parameter: 'host', name: 'gatepost-production', key: 'keda-amqp-url' },
+    ]);
+  });
+
+  test('the gate and the webhook API follow their load', () => {
+    const scalers = of(set, 'HorizontalPodAutoscaler');
+    expect(scalers.map(part).sort()).toEqual(['auth', 'webhook-api']);
+    for (const scaler of scalers)
+      expect(named(of(set, 'Deployment'), part(scaler)).spec).not.toHaveProperty('replicas');
+  });
+
+  test('Prometheus calls its jobs as the alerts do', () => {
+    const monitors = of(set, 'ServiceMonitor');
+    expect(monitors.map(part).sort()).toEqual(services);
+    for (const { spec } of monitors) expect(spec.jobLabel).toBe('app.kubernetes.io/component');
+    const [rules] = of(set, 'PrometheusRule');
+    expect(rules!.metadata.labels.release).toBe('prometheus');
+  });
+
+  test('migrations run as the owner of the schemas, whose URLs no service has', () => {
+    const [job] = of(set, 'Job');
+    const urls = (job!.spec.template.spec as PodSpec).volumes[0]!.secret!.items!.map(({ key }) => key);
+    expect(urls).toEqual(['auth-owner-url', 'webhook-owner-url']);
+    for (const { spec } of of(set, 'Deployment'))
+      for (const { secret } of (spec.template.spec as PodSpec).volumes)
+        expect(secret?.items?.map(({ key }) => key) ?? []).not.toContain('auth-owner-url');
+  });
+});
+
+test('no value may hold a secret', () => {
+  const schema = parse(read('gatepost/values.schema.json'));
+  const { not } = schema.properties.auth.properties.env.propertyNames;
+  for (const name of [
+    'SECRETS_KEY',
+    'DATABASE_URL',
+    'AUTH_DATABASE_DIRECT_URL',
+    'REDIS_URL',
+    'AMQP_URL',
+    'MAIL_URL',
+    'SMS_URL',
+  ])
+    expect(name).toMatch(new RegExp(not.pattern));
+  expect('TRUSTED_PROXIES').not.toMatch(new RegExp(not.pattern));
+});
