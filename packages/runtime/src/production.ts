@@ -8,7 +8,17 @@ import { splitUrls } from './urls.ts';
 /** Variables of ours that may be among those a service reads. */
 type Known = Partial<Record<'NODE_ENV' | 'HOST' | 'ISSUER' | (typeof storeVariables)[number], unknown>>;
 
-const storeVariables = ['DATABASE_URL', 'AUTH_DATABASE_URL', 'WEBHOOK_DATABASE_URL', 'REDIS_URL', 'AMQP_URL'] as const;
+const storeVariables = [
+  'DATABASE_URL',
+  'AUTH_DATABASE_URL',
+  'WEBHOOK_DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'AUTH_DATABASE_DIRECT_URL',
+  'WEBHOOK_DATABASE_DIRECT_URL',
+  'WEBHOOK_READ_DATABASE_URL',
+  'REDIS_URL',
+  'AMQP_URL',
+] as const;
 
 /** Lines for `Misconfigured`; none outside of production. They contain no secret, not even a default one. */
 export function productionProblems(env: Known): string[] {

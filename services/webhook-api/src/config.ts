@@ -51,6 +51,14 @@ export const variables = z.object({
     .meta({ description: "PostgreSQL of the post's side, before `DATABASE_URL`" }),
   DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
   WEBHOOK_DATABASE_DIRECT_URL: directUrlVariable('WEBHOOK_DATABASE_URL'),
+  WEBHOOK_READ_DATABASE_URL: postgresUrl.optional().meta({
+    description:
+      'a streaming standby of that database, from which deliveries are listed and shown; behind PgBouncer only if the primary is. Each answer from it says as of when: `X-Gatepost-As-Of`',
+    shownDefault: 'none: the primary answers',
+  }),
+  WEBHOOK_READ_MAX_LAG_SECONDS: integer(1, 3_600)
+    .default(10)
+    .meta({ description: 'how far the standby may lag behind; beyond, the primary answers', unit: 's' }),
   REDIS_URL: url(['redis:', 'rediss:']).meta({
     description: 'Redis, for the rate limit',
     shownDefault: 'found or started',

@@ -6,6 +6,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import type { Database } from '@gatepost/webhook-db/client';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
+import type { Replica } from './deliveries/replica.ts';
 import type { EventCatalog } from './hooks/catalog.ts';
 
 export type Parts = {
@@ -14,6 +15,8 @@ export type Parts = {
   reads: Reads;
   /** Plain SQL: what writes, takes locks, or carries much. */
   pool: Pool;
+  /** Where the log of deliveries is read, if not from the primary. */
+  replica: Replica | undefined;
   /** Prisma: accounts and what belongs to them. */
   database: Database;
   publisher: Publisher;

@@ -26,6 +26,7 @@ import { makeTokenCheck } from './access/token.ts';
 import { applySeed } from './accounts/seed.ts';
 import { makeApp } from './app.ts';
 import type { Env } from './config.ts';
+import { openReplica } from './deliveries/replica.ts';
 import { readCatalog } from './hooks/catalog.ts';
 import { makeLimits } from './http/limits.ts';
 import { openRedis } from './http/redis.ts';
@@ -68,6 +69,24 @@ export async function start({
   };
   const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
   const reads = stack.use(openReads({ ...connecting, max: 2 }));
+  const replica =
+    env.WEBHOOK_READ_DATABASE_URL === undefined
+      ? undefined
+      : stack.use(
+          openReplica({
+            primary: pool,
+            // It is given up on soon enough for the primary to answer in time.
+            connecting: {
+              ...connecting,
+              databaseUrl: env.WEBHOOK_READ_DATABASE_URL,
+              connectTimeoutMs: storeTimeoutMs / 4,
+              statementTimeoutMs: storeTimeoutMs / 4,
+              max: 8,
+            },
+            maxLagMs: env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000,
+            log: storesLog,
+          }),
+        );
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);
   const database = stack.adopt(openDatabase({ ...connecting, max: 4 }), (opened) => opened.$disconnect());
@@ -95,6 +114,7 @@ export async function start({
   const parts: Parts = {
     log: logOfModule(log, 'http'),
     reads,
+    replica,
     pool,
     database,
     publisher,

@@ -1,10 +1,11 @@
 /** `GET …/deliveries/{delivery_id}`: what was sent and what came back. */
+import type { Pool } from '@gatepost/webhook-db/pool';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';
 import { enteringOperation } from '../http/operation.ts';
 import { deliveryId } from './delivery-id.ts';
 import { deliveryDetailSchema, writeDetail } from './present.ts';
-import { findPayload, loadRow } from './rows.ts';
+import { findPayload, loadRow, readLog } from './rows.ts';
 
 export const getDelivery = enteringOperation({
   id: 'get-webhook-delivery',
@@ -14,8 +15,14 @@ export const getDelivery = enteringOperation({
     200: { description: 'The delivery', schema: deliveryDetailSchema },
     422: { description: 'That is no id of a delivery' },
   },
-  async run({ parts: { pool }, wanted, token, params }) {
-    const row = await loadRow(pool, { token, wanted, hookId: hookId(params) }, deliveryId(params));
-    return { status: 200, json: writeDetail(row, await findPayload(pool, row)) };
+  async run({ parts, wanted, token, params }) {
+    const log = { token, wanted, hookId: hookId(params) };
+    const id = deliveryId(params);
+    const load = async (pool: Pool) => {
+      const row = await loadRow(pool, log, id);
+      return writeDetail(row, await findPayload(pool, row));
+    };
+    const { value, headers } = await readLog(parts, log, load, () => load(parts.pool));
+    return { status: 200, json: value, headers };
   },
 });

@@ -5,6 +5,7 @@ import { checkEntry, type EntryRow, placeSql, placeValues, type Wanted } from '.
 import type { Token } from '../access/token.ts';
 import { visibleIn } from '../hooks/rows.ts';
 import { notFound } from '../http/errors.ts';
+import type { Parts } from '../parts.ts';
 import { deliveryJson } from './present.ts';
 
 /** One page of a log. */
@@ -59,7 +60,7 @@ export type LogOf = { token: Token; wanted: Wanted; hookId: number };
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
 export async function loadPage(
-  reads: Reads,
+  reads: Pick<Reads, 'query'>,
   { token, wanted, hookId }: LogOf,
   outcome: Outcome,
   fromId: number,
@@ -84,9 +85,35 @@ export async function loadPage(
   return row;
 }
 
+/** @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook. */
+export async function checkMaySee(reads: Reads, { token, wanted, hookId }: LogOf): Promise<void> {
+  const seen = visibleIn(wanted);
+  const { rows } = await reads.query<EnteredRow>({
+    name: `log seen ${seen.kind}`,
+    text: `WITH p AS (${placeSql}) SELECT ${entryColumns} FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5`,
+    values: [...placeValues(token, wanted), hookId],
+  });
+  checkSeen(rows[0], wanted);
+}
+
+/**
+ * Reads a log from the replica where there is one, and otherwise from the primary. Who may see it the primary decides in either case; what
+ * the replica does not have, or does not let the caller see, the primary is asked for.
+ */
+export async function readLog<T>(
+  { replica, reads }: Pick<Parts, 'replica' | 'reads'>,
+  log: LogOf,
+  fromReplica: (pool: Pool) => Promise<T>,
+  fromPrimary: () => Promise<T>,
+): Promise<{ value: T; headers: Record<string, string> }> {
+  const [found] = replica ? await Promise.all([replica.read(fromReplica), checkMaySee(reads, log)]) : [];
+  if (!found) return { value: await fromPrimary(), headers: {} };
+  return { value: found.value, headers: { 'X-Gatepost-As-Of': found.asOf.toISOString() } };
+}
+
 /** The id that begins the page before the one that begins at `fromId`, if there is one. */
 export async function findPreviousId(
-  reads: Reads,
+  reads: Pick<Reads, 'query'>,
   hookId: number,
   outcome: Outcome,
   fromId: number,

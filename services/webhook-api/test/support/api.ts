@@ -38,7 +38,7 @@ export async function openApi(
   log?: LogLines,
 ): Promise<Api> {
   await using opening = new AsyncDisposableStack();
-  const database = opening.use(await freshDatabase());
+  const database = extra.DATABASE_URL ? { url: extra.DATABASE_URL } : opening.use(await freshDatabase());
   await migrateWebhooks(database.url);
   const vhost = opening.use(await freshVhost());
   const issuer = opening.use(await openIssuer());
