@@ -1,5 +1,5 @@
 /** An adapter whose ids are secrets and are only stored as hashes: a copy of the store opens nothing. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Adapter } from 'oidc-provider';
 
 export function hashIds(adapter: Adapter): Adapter {
@@ -19,5 +19,5 @@ export function hashIds(adapter: Adapter): Adapter {
 }
 
 export function hashId(id: string): string {
-  return createHash('sha256').update(id).digest('base64url');
+  return hash('sha256', id, 'base64url');
 }
