@@ -8,7 +8,15 @@ import { hashId } from '../../adapter/hashed.ts';
 import { artefactKey } from '../../adapter/redis.ts';
 
 export function detectReplays(provider: Provider, redis: Redis, prefix: string): void {
-  provider.ReplayDetection.unique = async (issuer, id, exp) => {
+  provider.ReplayDetection.unique = makeUnique(redis, prefix);
+}
+
+/** Resolves to true once for each id of an issuer, and to false until `exp` (epoch seconds). */
+export function makeUnique(
+  redis: Redis,
+  prefix: string,
+): (issuer: string, id: string, exp: number) => Promise<boolean> {
+  return async (issuer, id, exp) => {
     // As the library names it; releases before this one keep the same key.
     const key = `${artefactKey(prefix, 'ReplayDetection', hashId(hashId(`${issuer}${id}`)))}:seen`;
     const seconds = Math.max(1, exp - Math.floor(Date.now() / 1_000));
