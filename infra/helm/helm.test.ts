@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { shardQueues, shardsMax } from '@gatepost/contracts/shards';
 import { dispatcherStopMs, stopMs } from '@gatepost/contracts/stopping';
+import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { rootFolder } from '../local/processes/home.ts';
@@ -203,7 +205,7 @@ test('by default a drain takes one pod of a service at a time, and pods lie apar
 describe('in production', () => {
   const set = 'production.yaml';
 
-  test('dispatchers follow the length of both queues and the age of events, and nothing else sets their number', () => {
+  test('dispatchers follow the length of all their queues and the age of events, and nothing else sets their number', () => {
     const [scaled] = of(set, 'ScaledObject');
     const dispatcher = named(of(set, 'Deployment'), 'dispatcher');
     expect(scaled!.spec.scaleTargetRef.name).toBe(dispatcher.metadata.name);
@@ -214,8 +216,7 @@ describe('in production', () => {
         metadata.queueName ?? /dispatcher_event_age_seconds_bucket/.exec(metadata.query!)?.[0],
       ]),
     ).toEqual([
-      ['rabbitmq', 'gatepost.deliveries'],
-      ['rabbitmq', 'gatepost.events'],
+      ...[...shardQueues(deliveriesQueue, 3), ...shardQueues(eventsQueue, 2)].map((queue) => ['rabbitmq', queue]),
       ['prometheus', 'dispatcher_event_age_seconds_bucket'],
     ]);
     const [authentication] = of(set, 'TriggerAuthentication');
@@ -247,6 +248,11 @@ describe('in production', () => {
       for (const { secret } of (spec.template.spec as PodSpec).volumes)
         expect(secret?.items?.map(({ key }) => key) ?? []).not.toContain('auth-owner-url');
   });
+});
+
+test('as many shards as dispatchers take', () => {
+  const { eventShards, deliveryShards } = parse(read('gatepost/values.schema.json')).properties.dispatcher.properties;
+  expect([eventShards.maximum, deliveryShards.maximum]).toEqual([shardsMax, shardsMax]);
 });
 
 test('no value may hold a secret', () => {
