@@ -15,6 +15,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   fairness: async () => (await import('./fairness.ts')).fairness,
   hanging: async () => (await import('./hanging.ts')).hanging,
   large: async () => (await import('./large.ts')).large,
+  latency: async () => (await import('./latency.ts')).latency,
   backlog: async () => (await import('./backlog.ts')).backlog,
   gate: async () => (await import('./gate.ts')).gate,
   profile: async () => (await import('./profile.ts')).profile,

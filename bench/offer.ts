@@ -10,8 +10,16 @@ const maxUnconfirmed = 2_000;
  */
 export async function offer(
   producer: Producer,
-  { rate, total, subjects, stop }: { rate: number; total: number; subjects: string[]; stop?: AbortSignal },
+  options: {
+    rate: number;
+    total: number;
+    subjects: string[];
+    stop?: AbortSignal;
+    /** Hears of each id that the broker has confirmed. */
+    confirmed?: (id: string) => void;
+  },
 ): Promise<number> {
+  const { rate, total, subjects, stop, confirmed } = options;
   const from = performance.now();
   const confirms = new Set<Promise<unknown>>();
   let published = 0;
@@ -22,6 +30,7 @@ export async function offer(
       published += 1;
       const confirm: Promise<unknown> = producer
         .publish({ subject, body: payload(performance.timeOrigin + performance.now()) })
+        .then(confirmed)
         .finally(() => confirms.delete(confirm));
       confirms.add(confirm);
     }

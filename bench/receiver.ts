@@ -13,6 +13,8 @@ export type Report = {
   latencies: number[];
   /** When each request was complete, ms since 1970; copies included. */
   arrivals: number[];
+  /** What each of those was a delivery of. */
+  guids: string[];
 };
 
 const [, , secret = '', manner] = process.argv;
@@ -37,6 +39,7 @@ const server = createServer((request, response) => {
       report.received += 1;
     }
     report.arrivals.push(at);
+    report.guids.push(String(request.headers['x-github-delivery']));
     report.firstAt ||= at;
     report.lastAt = at;
     const sentAt = /"sent_at":([\d.]+)/.exec(body.toString('latin1', 0, 64));
@@ -58,5 +61,14 @@ process.on('message', (message) => {
 process.on('disconnect', () => process.exit());
 
 function empty(): Report {
-  return { received: 0, duplicates: 0, badSignatures: 0, firstAt: 0, lastAt: 0, latencies: [], arrivals: [] };
+  return {
+    received: 0,
+    duplicates: 0,
+    badSignatures: 0,
+    firstAt: 0,
+    lastAt: 0,
+    latencies: [],
+    arrivals: [],
+    guids: [],
+  };
 }
