@@ -21,11 +21,17 @@ test("Standard Webhooks' published vector", async () => {
 test('a large body, signed in slices, has the signatures of its whole', async () => {
   const body = Buffer.from('gatepost '.repeat(200_000));
   const keys = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
-  const [one, other] = await Promise.all([sign(keys, body, 'id', '1'), sign(keys, body, 'id', '1')]);
+  const sameSecret = makeKeys('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
+  const [one, other, foreign] = await Promise.all([
+    sign(keys, body, 'id', '1'),
+    sign(sameSecret, body, 'id', '1'),
+    sign(makeKeys('another'), body, 'id', '1'),
+  ]);
   const whole = (algorithm: string) => createHmac(algorithm, keys.hub).update(body).digest('hex');
   expect(one).toMatchObject({ sha1: `sha1=${whole('sha1')}`, sha256: `sha256=${whole('sha256')}` });
   expect(one.standard).toBe(`v1,${createHmac('sha256', keys.standard!).update('id.1.').update(body).digest('base64')}`);
   expect(other).toEqual(one);
+  expect(foreign.sha256).toBe(`sha256=${createHmac('sha256', 'another').update(body).digest('hex')}`);
 });
 
 test.each([
