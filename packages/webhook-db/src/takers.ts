@@ -21,15 +21,23 @@ const namespace = 1_952_540_011;
 /** SQL: whether that taker is dead. Nobody else finds it so until the transaction ends. */
 export const isGone = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
 
-/** A process that stands still loses its lock after this time. */
+/** A process that stands still loses its lock after this time. It may not hear of it at once: sooner than that it counts it as lost itself. */
 const idleMaxMs = 15_000;
+const unheardMaxMs = 12_000;
 const showEveryMs = 4_000;
 const againMs = 500;
 
 /** Rejects when the first connection cannot be made; after that connects again, every half second. */
-export async function openTaker(options: { databaseUrl: string; name: string }): Promise<Taker> {
+export async function openTaker(options: {
+  databaseUrl: string;
+  name: string;
+  /** For tests. */
+  now?: () => number;
+}): Promise<Taker> {
+  const { now = () => performance.now() } = options;
   const id = randomInt(1, 2 ** 31);
   let held: pg.Client | undefined;
+  let heardAt = 0;
   let connections = 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -43,6 +51,7 @@ export async function openTaker(options: { databaseUrl: string; name: string }):
   const show = async (client: pg.Client) => {
     try {
       await client.query('SELECT 1');
+      heardAt = now();
       if (held === client) timer = setTimeout(() => show(client), showEveryMs).unref();
     } catch {
       lose(client);
@@ -68,6 +77,7 @@ export async function openTaker(options: { databaseUrl: string; name: string }):
     }
     if (closed) return void (await client.end());
     held = client;
+    heardAt = now();
     connections += 1;
     timer = setTimeout(() => show(client), showEveryMs).unref();
   };
@@ -80,7 +90,7 @@ export async function openTaker(options: { databaseUrl: string; name: string }):
   await connect();
   return {
     id,
-    heldBy: () => (held === undefined ? undefined : connections),
+    heldBy: () => (held === undefined || now() - heardAt > unheardMaxMs ? undefined : connections),
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(timer);
