@@ -1,5 +1,5 @@
 /** Writes the log of deliveries. */
-import { markRouted } from './events.ts';
+import { keysAndDays, markRouted, missingEvents, restoreEvents, type TakenEvent } from './events.ts';
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
 
@@ -20,15 +20,19 @@ const insertText = `
       response_headers jsonb, response_body text)
   ON CONFLICT DO NOTHING`;
 
-const insertAndRouteText = `WITH routed AS (${markRouted('$2', '$3')}) ${insertText}`;
+const insertAndRouteText = `
+  WITH routed AS (${markRouted('$2', '$3')} RETURNING key), recorded AS (${insertText})
+  ${missingEvents('$2', '$3')}`;
 
 // Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
 const insertAndParkText = `
   WITH recorded AS (${insertText} RETURNING id), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[])),
-       routed AS (${markRouted('$4', '$5')})
-  INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
-  SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job
-    FROM json_to_recordset($3) AS r ${parkedRecord} WHERE delivery_id IN (SELECT id FROM recorded)`;
+       routed AS (${markRouted('$4', '$5')} RETURNING key),
+       following AS (
+    INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+    SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job
+      FROM json_to_recordset($3) AS r ${parkedRecord} WHERE delivery_id IN (SELECT id FROM recorded))
+  ${missingEvents('$4', '$5')}`;
 
 /**
  * Writes a row per attempt that has ended; one that is there already stays as it is. In the same statement the parked rows of the
@@ -40,23 +44,25 @@ export async function recordDeliveries(
   ended: readonly Row[],
   also: {
     parked: readonly number[];
-    routed: readonly { eventKey: string; eventOn: string }[];
+    routed: readonly TakenEvent[];
     next: readonly Row[];
   },
 ): Promise<void> {
   const { parked, routed, next } = also;
-  const keys = routed.map(({ eventKey }) => eventKey);
-  const days = routed.map(({ eventOn }) => eventOn);
-  if (parked.length > 0 || next.length > 0) {
-    const values = [toJson(ended), parked, JSON.stringify(next), keys, days];
-    await pool.query({ name: 'insert deliveries and park', text: insertAndParkText, values });
-  } else if (routed.length > 0)
-    await pool.query({
-      name: 'insert deliveries of events',
-      text: insertAndRouteText,
-      values: [toJson(ended), keys, days],
-    });
-  else await pool.query({ name: 'insert deliveries', text: insertText, values: [toJson(ended)] });
+  const [keys, days] = keysAndDays(routed);
+  const query = () => {
+    if (parked.length > 0 || next.length > 0) {
+      const values = [toJson(ended), parked, JSON.stringify(next), keys, days];
+      return pool.query<{ key: string }>({ name: 'insert deliveries and park', text: insertAndParkText, values });
+    }
+    if (routed.length > 0) {
+      const values = [toJson(ended), keys, days];
+      return pool.query<{ key: string }>({ name: 'insert deliveries of events', text: insertAndRouteText, values });
+    }
+    return pool.query<{ key: string }>({ name: 'insert deliveries', text: insertText, values: [toJson(ended)] });
+  };
+  const { rows: missing } = await query();
+  await restoreEvents(pool, routed, missing);
 }
 
 /** JSON as PostgreSQL takes it: its text has no NUL, which receivers' header values and error texts might hold. */

@@ -6,7 +6,7 @@ import { isGone } from './takers.ts';
 export type NewEvent = {
   key: string;
   /** As versions made it that left the subject out. */
-  keyBefore: string;
+  keyBefore: () => string;
   guid: string;
   source: string;
   /** The producer's. */
@@ -62,7 +62,7 @@ type Row = {
 // the partition through for each batch, ever after. Payloads travel as one binary parameter, cut up by the database: nothing is escaped or encoded on the way.
 const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1) AS r (
+    SELECT r.* FROM set_config('synchronous_commit', coalesce($4, current_setting('synchronous_commit')), true), json_to_recordset($1) AS r (
       key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
       occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, taken_by integer, start integer, length integer, waits boolean)
   ), earlier AS MATERIALIZED (
@@ -116,6 +116,9 @@ const select = `
  */
 export type StoreEvents = (events: NewEvent[]) => Promise<StoredEvent[]>;
 
+/** An event that this dispatcher has taken, with its only delivery. */
+export type TakenEvent = { event: NewEvent; receivedOn: string; deliveryId: number };
+
 /** TODO: leave out what knows of keys before when upgrades from versions without the subject in it are no longer supported. */
 export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
   const { rows } = await pool.query<{ until: number }>(
@@ -132,7 +135,7 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
   const rows = events.map(({ payload, ...event }) => {
     const row = {
       key: event.key,
-      key_before: isAfterUpgrade ? event.keyBefore : undefined,
+      key_before: isAfterUpgrade ? event.keyBefore() : undefined,
       guid: event.guid,
       source: event.source,
       event_id: event.id,
@@ -159,7 +162,14 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
   const waiting = events.flatMap(({ key, waitingJob }) => (waitingJob === null ? [] : [[key, waitingJob]]));
   const { rows: found } = await pool.query<Row>({
     ...(isAfterUpgrade ? statements.afterUpgrade : statements.ever),
-    values: [JSON.stringify(rows), Buffer.concat(payloads), JSON.stringify(Object.fromEntries(waiting))],
+    values: [
+      JSON.stringify(rows),
+      // A large event comes alone: to copy 24 MB takes some 13 ms.
+      payloads.length === 1 ? payloads[0] : Buffer.concat(payloads),
+      JSON.stringify(Object.fromEntries(waiting)),
+      // Nothing is acked or published before the outcomes are committed, and with them on disk is all that was committed before.
+      events.every(({ takenBy }) => takenBy !== null) ? 'off' : null,
+    ],
   });
   const byKey = new Map(found.map((row) => [row.asked, row]));
   const missing = keys.filter((key) => !byKey.has(key));
@@ -225,9 +235,60 @@ export const markRouted = (keys: string, days: string): string => `
   UPDATE events SET routed_at = now()
    WHERE key = ANY (${keys}::uuid[]) AND received_on = ANY (${days}::date[]) AND routed_at IS NULL`;
 
-/** Marks an event as routed whose delivery is not to be made. */
-export async function setRouted(pool: Pool, { key, receivedOn }: EventOf): Promise<void> {
-  await pool.query(markRouted('$1', '$2'), [[key], [receivedOn]]);
+/** SQL, by the same parameters: the keys of the events that are neither in `routed`, which marked them, nor there at all. */
+export const missingEvents = (keys: string, days: string): string => `
+  SELECT r.key FROM unnest(${keys}::uuid[], ${days}::date[]) AS r (key, day)
+   WHERE CASE WHEN r.key IN (SELECT key FROM routed) THEN false
+              ELSE NOT EXISTS (SELECT FROM events e WHERE e.key = r.key AND e.received_on = r.day) END`;
+
+/** Marks events as routed. */
+export async function setRouted(pool: Pool, taken: readonly TakenEvent[]): Promise<void> {
+  const { rows } = await pool.query<{ key: string }>({
+    name: 'mark events as routed',
+    text: `WITH routed AS (${markRouted('$1', '$2')} RETURNING key) ${missingEvents('$1', '$2')}`,
+    values: keysAndDays(taken),
+  });
+  await restoreEvents(pool, taken, rows);
+}
+
+export const keysAndDays = (taken: readonly TakenEvent[]): [keys: string[], days: string[]] => [
+  taken.map(({ event }) => event.key),
+  taken.map(({ receivedOn }) => receivedOn),
+];
+
+/**
+ * Writes events again that PostgreSQL had not on disk when it went down, as routed: their outcomes and what follows from them are there, and
+ * their payloads will be asked for. `missing` says which of those that were taken.
+ */
+export async function restoreEvents(
+  pool: Pool,
+  taken: readonly TakenEvent[],
+  missing: readonly { key: string }[],
+): Promise<void> {
+  const keys = new Set(missing.map(({ key }) => key));
+  for (const { event, receivedOn, deliveryId } of taken) {
+    if (!keys.has(event.key)) continue;
+    await pool.query(
+      `INSERT INTO events (key, received_on, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
+                           hook_ids, delivery_ids, routed_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now()) ON CONFLICT DO NOTHING`,
+      [
+        event.key,
+        receivedOn,
+        event.guid,
+        event.source,
+        event.id,
+        event.type,
+        event.action,
+        event.accountId,
+        event.repositoryId,
+        event.occurredAt,
+        event.payload,
+        event.hookIds,
+        [deliveryId],
+      ],
+    );
+  }
 }
 
 /** Leaves an event that this dispatcher had taken to others. */

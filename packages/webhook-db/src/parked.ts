@@ -1,6 +1,6 @@
 /** What is written to `parked`, where promised deliveries stand until their outcome is recorded. */
 import type { PoolClient } from 'pg';
-import { markRouted } from './events.ts';
+import { keysAndDays, markRouted, missingEvents, restoreEvents, type TakenEvent } from './events.ts';
 import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;
@@ -54,22 +54,17 @@ const parkAgainText = `
   WITH asked AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS r ${parkedRecord}),
        over AS MATERIALIZED (SELECT delivery_id FROM asked WHERE EXISTS (SELECT FROM deliveries d WHERE d.id = asked.delivery_id)),
        forgotten AS (DELETE FROM parked WHERE delivery_id IN (SELECT delivery_id FROM over)),
-       routed AS (${markRouted('$2', '$3')})
-  INSERT INTO parked (${columns}) SELECT ${columns} FROM asked WHERE delivery_id NOT IN (SELECT delivery_id FROM over)
-  ${whereItWaits}`;
+       routed AS (${markRouted('$2', '$3')} RETURNING key),
+       waiting AS (
+    INSERT INTO parked (${columns}) SELECT ${columns} FROM asked WHERE delivery_id NOT IN (SELECT delivery_id FROM over)
+    ${whereItWaits})
+  ${missingEvents('$2', '$3')}`;
 
 /** The same, but a delivery that has its outcome is forgotten instead. The events `routed` are marked as routed with it. */
-export async function parkAgain(
-  db: Queryable,
-  rows: readonly ParkedRow[],
-  routed: readonly Pick<ParkedRow, 'event_key' | 'event_on'>[],
-): Promise<void> {
-  const values = [
-    JSON.stringify(rows),
-    routed.map(({ event_key }) => event_key),
-    routed.map(({ event_on }) => event_on),
-  ];
-  await db.query({ name: 'park again', text: parkAgainText, values });
+export async function parkAgain(db: Pool, rows: readonly ParkedRow[], routed: readonly TakenEvent[]): Promise<void> {
+  const values = [JSON.stringify(rows), ...keysAndDays(routed)];
+  const { rows: missing } = await db.query<{ key: string }>({ name: 'park again', text: parkAgainText, values });
+  await restoreEvents(db, routed, missing);
 }
 
 /** Forgets parked deliveries that will not be made. */

@@ -3,8 +3,18 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { claimUnrouted, makeStoreEvents, releaseTaken, type StoredEvent } from '../src/events.ts';
+import { recordDeliveries } from '../src/deliveries.ts';
+import {
+  claimUnrouted,
+  makeStoreEvents,
+  type NewEvent,
+  releaseTaken,
+  type StoredEvent,
+  setRouted,
+  type TakenEvent,
+} from '../src/events.ts';
 import { migrateWebhooks } from '../src/migrations.ts';
+import { parkAgain } from '../src/parked.ts';
 import { openPool, type Pool } from '../src/pool.ts';
 import { openTaker } from '../src/takers.ts';
 
@@ -20,24 +30,27 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-async function store(takenBy: number | null): Promise<StoredEvent> {
-  const [key, keyBefore, guid] = [randomUUID(), randomUUID(), randomUUID()];
+function newEvent(takenBy: number | null): NewEvent {
+  const [key, before, guid] = [randomUUID(), randomUUID(), randomUUID()];
   const about = { source: 'test', id: '1', type: 'push', action: null, accountId: 1, repositoryId: null };
-  const payload = Buffer.from('{}');
-  const storeEvents = await makeStoreEvents(pool);
-  const event = {
+  const payload = Buffer.from('{"a":1}');
+  const none = { unmatched: null, waitingJob: null };
+  return {
     key,
-    keyBefore,
+    keyBefore: () => before,
     guid,
     ...about,
     occurredAt: new Date(),
     hookIds: [7],
     payload,
     takenBy,
-    unmatched: null,
-    waitingJob: null,
+    ...none,
   };
-  return (await storeEvents([event]))[0]!;
+}
+
+async function store(takenBy: number | null): Promise<StoredEvent> {
+  const storeEvents = await makeStoreEvents(pool);
+  return (await storeEvents([newEvent(takenBy)]))[0]!;
 }
 
 const claims = async (event: StoredEvent, taker: { id: number; inHand?: string[] }) => {
@@ -79,4 +92,77 @@ test('a connection that breaks is made again, under the same number', async () =
   await until('it is back', () => me.heldBy() !== undefined);
   expect(me.heldBy()).not.toBe(before); // others may have gone on with what it had taken by then
   expect(await claims(event, { id: 1 })).toBe(false);
+});
+
+// It would begin what others have taken over by then, until it hears that its connection is closed.
+test('who has stood still holds nothing until PostgreSQL has answered that its connection is there', async () => {
+  let passedMs = 0;
+  await using me = await openTaker({ databaseUrl, name: 'test frozen', now: () => performance.now() + passedMs });
+  const before = me.heldBy();
+  passedMs = 14_000;
+  expect(me.heldBy()).toBeUndefined();
+  await until('it holds it again', () => me.heldBy() !== undefined);
+  expect(me.heldBy()).toBe(before);
+});
+
+test('only where all of a batch are taken, which keeps their messages, is the disk not waited for', async () => {
+  await pool.query(`
+    CREATE TABLE commits (key uuid, synchronous text);
+    CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO commits VALUES (NEW.key, current_setting('synchronous_commit')); RETURN NEW; END $$;
+    CREATE TRIGGER note_commit BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION note_commit()`);
+  // A value that nobody else sets: what the server is told otherwise stays as it is.
+  await pool.query(`ALTER DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET synchronous_commit = 'local'`);
+  const own = openPool({ databaseUrl, name: 'test', max: 1, byIndexOnly: true, onError: () => {} });
+  stack.defer(() => own.end());
+  const storeEvents = await makeStoreEvents(own);
+  const how = async (...takenBy: (number | null)[]) => {
+    const events = takenBy.map(newEvent);
+    await storeEvents(events);
+    const { rows } = await pool.query('SELECT DISTINCT synchronous FROM commits WHERE key = ANY ($1)', [
+      events.map(({ key }) => key),
+    ]);
+    return rows;
+  };
+  expect(await how(1, 2)).toEqual([{ synchronous: 'off' }]);
+  expect(await how(1, null)).toEqual([{ synchronous: 'local' }]);
+  expect(await how(null)).toEqual([{ synchronous: 'local' }]);
+});
+
+const next = ({ event, receivedOn, deliveryId }: TakenEvent) => ({
+  delivery_id: deliveryId,
+  account_id: 1,
+  reason: 'retry' as const,
+  due_at: new Date(),
+  published_at: null,
+  event_key: event.key,
+  event_on: receivedOn,
+  job: '{}',
+});
+const ends: [how: string, end: (taken: TakenEvent) => Promise<void>][] = [
+  ['an outcome', (taken) => recordDeliveries(pool, [], { parked: [], routed: [taken], next: [] })],
+  ['a retry that follows', (taken) => recordDeliveries(pool, [], { parked: [], routed: [taken], next: [next(taken)] })],
+  ['parking', (taken) => parkAgain(pool, [next(taken)], [taken])],
+  ['nothing more to do', (taken) => setRouted(pool, [taken])],
+];
+
+test.each(ends)('a taken event that PostgreSQL lost as it went down is there again with %s', async (_how, end) => {
+  const event = newEvent(1);
+  const [stored] = await (await makeStoreEvents(pool))([event]);
+  const taken = { event, receivedOn: stored!.receivedOn, deliveryId: stored!.deliveryIds[0]! };
+  const look = async () => {
+    const { rows } = await pool.query(
+      'SELECT guid, payload, hook_ids, delivery_ids::int[], routed_at IS NOT NULL AS routed FROM events WHERE key = $1',
+      [event.key],
+    );
+    return rows;
+  };
+  await end(taken);
+  const kept = await look();
+  expect(kept).toEqual([
+    { guid: event.guid, payload: event.payload, hook_ids: [7], delivery_ids: stored!.deliveryIds, routed: true },
+  ]);
+  await pool.query('DELETE FROM events WHERE key = $1', [event.key]);
+  await end(taken);
+  expect(await look()).toEqual(kept);
 });

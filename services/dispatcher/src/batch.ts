@@ -8,6 +8,8 @@ import { isGivenUp } from './persist.ts';
 export type Batches<T, R> = {
   /** Resolves with what came of the item; rejects with the error that it causes alone, or with `GivenUp`. */
   add(item: T): Promise<R>;
+  /** Resolves with `result` those that wait and are `which`: they are worked on elsewhere. */
+  withdraw(which: (item: T) => boolean, result: R): void;
   /** How many wait for their batch. */
   waiting(): number;
   /** Nothing waits, and nothing is being worked on. */
@@ -71,6 +73,11 @@ export function makeBatches<T, R>(options: {
         void workThrough();
       }
       return promise;
+    },
+    withdraw(which, result) {
+      const { true: withdrawn = [], false: left = [] } = Object.groupBy(waiting, ({ item }) => `${which(item)}`);
+      waiting = left;
+      for (const { resolve } of withdrawn) resolve(result);
     },
     waiting: () => waiting.length,
     isIdle: () => !isRunning,

@@ -142,14 +142,15 @@ await run(service, variables, async ({ env, log, stack }) => {
     taker,
   };
   const backpressure = makeBackpressure();
+  // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.
+  const routeAhead = makeRoute(routeParts, { atOnce: 4, isAhead: true });
   const route = makeRoute(routeParts, {
+    ahead: routeAhead,
     async before() {
       await backpressure.lifted();
       await inbox.taken.roomSoon();
     },
   });
-  // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.
-  const routeAhead = makeRoute(routeParts, { atOnce: 4 });
   const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
   const waitingIn = async (queues: string[]) =>
     (await Promise.all(queues.map((queue) => publisher.waiting(queue)))).reduce((sum, waiting) => sum + waiting, 0);

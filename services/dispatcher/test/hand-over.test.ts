@@ -19,7 +19,7 @@ async function open(stack: AsyncDisposableStack) {
   await ensurePartitions(pool);
   const newEvent = (more: Pick<NewEvent, 'hookIds'> & Partial<NewEvent>): NewEvent => ({
     key: randomUUID(),
-    keyBefore: randomUUID(),
+    keyBefore: () => randomUUID(),
     guid: randomUUID(),
     source: 'test',
     id: '1',

@@ -76,6 +76,9 @@ async function takeAll(guid: string, count: number): Promise<{ messages: Incomin
   return { messages, [Symbol.asyncDispose]: () => consumer[Symbol.asyncDispose]() };
 }
 
+/** What it asks is answered when the test says so, however long that takes on a busy machine. */
+const patient = { DELIVERY_TIMEOUT_MS: '60000' };
+
 /** One dispatcher routes the event and cannot publish its jobs; another has been given copies of the event. */
 const betweenTwo = (slow: Awaited<ReturnType<typeof openSlow>>) =>
   about('acme/widgets', { AMQP_URL: slow.url }, () => slow.heldJobs() > 0);
@@ -165,4 +168,21 @@ test('of two messages under one id that go to different hooks the first decides,
   await world.deliveries(guid, 2);
   expect(await dispatcher.stop()).toBe(0);
   expect(receiver.received.map(({ headers }) => headers['x-github-event'])).toEqual(['issues', 'issues']);
+});
+
+test('what PostgreSQL forgot of an event whose delivery was being made is there again with its outcome', async () => {
+  const answer = Promise.withResolvers<void>();
+  receiver.behave(({ path }) => (path === '/single' ? { after: answer.promise } : {}));
+  const dispatcher = await world.start(patient);
+  const guid = await world.publish({ subject: 'single/widgets' });
+  await until('the request is made', () => requests(guid) > 0);
+  await world.pool.query('DELETE FROM events WHERE guid = $1', [guid]);
+  answer.resolve();
+  const [logged] = await world.deliveries(guid);
+  const rows = await until('the event is there', async () => {
+    const found = await world.pool.query('SELECT delivery_ids, payload FROM events WHERE guid = $1', [guid]);
+    return found.rows.length > 0 && found.rows;
+  });
+  expect(rows).toEqual([{ delivery_ids: [logged!.id], payload: receiver.received.at(-1)!.body }]);
+  expect(await dispatcher.stop()).toBe(0);
 });

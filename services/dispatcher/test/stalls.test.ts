@@ -144,6 +144,12 @@ test.each(['events', 'parked', 'deliveries'])(
     await until('nothing is parked', nothingIsParked);
     expect(arrived().has(poisoned!)).toBe(place === 'deliveries');
     await until('the others are in the log', () => logged(guids));
+    // Or a copy of it would wait until this dispatcher ends.
+    const { rowCount } = await world.pool.query(
+      'SELECT FROM events WHERE guid = $1 AND routed_at IS NULL AND taken_by IS NOT NULL',
+      [poisoned],
+    );
+    expect(rowCount).toBe(0);
   },
 );
 

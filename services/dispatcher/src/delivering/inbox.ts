@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, namedJob, openJob } from '@gatepost/contracts/delivery-job';
+import type { TakenEvent } from '@gatepost/webhook-db/events';
 import { unpark } from '@gatepost/webhook-db/parked';
 import { hasBacklog } from '@gatepost/webhook-db/waiting';
 import { makeBatches } from '../batch.ts';
@@ -81,8 +82,8 @@ export function makeInbox(parts: InboxParts): Inbox {
   };
   const forget = (job: DeliveryJob) =>
     persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
-  /** `routes`: the message is that of the event, which is routed when the delivery needs it no more. */
-  const deliver = async (message: Incoming, job: DeliveryJob, routes: boolean): Promise<Verdict> => {
+  /** `routes`: the message is that of this event, which is routed when the delivery needs it no more. */
+  const deliver = async (message: Incoming, job: DeliveryJob, routes: TakenEvent | undefined): Promise<Verdict> => {
     const check = () => {
       checkOurs(message);
       if (routes && !taken.isOurs(job))
@@ -110,14 +111,14 @@ export function makeInbox(parts: InboxParts): Inbox {
     }
     if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);
-    if (routes) await taken.route(job);
+    if (routes) await taken.route(routes, job);
     return ack(result.why);
   };
-  const taken = makeTaken({ ...parts, deliver: (message, job) => deliver(message, job, true) });
+  const taken = makeTaken({ ...parts, deliver });
   /** A job that gets a dead letter loses its parked row too, which would bring it back. */
   const deliverSurely = async (message: Incoming, job: DeliveryJob): Promise<Verdict> => {
     try {
-      return await deliver(message, job, false);
+      return await deliver(message, job, undefined);
     } catch (error) {
       if (job.parked && verdictOf(error).kind === 'dead_letter')
         await forget(job).catch((again) =>

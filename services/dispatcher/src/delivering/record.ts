@@ -1,6 +1,7 @@
 /** What is written into the delivery log of attempts that have ended. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { recordDeliveries } from '@gatepost/webhook-db/deliveries';
+import type { TakenEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Hook } from '../accounts.ts';
 import { toParkedRow } from '../parked/park.ts';
@@ -18,8 +19,8 @@ export type Ended = {
   deliveredAt: Date;
   /** When the next attempt is due; undefined: there is none. */
   retryDueMs: number | undefined;
-  /** With its outcome its event is routed (docs/decisions/0414-delivered-by-who-routed.md). */
-  routes: boolean;
+  /** The event that is routed with its outcome (docs/decisions/0414-delivered-by-who-routed.md). */
+  routes: TakenEvent | undefined;
 };
 
 /**
@@ -30,7 +31,7 @@ export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly
   const ended = withoutDuplicates(endedWithDuplicates);
   const parked = ended.filter(({ job }) => job.parked).map(({ job }) => job.deliveryId);
   const followed = ended.filter(({ retryDueMs }) => retryDueMs !== undefined);
-  const routed = endedWithDuplicates.filter(({ routes }) => routes).map(({ job }) => job);
+  const routed = endedWithDuplicates.flatMap(({ routes }) => routes ?? []);
   await recordDeliveries(pool, ended.map(toRow), { parked, routed, next: followed.map(toRetryRow) });
 }
 

@@ -7,18 +7,24 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Incoming } from '@gatepost/amqp/consumer';
 import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
-import { releaseTaken, setRouted } from '@gatepost/webhook-db/events';
+import { type NewEvent, releaseTaken, setRouted, type TakenEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Persist } from '../persist.ts';
 import type { Moved } from '../progress.ts';
 import type { Outgoing } from '../routing/enqueue.ts';
 import { type Verdict, verdictOf } from '../settle.ts';
 
+/** `event`: as it was stored. */
+export type TakenDelivery = Outgoing & { event: NewEvent };
+
 export type Taken = {
   /** How many there are. */
   count(): number;
-  /** Takes a place for the delivery of an event, before it is stored; false if there is none, it is in hand, or nothing is to be taken now. */
-  reserve(eventKey: string): boolean;
+  /**
+   * Takes a place for the delivery of an event, before it is stored; false if there is none, it is in hand, or nothing is to be taken now. A
+   * flood leaves some places to what goes ahead of it, which would wait behind its jobs else.
+   */
+  reserve(eventKey: string, isAhead?: boolean): boolean;
   /** Gives the place up. */
   free(eventKey: string): void;
   /** Resolves when there is room for some more, or when little ends. */
@@ -28,9 +34,9 @@ export type Taken = {
   /** False when others may have gone on with an event since it got its place. */
   isOurs(job: DeliveryJob): boolean;
   /** Makes the only delivery of an event, which has a place; `message` is the event's. */
-  deliver(message: Incoming, taken: Outgoing): Promise<Verdict>;
+  deliver(message: Incoming, taken: TakenDelivery): Promise<Verdict>;
   /** Marks the event of a delivery as routed that is not made. */
-  route(job: DeliveryJob): Promise<void>;
+  route(event: TakenEvent, job: DeliveryJob): Promise<void>;
 };
 
 /** A batch of events waits for room while this many deliveries end in this time: receivers that hang do not hold it up. */
@@ -44,11 +50,12 @@ export function makeTaken(parts: {
   moved: Moved;
   log: Log;
   heldBy: () => number | undefined;
-  deliver: (message: Incoming, job: DeliveryJob) => Promise<Verdict>;
+  deliver: (message: Incoming, job: DeliveryJob, event: TakenEvent) => Promise<Verdict>;
 }): Taken {
   const { pool, persist, log } = parts;
   // Those in flight, and as many that wait or are being recorded.
   const most = parts.concurrency * 2;
+  const mostAhead = parts.concurrency * 3;
   // With what held us when they got their place.
   const keys = new Map<string, number>();
   let ended = 0;
@@ -62,15 +69,16 @@ export function makeTaken(parts: {
     roomy.resolve();
     roomy = undefined;
   };
-  const eventOf = ({ eventKey, eventOn }: DeliveryJob) => ({ key: eventKey, receivedOn: eventOn });
-  const route = (job: DeliveryJob) => persist('mark an event as routed', () => setRouted(pool, eventOf(job)), job);
+  const route = (event: TakenEvent, job: DeliveryJob) =>
+    persist('mark an event as routed', () => setRouted(pool, [event]), job);
   /** Others look at the row: it must not say for ever that we are about it. */
-  const leave = async (job: DeliveryJob, error: unknown) => {
+  const leave = async (taken: TakenEvent, job: DeliveryJob, error: unknown) => {
+    const { event, receivedOn } = taken;
     try {
       if (verdictOf(error).kind === 'give_back')
-        await persist('leave an event to others', () => releaseTaken(pool, eventOf(job)), job);
+        await persist('leave an event to others', () => releaseTaken(pool, { key: event.key, receivedOn }), job);
       // Its message gets a dead letter. The rescue finds the delivery, as it does any that has no outcome.
-      else await route(job);
+      else await route(taken, job);
     } catch (again) {
       log.error({ error: again, ...namedJob(job) }, 'could not leave an event to others before the process ends');
     }
@@ -81,9 +89,9 @@ export function makeTaken(parts: {
     count: () => keys.size,
     isOurs: ({ eventKey }) => keys.get(eventKey) === parts.heldBy(),
     free,
-    reserve(key) {
+    reserve(key, isAhead = false) {
       const held = parts.heldBy();
-      if (held === undefined || keys.size >= most || keys.has(key)) return false;
+      if (held === undefined || keys.size >= (isAhead ? mostAhead : most) || keys.has(key)) return false;
       keys.set(key, held);
       return true;
     },
@@ -94,12 +102,13 @@ export function makeTaken(parts: {
         await Promise.race([roomy.promise, wait(paceMs)]);
       }
     },
-    async deliver(message, { job, payload }) {
+    async deliver(message, { job, payload, event }) {
+      const taken = { event, receivedOn: job.eventOn, deliveryId: job.deliveryId };
       try {
         // What it carries is its event's: that it came a second time says nothing of this delivery.
-        return await parts.deliver({ ...message, body: payload, redelivered: false }, job);
+        return await parts.deliver({ ...message, body: payload, redelivered: false }, job, taken);
       } catch (error) {
-        await leave(job, error);
+        await leave(taken, job, error);
         throw error;
       } finally {
         parts.moved.jobs += 1;

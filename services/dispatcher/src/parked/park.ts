@@ -1,18 +1,19 @@
 /** The one parking place, PostgreSQL's table `parked`: jobs that wait for their account's limit, for a retry or for their receiver. */
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import type { TakenEvent } from '@gatepost/webhook-db/events';
 import { type ParkedRow, park as parkRows, parkAgain as parkRowsAgain } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 
 /**
- * `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: with it its
- * event is routed. `held`: it waits until its account or its hook is paused no more.
+ * `dueMs`: when it may go on; `untilReleased`: when its account's limit lets it go (packages/webhook-db/src/waiting.ts). `routes`: the event
+ * that is routed with it. `held`: it waits until its account or its hook is paused no more.
  */
 export type Parking = {
   job: DeliveryJob;
   reason: ParkedRow['reason'];
   dueMs: number;
-  routes?: boolean;
+  routes?: TakenEvent | undefined;
   held?: boolean;
 };
 export const untilReleased = Number.POSITIVE_INFINITY;
@@ -42,7 +43,7 @@ export async function park(db: Pool | PoolClient, parkings: readonly Parking[]):
  * whose delivery has its outcome by now is not parked but forgotten, else it would be made once more, and its duplicates in turn.
  */
 export async function parkAgain(db: Pool, parkings: readonly Parking[]): Promise<void> {
-  const routed = parkings.filter(({ routes }) => routes).map(toParkedRow);
+  const routed = parkings.flatMap(({ routes }) => routes ?? []);
   await parkRowsAgain(db, toParkedRows(parkings), routed);
 }
 

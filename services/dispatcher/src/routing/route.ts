@@ -9,12 +9,12 @@ import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-
 import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent, subjectOf } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
-import type { NewEvent, StoredEvent, StoreEvents } from '@gatepost/webhook-db/events';
+import { type NewEvent, releaseTaken, type StoredEvent, type StoreEvents } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Taker } from '@gatepost/webhook-db/takers';
 import type { Account, Accounts } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
-import type { Taken } from '../delivering/taken.ts';
+import type { Taken, TakenDelivery } from '../delivering/taken.ts';
 import { accountOf } from '../fairness/noisy-neighbours.ts';
 import type { Admit } from '../limit/admit.ts';
 import type { EventResult, Metrics } from '../metrics.ts';
@@ -24,7 +24,7 @@ import type { Moved } from '../progress.ts';
 import { ack, deadLetter, type Settle, type Verdict } from '../settle.ts';
 import { makeTake, type Take } from '../take.ts';
 import { whatEachBrings } from './brings.ts';
-import type { Enqueue, Outgoing } from './enqueue.ts';
+import type { Enqueue } from './enqueue.ts';
 import { admitAll, type Delivery, handOver } from './hand-over.ts';
 import { type Match, match } from './match.ts';
 import { released } from './memory.ts';
@@ -47,13 +47,18 @@ export type RouteParts = {
   taker: Pick<Taker, 'id'>;
 };
 
+/** `isAhead`: routes what need not wait behind a flood. */
+type BatchParts = RouteParts & { isAhead: boolean };
+
 const batchMaxMessages = 200;
 const batchMaxBytes = 8 * 1024 * 1024;
 /** To read and store more takes so long that others do not wait for it. */
 const largeBytes = 1024 * 1024;
 
 /** What becomes of a message: it is settled, its event is routed by another dispatcher, or we make the only delivery of its event. */
-type Decided = Verdict | 'unknown' | Outgoing;
+type Decided = Verdict | 'unknown' | TakenDelivery;
+/** It has been taken out of its queue, to be routed ahead of it. */
+const ahead = 'ahead';
 
 type Routed = {
   message: Incoming;
@@ -68,8 +73,14 @@ type Routed = {
 
 /** Takes messages that hold events. */
 export type Route = Pick<Take, 'take'> & {
+  /** Says what becomes of a message, once it is routed. */
+  add(message: Incoming): Promise<Decided>;
+  /** Lets those that wait, and are `which`, go ahead. */
+  letAhead(which: (message: Incoming) => boolean): void;
   /** How many wait to be routed. */
   waiting(): number;
+  /** How many bytes of messages are in hand. */
+  bytes(): number;
   /** How many are in hand, but for those whose delivery is being made. */
   routing(): number;
   /** Gives back what another dispatcher is routing; resolves when the rest is settled. */
@@ -81,28 +92,30 @@ const lookAgainMs = 200;
 
 /**
  * Makes what routes, in batches, in the order in which messages of an account are taken. `before` is awaited before each batch; `atOnce`
- * batches are worked on at the same time, each of other accounts.
+ * batches are worked on at the same time, each of other accounts. What is let go ahead of this one is routed by `ahead`; `isAhead`: this is one.
  */
 export function makeRoute(
   parts: RouteParts,
-  { before, atOnce = 1 }: { before?: () => Promise<void>; atOnce?: number } = {},
+  options: { before?: () => Promise<void>; atOnce?: number; isAhead?: boolean; ahead?: Route } = {},
 ): Route {
+  const { before, atOnce = 1, isAhead = false } = options;
   const stop = new AbortController();
   let delivering = 0;
+  let bytes = 0;
   const open = () =>
-    makeBatches<Incoming, Decided>({
+    makeBatches<Incoming, Decided | typeof ahead>({
       maxItems: batchMaxMessages,
       maxBytes: batchMaxBytes,
       bytesOf: (message) => message.body.length,
       ...(before && { before }),
-      work: (messages) => routeBatch(parts, messages),
+      work: (messages) => routeBatch({ ...parts, isAhead }, messages),
     });
   const all = Array.from({ length: atOnce }, open);
   const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
   // For large events, and for what comes of their accounts meanwhile: it does not overtake them.
   const aside = open();
   const asideOf = new Map<string | undefined, number>();
-  const add = async (message: Incoming) => {
+  const queue = async (message: Incoming) => {
     const isLarge = message.body.length > largeBytes;
     if (!isLarge && asideOf.size === 0) return batchesOf(message).add(message);
     const account = accountOf(message);
@@ -116,6 +129,10 @@ export function makeRoute(
       if (left > 0) asideOf.set(account, left);
       else asideOf.delete(account);
     }
+  };
+  const add = async (message: Incoming): Promise<Decided> => {
+    const decided = await queue(message);
+    return decided === ahead ? options.ahead!.add(message) : decided;
   };
   const taking = makeTake({
     name: 'route an event',
@@ -136,11 +153,22 @@ export function makeRoute(
         });
       }
     },
-    onSettled: (message) => released(message.body.length),
+    onSettled(message) {
+      bytes -= message.body.length;
+      released(message.body.length);
+    },
   });
   return {
-    take: taking.take,
+    take(message) {
+      bytes += message.body.length;
+      taking.take(message);
+    },
+    add,
+    letAhead(which) {
+      if (options.ahead) for (const batches of all) batches.withdraw(which, ahead);
+    },
     waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
+    bytes: () => bytes,
     routing: () => taking.inHand() - delivering,
     async finish() {
       stop.abort();
@@ -150,7 +178,7 @@ export function makeRoute(
 }
 
 /** Says of each message what becomes of it, in order. */
-async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
+async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
   const verdicts = new Map<Incoming, Decided>();
   const good: { message: Incoming; event: Event }[] = [];
   const readLarge = (message: Incoming) => parts.persist('read a large event', () => parseLarge(message));
@@ -174,9 +202,9 @@ async function routeBatch(parts: RouteParts, messages: readonly Incoming[]): Pro
 }
 
 /** `own`: the only delivery of the event, which we make. */
-type Result = { result: EventResult | 'unknown'; own?: Outgoing };
+type Result = { result: EventResult | 'unknown'; own?: TakenDelivery };
 
-async function routeEvents(parts: RouteParts, incoming: { message: Incoming; event: Event }[]): Promise<Result[]> {
+async function routeEvents(parts: BatchParts, incoming: { message: Incoming; event: Event }[]): Promise<Result[]> {
   const logins = new Set(incoming.map(({ event }) => event.account));
   const accounts = await parts.persist('look up hooks', () => parts.accounts.ofLogins(logins));
   const routed = incoming.map(({ message, event }): Routed => {
@@ -184,10 +212,11 @@ async function routeEvents(parts: RouteParts, incoming: { message: Incoming; eve
     const found = match(event, account);
     const maySend = !hasBacklog && isOnlyOne(found) && event.payload.length <= jobBodyMaxBytes;
     const key = eventKey(event);
-    const takes = maySend && parts.taken.reserve(key);
+    const takes = maySend && parts.taken.reserve(key, parts.isAhead);
     return { message, event, key, account, hasBacklog, match: found, takes };
   });
   const placed = new Set(routed.filter(({ takes }) => takes).map(({ key }) => key));
+  const taken: StoredEvent[] = [];
   try {
     const rows = routed.map((one) => toRow(one, parts.taker.id));
     const stored = await parts.persist('store events', () => store(parts, rows));
@@ -196,6 +225,7 @@ async function routeEvents(parts: RouteParts, incoming: { message: Incoming; eve
     for (const [index, row] of stored.entries())
       if (!row.isRouted && !unrouted.has(row.key)) {
         const isTaken = row.isNew && routed[index]!.takes;
+        if (isTaken) taken.push(row);
         unrouted.set(row.key, { row, deliveries: deliveriesOf(routed[index]!, row), isTaken });
       }
     const { jobs, handed } = await deal(parts, placed, [...unrouted.values()]);
@@ -204,10 +234,13 @@ async function routeEvents(parts: RouteParts, incoming: { message: Incoming; eve
       const found = routed[index]!.match;
       if (found.kind === 'unmatched') parts.metrics.eventUnmatched(found.reason);
       const own = jobs.get(stored[index]!.key);
-      return { result: found.kind, ...(own && { own }) };
+      return { result: found.kind, ...(own && { own: { ...own, event: rows[index]! } }) };
     });
     for (const key of jobs.keys()) placed.delete(key); // they keep their place until they are made
     return results;
+  } catch (error) {
+    await leave(parts, taken);
+    throw error;
   } finally {
     for (const key of placed) parts.taken.free(key);
   }
@@ -234,6 +267,15 @@ async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly U
   const rows = rest.map(({ row }) => row);
   const handed = rest.length > 0 ? await handOver(parts, rows, unasked, later) : new Set<string>();
   return { jobs, handed };
+}
+
+/** Others look at the rows of a batch that failed: they must not say until our end that we are about it. */
+async function leave({ pool, log }: RouteParts, taken: readonly StoredEvent[]): Promise<void> {
+  try {
+    for (const event of taken) await releaseTaken(pool, event);
+  } catch (error) {
+    log.warn({ error }, 'could not leave events to others');
+  }
 }
 
 const isOnlyOne = (found: Match): boolean =>
@@ -300,7 +342,7 @@ function toRow(routed: Routed, taker: number): NewEvent {
   const isAskedFor = hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null);
   return {
     key,
-    keyBefore: eventKeyBefore(event),
+    keyBefore: () => eventKeyBefore(event),
     guid,
     source: event.source,
     id: event.id,
