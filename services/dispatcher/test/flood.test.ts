@@ -1,4 +1,5 @@
 /** One account floods while others send: who waits, and that nothing is lost when a dispatcher dies meanwhile. */
+import { readFileSync } from 'node:fs';
 import { openConsumer } from '@gatepost/amqp/consumer';
 import { eventsQueue, topology } from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
@@ -101,4 +102,21 @@ test('what a dispatcher holds of a flood when it is killed, or stopped, another 
   const third = await world.start();
   await until('all are routed', async () => (await stored()) === before + floodEvents);
   expect(await third.stop()).toBe(0);
+});
+
+// As many were taken into memory as of small ones.
+test('large events behind the small ones of a flood are in memory a few at a time', async () => {
+  const before = await stored();
+  const dispatcher = await world.start();
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  const payload = Buffer.from(JSON.stringify({ padding: 'x'.repeat(8_000_000) }));
+  await whileStopped(dispatcher, async () => {
+    await publishMany('flood', 1_000);
+    for (let count = 0; count < 40; count += 1) await world.publish({ subject: 'flood/r', payload });
+  });
+  await until('all are routed', async () => (await stored()) === before + 1_040);
+  const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
+  expect(peakMb).toBeLessThan(420);
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  expect(await dispatcher.stop()).toBe(0);
 });

@@ -24,8 +24,9 @@ export type ReadAhead = AsyncDisposable & {
 
 /** With less than this waiting, nobody waits long. */
 const backlogMin = 400;
-/** At most this many wait to be routed; beyond that events of other accounts are left with RabbitMQ too. */
+/** At most this many wait to be routed, and so many bytes are in hand; beyond that events of other accounts are left with RabbitMQ too. */
 const waitingMax = 1_000;
+const routingMaxBytes = 32 * 1024 * 1024;
 /** So much of the flood is kept here and routed from here; of the rest only the delivery tags are, until it comes again. */
 const keptMaxBytes = 64 * 1024 * 1024;
 /** At most this many are given back at once: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
@@ -64,7 +65,7 @@ export async function openReadAhead(options: {
   /** Takes an event while we read ahead, by whichever consumer it came. */
   const takeAhead = (message: Incoming) => {
     if (!floods.count(message).floods) {
-      if (ahead.waiting() < waitingMax) ahead.take(message);
+      if (hasRoom(ahead)) ahead.take(message);
       else hold(message);
       return;
     }
@@ -72,7 +73,7 @@ export async function openReadAhead(options: {
     // What comes again has most likely been held and given back: it has waited longest, and it is its turn. If it comes again for another
     // reason, only the order within the flood changes.
     const isNext = message.redelivered || (kept.length === 0 && held.length === 0);
-    if (isNext && route.waiting() < waitingMax) route.take(message);
+    if (isNext && hasRoom(route)) route.take(message);
     else if (held.length === 0 && keptBytes < keptMaxBytes) keep(message);
     else hold(message);
   };
@@ -82,11 +83,13 @@ export async function openReadAhead(options: {
   };
   const hold = ({ ack, giveBack }: Incoming) => void held.push({ ack, giveBack });
   const routeKept = () => {
-    const next = kept.splice(0, waitingMax - route.waiting());
-    for (const message of next) {
+    let count = 0;
+    for (; count < kept.length && hasRoom(route); count += 1) {
+      const message = kept[count]!;
       keptBytes -= message.body.length;
       if (!message.isLost()) route.take(message);
     }
+    kept.splice(0, count);
   };
   const readers = await openReaders(options.broker, takeAhead);
 
@@ -110,11 +113,12 @@ export async function openReadAhead(options: {
     if (kept.length + held.length > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
     if (kept.length > 0) routeKept();
     else if (held.length > 0) {
-      if (!backpressure.isLifted() || route.waiting() >= giveBackMax) return;
+      if (!backpressure.isLifted() || route.waiting() >= giveBackMax || !hasRoom(route)) return;
       // Given back, they may come to any dispatcher, and before all that waits there. When we can take nothing more, nobody else's come in either.
       const isFull = held.length > readers.capacity() * 0.8;
       if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
-        for (const tag of held.splice(0, giveBackMax)) void options.settle(tag, { kind: 'give_back', why: 'held' });
+        for (const tag of held.splice(0, floods.many(giveBackMax)))
+          void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
       // Only when all that came through them is routed: a channel that closes gives back what is not settled. What is being delivered (there
       // always is something) stays ours: whoever gets its message waits for the outcome.
@@ -140,7 +144,10 @@ export async function openReadAhead(options: {
       const { account, floods: isFlood } = floods.count(message);
       route.take(message);
       const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
-      if (isBehind && readers.count() === 0 && !paused) change(extend);
+      if (!isBehind || readers.count() > 0 || paused) return;
+      change(extend);
+      // Those that came before the flood was noticed.
+      route.letAhead((waiting) => !floods.includes(waiting));
     },
     async pause() {
       paused = true;
@@ -151,6 +158,9 @@ export async function openReadAhead(options: {
     [Symbol.asyncDispose]: () => readers[Symbol.asyncDispose](),
   };
 }
+
+/** A message alone may be larger. */
+const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() < routingMaxBytes;
 
 /** Which accounts flood, or have done so a moment ago: the end of a flood keeps its place behind the rest of it. */
 function watchFloods(producers: Producers) {
@@ -174,8 +184,12 @@ function watchFloods(producers: Producers) {
       if (isOver) floodedAt.delete(account);
       return { account, floods: !isOver };
     },
+    /** Whether a message belongs to a flood, without counting it. */
+    includes: (message: Incoming) => floodedAt.has(accountOf(message) ?? ''),
     hasOthers: noisyNeighbours.hasOthers,
     meanBytes: () => meanBytes,
+    /** So many of them, or fewer where they are large. */
+    many: (most: number) => Math.max(1, Math.min(most, Math.floor(routingMaxBytes / meanBytes))),
     /** Nobody floods, and nobody has done so a moment ago. */
     isOver: () => Date.now() - lastAt > overMs,
   };
