@@ -76,9 +76,6 @@ async function takeAll(guid: string, count: number): Promise<{ messages: Incomin
   return { messages, [Symbol.asyncDispose]: () => consumer[Symbol.asyncDispose]() };
 }
 
-/** What it asks is answered when the test says so, however long that takes on a busy machine. */
-const patient = { DELIVERY_TIMEOUT_MS: '60000' };
-
 /** One dispatcher routes the event and cannot publish its jobs; another has been given copies of the event. */
 const betweenTwo = (slow: Awaited<ReturnType<typeof openSlow>>) =>
   about('acme/widgets', { AMQP_URL: slow.url }, () => slow.heldJobs() > 0);
