@@ -52,6 +52,7 @@ test('what waits for its limit is parked as its event is stored, once for each h
   expect(rows).toEqual(
     deliveryIds.map((deliveryId, index) => ({
       delivery_id: String(deliveryId),
+      parked_at: expect.any(Date),
       account_id: 1,
       reason: 'throttle',
       due_at: Number.POSITIVE_INFINITY,
