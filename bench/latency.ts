@@ -42,15 +42,20 @@ export async function latency(options: Record<string, string | undefined>): Prom
   const dispatcher = await system.startDispatcher({ NODE_OPTIONS: `--import=${trace}`, TRACE_FILE: file });
   await using producer = await openProducer(system.amqpUrl);
   const subjects = ['acme/widgets'];
+  const allReceived = async (count: number) => {
+    const deadline = performance.now() + 30_000;
+    while ((await receiver.ask<{ received: number }>('count')).received < count && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+  };
+  await receiver.ask('reset');
   await offer(producer, { rate, total: rate * 5, subjects }); // warm up
+  await allReceived(rate * 5);
   await receiver.ask('reset');
   const total = rate * seconds;
   const confirmedAt = new Map<string, number>();
   const confirmed = (id: string) => confirmedAt.set(id, performance.timeOrigin + performance.now());
   await offer(producer, { rate, total, subjects, confirmed });
-  const deadline = performance.now() + 30_000;
-  while ((await receiver.ask<{ received: number }>('count')).received < total && performance.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await allReceived(total);
   const report = await receiver.ask<Report>('report');
   await new Promise((resolve) => setTimeout(resolve, 500)); // the last are recorded
   await dispatcher.end('SIGTERM');
