@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { stringify } from 'yaml';
+import { metricsIn, metricsThereAre } from './promql.ts';
+
+const folder = path.resolve(import.meta.dirname, '../observability');
+
+type Panel = { id: number; type: string; title: string; targets?: { expr: string; datasource: { uid: string } }[] };
+type Dashboard = { uid: string; panels: Panel[] };
+const dashboards = globSync('dashboards/*.json', { cwd: folder }).map((file) => ({
+  file: path.basename(file),
+  dashboard: JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Dashboard,
+}));
+const panels = dashboards.flatMap(({ file, dashboard }) =>
+  dashboard.panels.filter(({ type }) => type !== 'row').map((panel) => ({ file, ...panel })),
+);
+const expressions = panels.flatMap(({ file, title, targets = [] }) =>
+  targets.map(({ expr }, index) => ({ file, title, index, expr })),
+);
+
+test('there is a dashboard for the gate, the post and the stores, each panel with something to show', () => {
+  expect(dashboards.map(({ file }) => file).sort()).toEqual(['gate.json', 'post.json', 'stores.json']);
+  for (const { title, targets = [] } of panels) expect([title, targets.length > 0]).toEqual([title, true]);
+  for (const { dashboard } of dashboards)
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+  // A Prometheus of any name: the one that is chosen above.
+  for (const { targets = [] } of panels)
+    for (const { datasource } of targets) expect(datasource.uid).toMatch(/^\$\{datasource\}$/);
+});
+
+test('each panel asks, in PromQL, for metrics that the services or their stores show', () => {
+  const known = metricsThereAre();
+  for (const { file, title, expr } of expressions) {
+    const metrics = metricsIn(expr);
+    const unknown = metrics.filter((name) => !known.has(name));
+    expect([file, title, metrics.length > 0, unknown]).toEqual([file, title, true, []]);
+  }
+});
+
+test('every metric of ours is on a dashboard, and what is listed of other programs', () => {
+  const shown = new Set(expressions.flatMap(({ expr }) => metricsIn(expr)));
+  expect([...metricsThereAre()].filter((name) => !shown.has(name))).toEqual([]);
+});
+
+test('Prometheus takes them too, and the alerts, where its promtool is installed', () => {
+  const record = ({ file, index }: { file: string; index: number }, position: number) =>
+    `dashboards:${path.parse(file).name}_${position}_${index}`;
+  const rules = expressions.map((one, position) => ({ record: record(one, position), expr: one.expr }));
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'gatepost-')), 'dashboards.yaml');
+  writeFileSync(file, stringify({ groups: [{ name: 'dashboards', rules }] }));
+  const promtool = (...args: string[]) => spawnSync('promtool', args, { cwd: folder, encoding: 'utf8' });
+  const runs = [
+    promtool('check', 'rules', file),
+    promtool('check', 'rules', 'alerts.yaml'),
+    promtool('test', 'rules', 'alerts.test.yaml'),
+  ];
+  for (const { error, status, stdout, stderr } of runs) {
+    // Not every machine has it; the grammar above is Prometheus' own as well.
+    if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') continue;
+    expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  }
+});

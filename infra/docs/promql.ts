@@ -1,0 +1,30 @@
+/** What a PromQL expression asks for, read with Prometheus' own grammar; and the metrics that there are. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parser } from '@prometheus-io/lezer-promql';
+import { parse } from 'yaml';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+/** The metrics that an expression names, without the suffixes of a histogram. @throws where it is not PromQL */
+export function metricsIn(expression: string): string[] {
+  const names: string[] = [];
+  parser.parse(expression).iterate({
+    enter({ type, from, to, node }) {
+      if (type.isError) throw new Error(`not PromQL at ${from}: ${expression}`);
+      if (type.name === 'Identifier' && node.parent?.name === 'VectorSelector') names.push(expression.slice(from, to));
+    },
+  });
+  return names.map((name) => name.replace(/_(bucket|count|sum)$/, ''));
+}
+
+/** Ours, as the reference has them, and what the exporters of other programs show. */
+export function metricsThereAre(): ReadonlySet<string> {
+  const page = readFileSync(path.join(root, 'docs/reference/metrics.md'), 'utf8');
+  const ours = [...page.matchAll(/^\| `(\w+)/gm)].map(([, name]) => name!);
+  const others = parse(readFileSync(path.join(root, 'infra/observability/exporters.yaml'), 'utf8')) as Record<
+    string,
+    string[]
+  >;
+  return new Set([...ours, ...Object.values(others).flat()].map((name) => name.replace(/_(bucket|count|sum)$/, '')));
+}
