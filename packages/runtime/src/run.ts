@@ -1,4 +1,5 @@
 /** How any of our processes starts, reports and stops. */
+import { createRequire } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describeEnv, readEnv, type z } from './env.ts';
 import { type Log, openLog } from './log.ts';
@@ -12,6 +13,8 @@ import { startTracing, type TracingEnv, tracing } from './tracing.ts';
  * service has been told to stop, STOP_DELAY_MS before it closes anything: it is to be ready no more.
  */
 export type Start<Env> = { env: Env; log: Log; stack: AsyncDisposableStack; stopping?: AbortSignal };
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 const defaultStopDeadlineMs = 20_000;
 
@@ -84,7 +87,7 @@ export async function run<S extends z.ZodObject>(
     void stop('an error nobody caught', 1);
   });
 
-  log.info({ env: describeEnv(variables, env), node: process.version, pid: process.pid }, 'starting');
+  log.info({ version, env: describeEnv(variables, env), node: process.version, pid: process.pid }, 'starting');
   const started = startWithStores();
   try {
     await started;

@@ -163,7 +163,7 @@ export const examplesOfSchemas: Record<string, unknown> = {
   },
   HookUpdate: { active: true, add_events: ['pull_request'] },
   Membership: presentMembership(acme, alice, 'admin', base),
-  Meta: { verifiable_password_authentication: false, hooks: ['192.0.2.0/24'] },
+  Meta: { verifiable_password_authentication: false, hooks: ['192.0.2.0/24'], installed_version: '1.2.0' },
   OauthAppApproval: { client_id: 'build-badges', approved_at: time },
   OauthAppPolicy: { enabled: true },
   Organization: presentOrganization(acme, base, 'admin'),

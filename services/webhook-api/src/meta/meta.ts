@@ -1,11 +1,17 @@
 /** `GET /meta`: where deliveries come from (https://docs.github.com/rest/meta/meta). */
+import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { openOperation } from '../http/operation.ts';
+import { openOperation, ours } from '../http/operation.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 const metaSchema = z
   .object({
     verifiable_password_authentication: z.boolean(),
     hooks: z.array(z.string()).meta({ description: 'CIDRs that deliveries come from' }),
+    installed_version: z
+      .string()
+      .meta({ ...ours, description: 'The version of this service, as GitHub Enterprise Server says it' }),
   })
   .meta({ id: 'Meta' });
 
@@ -16,6 +22,6 @@ export const getMeta = openOperation({
   answers: { 200: { description: 'Addresses', schema: metaSchema } },
   run: ({ parts }) => ({
     status: 200,
-    body: { verifiable_password_authentication: false, hooks: parts.egressCidrs },
+    body: { verifiable_password_authentication: false, hooks: parts.egressCidrs, installed_version: version },
   }),
 });

@@ -1,0 +1,110 @@
+/** `npm run ops`: each command is a request or two to the webhook API or to the gate's management API, and shows what it answers. */
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import type { Context } from '../local/commands/command.ts';
+import { readServicesEnv, webhookApiUrl } from '../local/commands/environment.ts';
+import { Trouble } from '../local/processes/trouble.ts';
+import { type Call, openCalls } from './calls.ts';
+
+const options = {
+  reason: { type: 'string' },
+  all: { type: 'boolean' },
+  hook: { type: 'string' },
+  overlap: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+} as const;
+
+type Given = { words: string[]; flags: ReturnType<typeof parse>['values'] };
+const parse = (args: string[]) => parseArgs({ args, options, allowPositionals: true });
+
+const help = () => readFileSync(new URL('../local/commands/ops-help.txt', import.meta.url), 'utf8');
+
+export async function ops({ args, env, home }: Pick<Context, 'args' | 'env' | 'home'>): Promise<number> {
+  let given: Given;
+  try {
+    const { positionals, values } = parse(args);
+    given = { words: positionals, flags: values };
+  } catch (error) {
+    throw new Trouble((error as Error).message, help());
+  }
+  const [name = '', ...words] = given.words;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) throw new Trouble(name ? `there is no command \`${name}\`` : 'which command?', help());
+  const known: NodeJS.Dict<string> = { ...readServicesEnv(home), ...env };
+  const calls = openCalls({ ...known, WEBHOOK_API_URL: webhookApiUrl(known as NodeJS.ProcessEnv) });
+  const answer = await command({ words, flags: given.flags }, calls);
+  process.stdout.write(`${typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2)}\n`);
+  return 0;
+}
+
+type Calls = { post: Call; gate: Call; ops: (url: string) => Call };
+
+const commands: Record<string, (given: Given, calls: Calls) => Promise<unknown>> = {
+  status: (_, { post }) => post('GET', '/admin/status'),
+  find: ({ words: [guid] }, { post }) => post('GET', `/admin/events/${named(guid, 'GUID')}`),
+  waiting: ({ words: [login] }, { post }) =>
+    post('GET', `/accounts/${named(login, 'ORGANIZATION')}/waiting?per_page=100`),
+  'dead-letters': deadLetters,
+  pause: (given, { post }) => post('PUT', `${pausable(given)}/pause`),
+  resume: (given, { post }) => post('DELETE', `${pausable(given)}/pause`),
+  secret: changeSecret,
+  reseal,
+  organizations: (_, { post }) => post('GET', '/admin/organizations?per_page=100'),
+  delete: ({ words: [login], flags }, { post }) =>
+    post('DELETE', `/admin/organizations/${named(login, 'ORGANIZATION')}${flags['dry-run'] ? '?dry_run=true' : ''}`),
+  'log-level': ({ words: [url, ...rest] }, calls) => {
+    const call = calls.ops(named(url, 'OPS-URL', String));
+    const [level, module] = rest.toReversed();
+    return level ? call('PUT', '/log-level', { ...(module && { module }), level }) : call('GET', '/log-level');
+  },
+};
+
+function deadLetters({ words: [what, id], flags: { reason, all } }: Given, { post }: Calls): Promise<unknown> {
+  const letters = '/admin/dead-letters';
+  const chosen = reason !== undefined || all === true;
+  const query = reason === undefined ? '' : `reason=${encodeURIComponent(reason)}`;
+  switch (what) {
+    case 'list':
+      return post('GET', `${letters}?per_page=100&${query}`);
+    case 'show':
+      return post('GET', `${letters}/${named(id, 'ID')}`);
+    case 'publish':
+      if (chosen) return post('POST', `${letters}/attempts`, reason === undefined ? { all: true } : { reason });
+      return post('POST', `${letters}/${named(id, 'ID')}/attempts`);
+    case 'drop':
+      if (chosen) return post('DELETE', `${letters}?${query || 'all=true'}`);
+      return post('DELETE', `${letters}/${named(id, 'ID')}`);
+    default:
+      throw new Trouble('dead-letters: list, show, publish or drop?', help());
+  }
+}
+
+async function changeSecret({ words: [place, hook], flags: { overlap } }: Given, { post }: Calls): Promise<unknown> {
+  const [login, repository] = named(place, 'ORGANIZATION', String).split('/');
+  const at = repository ? `/repos/${login}/${repository}` : `/orgs/${login}`;
+  const secret = (await text(process.stdin)).trim();
+  if (!secret) throw new Trouble('the new secret is read from standard input, which is empty');
+  const until = overlap && new Date(Date.now() + Number(overlap) * 3_600_000).toISOString();
+  const body = { secret, ...(until && { previous_secret_until: until }) };
+  return post('PATCH', `${at}/hooks/${named(hook, 'HOOK')}/config`, body);
+}
+
+async function reseal(_: Given, { post, gate }: Calls): Promise<string> {
+  let hooks = 0;
+  for (let after: number | null = 0; after !== null; ) {
+    const part = (await post('POST', '/admin/secrets/reseal', { after })) as { resealed: number; next: number | null };
+    hooks += part.resealed;
+    after = part.next;
+  }
+  await gate('POST', '/keys/encryption/rekey');
+  return `sealed under SECRETS_KEY: the secrets of ${hooks} hooks that were not, and all that the gate keeps`;
+}
+
+const pausable = ({ words: [login], flags: { hook } }: Given): string =>
+  hook === undefined ? `/admin/organizations/${named(login, 'ORGANIZATION')}` : `/admin/hooks/${named(hook, 'ID')}`;
+
+function named(word: string | undefined, what: string, write = encodeURIComponent): string {
+  if (!word) throw new Trouble(`${what} is missing`, help());
+  return write(word);
+}

@@ -1,0 +1,22 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { chart, manifests, rootFolder } from './version.ts';
+
+const versionOf = (file: string) => (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+
+test('every package and the chart say the version of the root', () => {
+  const files = manifests();
+  expect(files.length).toBeGreaterThan(12);
+  const version = versionOf(files[0]!);
+  for (const file of files) expect([file, versionOf(file)]).toEqual([file, version]);
+  if (!existsSync(chart)) return;
+  expect(/^appVersion: "?([^"\n]*)"?$/m.exec(readFileSync(chart, 'utf8'))?.[1]).toBe(version);
+});
+
+test('the changelog has one section of what is not released, before all others', () => {
+  const sections = readFileSync(path.join(rootFolder, 'CHANGELOG.md'), 'utf8').match(/^## .*$/gm) ?? [];
+  expect(sections.filter((section) => section === '## Unreleased')).toHaveLength(1);
+  expect(sections[0]).toBe('## Unreleased');
+  for (const section of sections.slice(1)) expect(section).toMatch(/^## \d+\.\d+\.\d+/);
+});

@@ -1,0 +1,83 @@
+/** What an operator does without SQL, by `npm run ops`, and a dump that is restored into an empty system. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { openApi } from '@gatepost/testkit/api';
+import { openProducer } from '@gatepost/testkit/producer';
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { freshDatabase } from '@gatepost/testkit/stores';
+import { openSystem, type System } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { verify } from '@octokit/webhooks-methods';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const run = promisify(execFile);
+const program = fileURLToPath(new URL('../infra/local/commands/ops.ts', import.meta.url));
+const quiet = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
+
+/** `npm run ops -- …` against a system. */
+async function ops({ issuer, apiUrl, audience }: System, ...args: string[]): Promise<Record<string, unknown>> {
+  const env = { ...process.env, ISSUER: issuer, WEBHOOK_API_URL: apiUrl, WEBHOOK_API_AUDIENCE: audience };
+  const { stdout } = await run(process.execPath, [...quiet, program, ...args], { env });
+  return JSON.parse(stdout);
+}
+
+test('what waits in a paused organization is in a dump, and goes out when that is restored into an empty system', async () => {
+  const receiver = stack.use(await openReceiver());
+  const secret = 'kept under SECRETS_KEY';
+  const env = { SECRETS_KEY: randomBytes(32).toString('base64') };
+  const first = stack.use(await openSystem({ env }));
+  const producer = stack.use(await openProducer(first.amqpUrl));
+  const api = await openApi(first);
+  const hook = await api.createHook({ url: receiver.url, secret });
+  const pings = await until('its ping', async () => {
+    const sent = await api.deliveries(hook);
+    return sent.length === 1 && receiver.received.length;
+  });
+  expect(await ops(first, 'pause', 'acme')).toMatchObject({ paused_at: expect.any(String) });
+  const guids: string[] = [];
+  for (let n = 0; n < 3; n += 1) guids.push(await producer.publish({ body: { n } }));
+  await until('three deliveries rest', async () => {
+    const { waiting } = (await ops(first, 'status')) as { waiting: object[] };
+    return waiting.some((one) => JSON.stringify(one).startsWith('{"reason":"paused","deliveries":3,'));
+  });
+  expect(await ops(first, 'find', guids[0]!)).toMatchObject({
+    events: [{ organization: 'acme', hooks: [hook] }],
+    deliveries: [],
+    waiting: [{ reason: 'paused', hook_id: hook }],
+  });
+  const keysOf = async ({ issuer }: System) => {
+    const { keys } = (await (await fetch(`${issuer}.well-known/jwks.json`)).json()) as { keys: { kid: string }[] };
+    return keys.map(({ kid }) => kid).sort();
+  };
+  const keys = await keysOf(first);
+  const file = join(mkdtempSync(join(tmpdir(), 'gatepost-dump-')), 'gatepost.dump');
+  await run('pg_dump', ['--format=custom', '--file', file, first.databaseUrl]);
+  await first.dispatcher.end('SIGTERM');
+
+  const { url: databaseUrl } = stack.use(await freshDatabase());
+  await run('pg_restore', ['--no-owner', '--exit-on-error', '--dbname', databaseUrl, file]);
+  const wrong = { SECRETS_KEY: randomBytes(32).toString('base64') };
+  await expect(openSystem({ databaseUrl, env: wrong })).rejects.toThrow(
+    /ended with 78\n[\s\S]*SECRETS_KEY is not the key/,
+  );
+  // Neither RabbitMQ's messages nor Redis's keys are there.
+  const second = stack.use(await openSystem({ databaseUrl, env }));
+  expect(await keysOf(second)).toEqual(keys);
+  expect(receiver.received).toHaveLength(pings);
+  expect(await ops(second, 'resume', 'acme')).toEqual({ paused_at: null, deliveries: 3 });
+  await until('all three', () => receiver.received.length === pings + 3);
+  const sent = receiver.received.slice(pings);
+  expect(sent.map(({ headers }) => headers['x-github-delivery']).sort()).toEqual(guids.toSorted());
+  for (const { body, headers } of sent)
+    expect(await verify(secret, body.toString(), headers['x-hub-signature-256']!)).toBe(true);
+  const log = await openApi(second);
+  await until('the log', async () => (await log.deliveries(hook)).length === 4);
+});
