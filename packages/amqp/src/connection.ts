@@ -24,7 +24,7 @@ export type ConnectionOptions = {
   waitForConnect?: boolean;
 };
 
-export type Connection = { recovering: RecoveringChannelModel; isConnected(): boolean };
+export type Connection = { isConnected(): boolean; close(): Promise<void> };
 
 const closeTimeoutMs = 2_000;
 
@@ -52,14 +52,20 @@ export async function openConnection(
       waitForConnect: false,
       async setup(model: ChannelModel) {
         // Until the setup is complete, amqplib does not listen to the connection’s 'error' event, so a connection that breaks
-        // meanwhile would end the process. Calls waiting for an answer reject anyway.
+        // meanwhile would end the process.
         model.on('error', () => {});
         takeUnreadable(model, log);
         writeTogether(model);
 
+        // Not every call of a connection that breaks rejects: one in its queue, or made just after, never settles.
+        const broken = new Promise<never>((_, reject) => {
+          model.once('close', (error?: Error) =>
+            reject(error ?? new Error('the connection closed while it was set up')),
+          );
+        });
+        broken.catch(() => {}); // after the setup nobody waits for it
         try {
-          await declare(model, options);
-          await setup(model);
+          await Promise.race([declare(model, options).then(() => setup(model)), broken]);
         } catch (error) {
           // amqplib then closes the connection and waits for an answer, forever if the broker dies just then. It does not wait for
           // a connection that is already closing.
@@ -93,7 +99,15 @@ export async function openConnection(
   const first = recovering.waitForConnect();
   if (waitForConnect) await first;
   else first.catch(() => {}); // closed before it ever connected
-  return { recovering, isConnected: () => connected };
+  return { isConnected: () => connected, close: () => close(recovering) };
+}
+
+/** A broker that dies just then never answers. */
+async function close(recovering: RecoveringChannelModel): Promise<void> {
+  const closed = new AbortController();
+  const late = wait(closeTimeoutMs, undefined, { signal: closed.signal }).catch(() => {});
+  await Promise.race([recovering.close(), late]);
+  closed.abort();
 }
 
 const notFound = 404;

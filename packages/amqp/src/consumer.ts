@@ -153,7 +153,7 @@ export async function openConsumer(
       acks?.flush();
       // Acks are written without waiting; closing the channel waits until the broker has read them.
       await channel?.close().catch(() => {});
-      await connection.recovering.close();
+      await connection.close();
     },
   };
 }

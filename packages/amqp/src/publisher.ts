@@ -157,7 +157,7 @@ export async function openPublisher(
     },
     async [Symbol.asyncDispose]() {
       channel = undefined;
-      await connection.recovering.close();
+      await connection.close();
       for (const entry of [...waiting.values()])
         entry.settle(new NotPublished('not_connected', 'the publisher was closed'));
     },

@@ -32,7 +32,7 @@ test('connections spread over the brokers, and go to another when theirs is lost
   await two.cut();
   await until('all to be lost, or moved already', () => connected() < 20);
   await until('all to be back at the first', () => connected() === 20);
-  for (const { recovering } of connections) await recovering.close();
+  for (const connection of connections) await connection.close();
 });
 
 test('amqps with a root of one’s own and a client’s certificate', async () => {
@@ -61,6 +61,6 @@ test('amqps with a root of one’s own and a client’s certificate', async () =
     openConnection({ url: url.href, name: 'test', log, topology, initialRetries: 0 }, async () => {}),
   ).rejects.toThrow(/certificate/);
   expect(() => open(`${url.href}?cacertfile=/nowhere.pem`)).rejects.toThrow(/nowhere/);
-  await connection.recovering.close();
+  await connection.close();
   broker.close();
 });

@@ -14,8 +14,8 @@ type Queue = { type: string; durable: boolean; arguments: Record<string, unknown
 
 /** Connects, which declares all there is, and closes again. */
 async function connectTo(url: string, said = log): Promise<void> {
-  const { recovering } = await openConnection({ url, name: 'test', log: said, topology }, async () => {});
-  await recovering.close();
+  const connection = await openConnection({ url, name: 'test', log: said, topology }, async () => {});
+  await connection.close();
 }
 
 /** What a version before declared: RabbitMQ 4 drops what comes back for the twentieth time from a queue that sets no limit. */

@@ -51,13 +51,13 @@ test.each([
   expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
   expect((await run(node, ['--version'], app)).stdout).toMatch(new RegExp(`^v${major}\\.`));
   await using vhost = await freshVhost();
-  const { recovering } = await openConnection(
+  const connection = await openConnection(
     { url: vhost.url, name: 'test', log: openLog('test', 'silent'), topology },
     async () => {},
   );
   writeFileSync(`${app}/example.mjs`, example); // it has no types
   const { stdout, stderr } = await run(node, ['example.mjs'], app, { PRODUCER_AMQP_URL: vhost.url });
-  await recovering.close();
+  await connection.close();
   expect(stderr).toBe('');
   expect(readme).toContain(`\`\`\`\n${stdout}\`\`\``);
 });

@@ -39,7 +39,7 @@ test('the services get by with a user who is no administrator of the vhost', asy
 test('a producer’s own user publishes events, and can neither write to, read, change nor bind any queue', async () => {
   await using vhost = await freshVhost();
   const log = openLog('test', 'silent');
-  const { recovering } = await openConnection({ url: vhost.url, name: 'test', log, topology }, async () => {});
+  const declared = await openConnection({ url: vhost.url, name: 'test', log, topology }, async () => {});
   await using user = await freshUser(vhost.url, producerPermissions);
   await using producer = await openProducer({ url: user.url, source: 'urn:ci' });
   expect(await producer.publish({ type: 'push', subject: 'acme/widgets', data: {} })).toHaveProperty('guid');
@@ -69,5 +69,5 @@ test('a producer’s own user publishes events, and can neither write to, read, 
   expect(await refused((channel) => channel.deleteExchange(eventsExchange))).toBe(403);
   expect(await refused((channel) => channel.bindExchange(eventsExchange, 'amq.topic', '#'))).toBe(403);
   await connection.close();
-  await recovering.close();
+  await declared.close();
 });
