@@ -1,5 +1,4 @@
 /** Which brokers `AMQP_URL` names, and how a connection to each is made. */
-import { readFileSync } from 'node:fs';
 import querystring from 'node:querystring';
 import { splitUrls } from '@gatepost/runtime/urls';
 import type { Options } from 'amqplib';
@@ -47,22 +46,6 @@ function brokerOf(text: string): Options.Connect {
     heartbeat: heartbeatSeconds,
     ...Object.fromEntries(given.map((name) => [name, Number(searchParams.get(name))])),
   };
-}
-
-/**
- * What TLS needs, by RabbitMQ's names for query parameters of a URI: `cacertfile` (PEM; instead of the machine's own roots), `certfile`
- * and `keyfile` (the client's certificate). The first address that has one counts for all.
- * @throws when a file cannot be read
- */
-export function tlsOf(urls: string): { ca?: Buffer; cert?: Buffer; key?: Buffer } {
-  const file = (parameter: string) => {
-    const path = splitUrls(urls)
-      .map((url) => new URL(url).searchParams.get(parameter))
-      .find(Boolean);
-    return path ? readFileSync(path) : undefined;
-  };
-  const [ca, cert, key] = [file('cacertfile'), file('certfile'), file('keyfile')];
-  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }
 
 /** The user that connects; without one, AMQP's `guest`. */

@@ -1,7 +1,8 @@
 /** Looks through the first messages of a queue without taking them off it, but for those that are to be. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { tlsFilesOf } from '@gatepost/runtime/tls-files';
 import { connect } from 'amqplib';
-import { brokersOf, tlsOf } from './brokers.ts';
+import { brokersOf } from './brokers.ts';
 
 export type Seen = {
   body: Buffer;
@@ -30,7 +31,7 @@ export async function browse<T, R>(
 ): Promise<R> {
   const { url, name, queue, most } = options;
   const connection = await connect(brokersOf(url), {
-    ...tlsOf(url),
+    ...tlsFilesOf(url),
     clientProperties: { connection_name: name },
     timeout: timeoutMs,
     noDelay: true,

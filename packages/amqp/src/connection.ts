@@ -1,8 +1,9 @@
 /** One AMQP connection that reconnects: amqplib's recovery, with our topology declared on every new connection. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Binding, Topology } from '@gatepost/contracts/topology';
+import { tlsFilesOf } from '@gatepost/runtime/tls-files';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
-import { brokersOf, tlsOf } from './brokers.ts';
+import { brokersOf } from './brokers.ts';
 import { takeUnreadable } from './unreadable.ts';
 import { writeTogether } from './write-together.ts';
 
@@ -39,7 +40,7 @@ export async function openConnection(
   const { log, reconnects, waitForConnect = true } = options;
   let connected = false;
   const recovering = await connect(brokersOf(options.url), {
-    ...tlsOf(options.url),
+    ...tlsFilesOf(options.url),
     clientProperties: { connection_name: options.name },
     timeout: 10_000,
     noDelay: true,

@@ -1,6 +1,104 @@
-/** Handles a Redis that has failed over, and checks for readiness that it can be written to. */
+/** The connection to Redis: one server, the primary that Sentinels name, or a Cluster. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Log } from './log.ts';
+import { readRedisUrls } from './redis-url.ts';
+import { tlsFilesOf } from './tls-files.ts';
+
+/** One connection's options; those of a Cluster are made from them. */
+export type ClientOptions = Pick<
+  RedisOptions,
+  'commandTimeout' | 'connectionName' | 'keyPrefix' | 'maxRetriesPerRequest' | 'retryStrategy' | 'scripts'
+> & { connectTimeout: number; log: Log };
+
+/**
+ * A client that is not connected yet: `connectRedis` does that. Commands of one turn travel together, but in a Cluster; those issued while Redis
+ * is away fail at once. After a failover it finds the new primary by itself.
+ * @throws when a file of TLS cannot be read
+ */
+export function makeRedis(text: string, { log, ...options }: ClientOptions): Redis {
+  const urls = readRedisUrls(text);
+  const { connectTimeout, keyPrefix, retryStrategy, scripts, ...ofConnection } = options;
+  const tls = urls.isTls ? { tls: tlsFilesOf(text) } : {};
+  const ofServer = {
+    ...options,
+    ...tls,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    reconnectOnError: makeReconnectOnError(log),
+  };
+  switch (urls.kind) {
+    case 'one':
+      return new Redis(text, ofServer);
+    case 'sentinel': {
+      const { username, password } = urls.sentinelCredentials;
+      return new Redis({
+        ...ofServer,
+        ...urls.credentials,
+        db: urls.db,
+        sentinels: urls.sentinels,
+        name: urls.name,
+        ...(username && { sentinelUsername: username }),
+        ...(password && { sentinelPassword: password }),
+        ...(urls.isTls && { enableTLSForSentinelMode: true, sentinelTLS: tls.tls }),
+        // The Sentinels tell of a failover: a primary that is cut off from them would be kept otherwise.
+        failoverDetector: true,
+        sentinelRetryStrategy: again,
+        sentinelReconnectStrategy: again,
+        sentinelCommandTimeout: connectTimeout,
+      });
+    }
+    case 'cluster': {
+      const cluster = new Cluster(urls.nodes, {
+        lazyConnect: true,
+        enableOfflineQueue: false,
+        ...(keyPrefix && { keyPrefix }),
+        ...(scripts && { scripts }),
+        clusterRetryStrategy: retryStrategy ?? again,
+        slotsRefreshTimeout: connectTimeout,
+        slotsRefreshInterval: 5_000, // a failover is noticed also while nothing is asked
+        redisOptions: { ...ofConnection, connectTimeout, ...tls, ...urls.credentials },
+        // A certificate is made out to a node's name, and not to its address.
+        ...(urls.isTls && { dnsLookup: (name, found) => found(null, name) }),
+      });
+      // They have the same commands, and nothing of ours asks for what only one server has.
+      return cluster as unknown as Redis;
+    }
+  }
+}
+
+/** Resolves once it can be written to. @throws why not, with a code by which it counts as away */
+export async function connectRedis(redis: Redis, withinMs: number): Promise<void> {
+  let last: unknown; // a connection that cannot be made rejects with less
+  const keep = (error: unknown) => {
+    last = error;
+  };
+  const events = ['error', 'node error', 'sentinelError'];
+  for (const event of events) redis.on(event, keep);
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([
+      redis.connect(),
+      // A Cluster that comes up while it is being connected to says so here alone.
+      once(redis, 'ready', { signal }),
+      // Sentinels that nobody answers for are asked without end.
+      wait(withinMs, undefined, { signal }).then(() => {
+        throw Object.assign(new Error('Redis does not answer'), { code: 'ETIMEDOUT' });
+      }),
+    ]);
+  } catch (error) {
+    throw last ?? error;
+  } finally {
+    over.abort();
+    for (const event of events) redis.off(event, keep);
+  }
+}
+
+const again = (tries: number): number => Math.min(tries * 100, 2_000);
 
 /** Another node may have become the one to write to: its name, resolved again, may lead there. */
 const replica = /(?:^|-)(?:READONLY|MASTERDOWN) /;

@@ -81,7 +81,7 @@ function isPrismaAway(error: object): boolean {
 }
 
 /** Redis's error codes: the first word of a reply; before Redis 7 it stands behind a dash in the error of a script. */
-const refusal = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|OOM|BUSY) /;
+const refusal = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|MISCONF|OOM|BUSY) /;
 
 /**
  * A Redis that answers but does not do its work, whatever is asked: it has become a replica (a failover that keeps the connection), loads its

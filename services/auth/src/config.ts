@@ -19,6 +19,7 @@ import {
   z,
 } from '@gatepost/runtime/env';
 import { type DatabaseUrls, databaseUrlsOf, directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
+import { redisUrls } from '@gatepost/runtime/redis-url';
 import { certificateVariables } from '@gatepost/runtime/tls';
 
 /** Where messages go if no server is configured for them. */
@@ -37,7 +38,10 @@ export const variables = z.object({
     description:
       'whether the gate brings its schema up to date when it starts; if `off`, `node dist/migrations.js` does it before, with more rights perhaps, and the gate refuses to start without',
   }),
-  REDIS_URL: url(['redis:', 'rediss:']).meta({ description: 'Redis: sessions and short-lived artefacts of grants' }),
+  REDIS_URL: redisUrls.meta({
+    description:
+      'Redis: sessions and short-lived artefacts of grants; one server, Sentinels or a Cluster (docs/redis.md)',
+  }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),
   STORE_TIMEOUT_MS: storeTimeoutVariable.meta({
     description:

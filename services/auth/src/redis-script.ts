@@ -5,10 +5,10 @@ import type { Redis } from 'ioredis';
  * their pipeline, and ioredis (6.0) then loses all their answers.
  *
  * A Lua script of this connection as a function of its keys and arguments. Its hash is sent, and its text only where Redis does not know it.
- * @param keys how many keys there are; without it their number is the first argument
+ * @param keys how many of the first arguments are keys; those of one call lie on one node of a Cluster, by their hash tag
  */
-export function defineScript<Answer>(redis: Redis, name: string, lua: string, keys?: number) {
-  redis.defineCommand(name, keys === undefined ? { lua } : { lua, numberOfKeys: keys });
+export function defineScript<Answer>(redis: Redis, name: string, lua: string, keys: number) {
+  redis.defineCommand(name, { lua, numberOfKeys: keys });
   const call = Reflect.get(redis, name) as (...args: (string | number)[]) => Promise<Answer>;
   return (...args: (string | number)[]): Promise<Answer> => call.apply(redis, args);
 }

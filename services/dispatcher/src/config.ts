@@ -16,10 +16,10 @@ import {
   secondsList,
   secretsKeyVariable,
   text,
-  url,
   z,
 } from '@gatepost/runtime/env';
 import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
+import { redisUrls } from '@gatepost/runtime/redis-url';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
@@ -33,8 +33,9 @@ export const variables = z
     DATABASE_DIRECT_URL: directUrlVariable('DATABASE_URL'),
     WEBHOOK_DATABASE_DIRECT_URL: directUrlVariable('WEBHOOK_DATABASE_URL'),
     AMQP_URL: amqpUrlVariable,
-    REDIS_URL: url(['redis:', 'rediss:']).meta({
-      description: 'Redis: rate state only; losing it loses nothing',
+    REDIS_URL: redisUrls.meta({
+      description:
+        'Redis: rate state only; losing it loses nothing; one server, Sentinels or a Cluster (docs/redis.md)',
       shownDefault: 'found or started',
     }),
     REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),

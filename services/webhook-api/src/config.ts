@@ -18,10 +18,10 @@ import {
   storeTimeoutVariable,
   text,
   trustedProxiesVariable,
-  url,
   z,
 } from '@gatepost/runtime/env';
 import { directUrlVariable, postgresUrl } from '@gatepost/runtime/postgres';
+import { redisUrls } from '@gatepost/runtime/redis-url';
 import { certificateVariables } from '@gatepost/runtime/tls';
 
 export const variables = z.object({
@@ -59,8 +59,8 @@ export const variables = z.object({
   WEBHOOK_READ_MAX_LAG_SECONDS: integer(1, 3_600)
     .default(10)
     .meta({ description: 'how far the standby may lag behind; beyond, the primary answers', unit: 's' }),
-  REDIS_URL: url(['redis:', 'rediss:']).meta({
-    description: 'Redis, for the rate limit',
+  REDIS_URL: redisUrls.meta({
+    description: 'Redis, for the rate limit; one server, Sentinels or a Cluster (docs/redis.md)',
     shownDefault: 'found or started',
   }),
   REDIS_KEY_PREFIX: text.default('gatepost:').meta({ description: 'what every Redis key of ours starts with' }),

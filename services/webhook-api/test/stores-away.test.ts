@@ -1,6 +1,7 @@
 /** What clients see while a store or the gate is away: 503 in GitHub's form while it is away, and recovery without our doing. */
 
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
+import { openRedisCluster, openRedisWithSentinels, type ReplicatedRedis } from '@gatepost/testkit/redis-replicated';
 import { openRedisServer, type RedisServer } from '@gatepost/testkit/redis-server';
 import { redisUrl } from '@gatepost/testkit/stores';
 import { openIssuer } from '@gatepost/testkit/tokens';
@@ -138,6 +139,27 @@ describe('while Redis is away', () => {
       return (await counted(second)).length > 0;
     });
   });
+});
+
+describe('a Redis that fails over', () => {
+  test('with Sentinels requests are counted for all processes, also at the new primary', () =>
+    counts(openRedisWithSentinels));
+  test('in a Cluster too', () => counts(openRedisCluster));
+
+  async function counts(openRedis: () => Promise<ReplicatedRedis>): Promise<void> {
+    await using store = await openRedis();
+    await using one = await openApi({ REDIS_URL: store.url });
+    const token = await one.tokens.user('auth0|alice', 'repo');
+    const used = async () => Number((await call(one, token, 'GET', hooks)).headers.get('x-ratelimit-used'));
+    expect([await used(), await used()]).toEqual([1, 2]);
+    await store.failOver();
+    const counted = async () =>
+      (await Promise.all(store.servers().map((server) => server.call('KEYS', `${one.env.REDIS_KEY_PREFIX}*`)))).flat();
+    await until('a count at the new primary', async () => {
+      await used();
+      return (await counted()).length > 0;
+    });
+  }
 });
 
 describe('while the gate is away', () => {

@@ -76,11 +76,12 @@ return failures`;
 export function makeLockout(redis: Redis, prefix: string): Lockout {
   const lockoutBegin = defineScript<number>(redis, 'lockoutBegin', beginScript, 2);
   const lockoutEnd = defineScript<number>(redis, 'lockoutEnd', endScript, 3);
-  const pairOf = (subject: string, network: string) => hashId(JSON.stringify([subject, network]));
+  // The subject is the hash tag of all its keys, which keeps them on one node of a Cluster.
+  const pairOf = (subject: string, network: string) => `{${hashId(subject)}}:${hashId(network)}`;
   const failures = (pair: string) => `${prefix}failures:${pair}`;
   const inFlight = (pair: string) => `${prefix}tries:${pair}`;
   // Only an administrator asks for these: pairs are stored as hashes.
-  const closed = (subject: string) => `${prefix}closed:${hashId(subject)}`;
+  const closed = (subject: string) => `${prefix}closed:{${hashId(subject)}}`;
   let waiting = 0;
 
   const ask = (pair: string, id: string) => lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs);

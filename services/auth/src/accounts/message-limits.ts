@@ -48,8 +48,9 @@ export function makeMessageLimits(redis: Redis, prefix: string): MessageLimits {
   const messageTake = defineScript<0 | 1>(redis, 'messageTake', takeScript, 6);
   return {
     async take({ kind, recipient, network, ownNetwork }) {
+      // The recipient is the hash tag, which keeps all on one node of a Cluster.
       const key = (count: string, ...of: string[]) =>
-        `${prefix}messages:${kind}:${count}:${hashId(JSON.stringify([recipient, ...of]))}`;
+        [`${prefix}messages:${kind}:${count}:{${hashId(recipient)}}`, ...of.map(hashId)].join(':');
       const keys = [
         key('network', network),
         key('shared'),

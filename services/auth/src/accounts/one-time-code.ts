@@ -59,10 +59,10 @@ return 'wrong'`;
 export function makeOneTimeCodes(redis: Redis, prefix: string, secrets: Buffer[]): OneTimeCodes {
   const oneTimeCodeMake = defineScript<0 | 1>(redis, 'oneTimeCodeMake', makeScript, 3);
   const oneTimeCodeCheck = defineScript<CodeCheck>(redis, 'oneTimeCodeCheck', checkScript, 2);
-  const key = ({ connection, recipient, binding }: CodeRequest) =>
-    `${prefix}code:${hashId(JSON.stringify([connection, recipient, binding]))}`;
-  const count = (what: string, { connection, recipient }: CodeRequest) =>
-    `${prefix}codes-${what}:${hashId(JSON.stringify([connection, recipient]))}`;
+  // The person is the hash tag, which keeps all on one node of a Cluster.
+  const personOf = ({ connection, recipient }: CodeRequest) => `{${hashId(JSON.stringify([connection, recipient]))}}`;
+  const key = (request: CodeRequest) => `${prefix}code:${personOf(request)}:${hashId(request.binding)}`;
+  const count = (what: string, request: CodeRequest) => `${prefix}codes-${what}:${personOf(request)}`;
   const digestUnder = (secret: Buffer, code: string) => createHmac('sha256', secret).update(code).digest('base64url');
   const digest = (code: string) => digestUnder(secrets[0]!, code);
   return {

@@ -17,7 +17,8 @@ const ttlSeconds = 24 * 3_600;
 
 /** @param kind keeps the links of one kind apart from those of others */
 export function makePastLinks<Known extends object>(redis: Redis, prefix: string, kind: string): PastLinks<Known> {
-  const keyOf = (value: string, what: 'known' | 'used') => `${prefix}past-${kind}:${what}:${hashId(value)}`;
+  // The hash tag keeps both on one node of a Cluster.
+  const keyOf = (value: string, what: 'known' | 'used') => `${prefix}past-${kind}:${what}:{${hashId(value)}}`;
   // Two keys rather than a transaction: each write stands for itself.
   return {
     async remember(value, known, lifeSeconds = 0) {

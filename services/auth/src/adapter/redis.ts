@@ -1,6 +1,7 @@
 /**
  * Short-lived artefacts in Redis: one hash each (`payload`, and `consumed` once it has been used), removed by its expiry in any
- * case. Each operation is one script, so single use holds across any number of processes.
+ * case. Using one up is one script, so single use holds across any number of processes. No command names two of them, which may lie on
+ * different nodes of a Cluster.
  */
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
@@ -8,27 +9,21 @@ import { defineScript } from '../redis-script.ts';
 import { AlreadyConsumed } from './consumed.ts';
 import { makeUpsertSession, sessionKeys } from './sessions.ts';
 
-// KEYS[1] the artefact, KEYS[2] (if any) the set of its grant's artefacts; ARGV: payload, lifetime in seconds.
-// An index outlives the longest-lived member.
+// ARGV: payload, lifetime in seconds.
 const upsert = `
 redis.call('HSET', KEYS[1], 'payload', ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-if KEYS[2] then
-  redis.call('SADD', KEYS[2], KEYS[1])
-  if redis.call('TTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
-end
+return redis.call('EXPIRE', KEYS[1], ARGV[2])`;
+
+// KEYS: the set of a grant's artefacts. ARGV: the artefact's key, its lifetime in seconds. The set outlives its longest-lived member.
+const addToGrant = `
+redis.call('SADD', KEYS[1], ARGV[1])
+if redis.call('TTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
 return 1`;
 
 // First come, first served: whoever sets the field has consumed it.
 const consume = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 return redis.call('HSETNX', KEYS[1], 'consumed', ARGV[1])`;
-
-const revoke = `
-local members = redis.call('SMEMBERS', KEYS[1])
-for _, member in ipairs(members) do redis.call('DEL', member) end
-redis.call('DEL', KEYS[1])
-return #members`;
 
 // Every model kept here has a lifetime; this bounds one that forgot to set it.
 const lifetimeMaxSeconds = 86_400;
@@ -38,10 +33,10 @@ export const artefactKey = (prefix: string, model: string, id: string): string =
 
 /** What makes the adapter of each model; once per connection, at the start. */
 export function redisAdapters(redis: Redis, prefix: string): (model: string, grantable: boolean) => Adapter {
-  const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert);
+  const artefactUpsert = defineScript<number>(redis, 'artefactUpsert', upsert, 1);
+  const grantAdd = defineScript<number>(redis, 'grantAdd', addToGrant, 1);
   const artefactConsume = defineScript<number>(redis, 'artefactConsume', consume, 1);
-  const artefactRevoke = defineScript<number>(redis, 'artefactRevoke', revoke, 1);
-  const upsertSession = makeUpsertSession(redis, prefix);
+  const upsertSession = makeUpsertSession(redis, prefix, artefactUpsert);
   return (model, grantable) => {
     const key = (id: string) => artefactKey(prefix, model, id);
     // One set per model and grant, because oidc-provider revokes model by model.
@@ -66,8 +61,10 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
       async upsert(id, payload, expiresIn = lifetimeMaxSeconds) {
         if (model === 'Session') return upsertSession(id, payload, expiresIn);
         const json = JSON.stringify(payload);
-        const keys = [key(id), ...(grantable && payload.grantId ? [grantKey(payload.grantId)] : [])];
-        const writes: Promise<unknown>[] = [artefactUpsert(keys.length, ...keys, json, expiresIn)];
+        const writes: Promise<unknown>[] = [];
+        // First, so that no artefact is left out of its grant's set.
+        if (grantable && payload.grantId) writes.push(grantAdd(grantKey(payload.grantId), key(id), expiresIn));
+        writes.push(artefactUpsert(key(id), json, expiresIn));
         if (payload.userCode) writes.push(redis.set(userCodeKey(payload.userCode), id, 'EX', expiresIn));
         await Promise.all(writes);
       },
@@ -79,7 +76,11 @@ export function redisAdapters(redis: Redis, prefix: string): (model: string, gra
         await redis.del(key(id));
       },
       async revokeByGrantId(grantId) {
-        await artefactRevoke(grantKey(grantId));
+        const members = await redis.smembers(grantKey(grantId));
+        if (members.length === 0) return;
+        // One by one: they may lie on several nodes. What is added to the set meanwhile stays in it.
+        await Promise.all(members.map((member) => redis.del(member)));
+        await redis.srem(grantKey(grantId), ...members);
       },
     };
   };

@@ -21,26 +21,12 @@ export type Sessions = {
 const endedSeconds = 120;
 const perAccountMax = 1_000;
 
-// KEYS: the session, its uid, whether it was ended, and the set of its account's, if it is anybody's. ARGV: payload, lifetime, id, uid, now.
-const upsertScript = `
-if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
-redis.call('HSET', KEYS[1], 'payload', ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[2])
-if KEYS[4] then
-  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', ARGV[5])
-  redis.call('ZADD', KEYS[4], ARGV[5] + ARGV[2], ARGV[4])
-  redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -${perAccountMax + 1})
-  redis.call('EXPIRE', KEYS[4], ARGV[2])
-end
-return 1`;
-
-// KEYS: its uid, whether it was ended. ARGV: where sessions lie, how long to remember.
-const endScript = `
-redis.call('SET', KEYS[2], '1', 'EX', ARGV[2])
-local id = redis.call('GET', KEYS[1])
-if id then redis.call('DEL', ARGV[1] .. id, KEYS[1]) end
-return 1`;
+// KEYS: the set of an account's sessions. ARGV: uid, now, lifetime.
+const addToAccountScript = `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])
+redis.call('ZADD', KEYS[1], ARGV[2] + ARGV[3], ARGV[1])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -${perAccountMax + 1})
+return redis.call('EXPIRE', KEYS[1], ARGV[3])`;
 
 export function sessionKeys(prefix: string) {
   return {
@@ -51,19 +37,28 @@ export function sessionKeys(prefix: string) {
   };
 }
 
-export function makeUpsertSession(redis: Redis, prefix: string) {
-  const sessionUpsert = defineScript<number>(redis, 'sessionUpsert', upsertScript);
+/** `write` keeps a payload under a key for some seconds. */
+export function makeUpsertSession(
+  redis: Redis,
+  prefix: string,
+  write: (key: string, payload: string, seconds: number) => Promise<unknown>,
+) {
+  const sessionAdd = defineScript<number>(redis, 'sessionAdd', addToAccountScript, 1);
   const at = sessionKeys(prefix);
   return async (id: string, payload: AdapterPayload, seconds: number): Promise<void> => {
     const { uid = '', accountId } = payload;
-    const keys = [at.session(id), at.uid(uid), at.ended(uid), ...(accountId ? [at.account(accountId)] : [])];
     const now = Math.floor(Date.now() / 1000);
-    await sessionUpsert(keys.length, ...keys, JSON.stringify(payload), seconds, id, uid, now);
+    await Promise.all([
+      write(at.session(id), JSON.stringify(payload), seconds),
+      redis.set(at.uid(uid), id, 'EX', seconds),
+      accountId && sessionAdd(at.account(accountId), uid, now, seconds),
+    ]);
+    // Asked once all is written: `end` says so before it looks for what to delete, so one of the two finds it.
+    if (await redis.exists(at.ended(uid))) await Promise.all([redis.del(at.session(id)), redis.del(at.uid(uid))]);
   };
 }
 
 export function makeSessions(redis: Redis, prefix: string): Sessions {
-  const sessionEnd = defineScript<number>(redis, 'sessionEnd', endScript, 2);
   const at = sessionKeys(prefix);
   const find = async (uid: string): Promise<StoredSession | undefined> => {
     const id = await redis.get(at.uid(uid));
@@ -81,7 +76,9 @@ export function makeSessions(redis: Redis, prefix: string): Sessions {
       return sessions.filter((session) => session?.accountId === accountId) as StoredSession[];
     },
     async end(uid) {
-      await sessionEnd(at.uid(uid), at.ended(uid), at.session(''), endedSeconds);
+      await redis.set(at.ended(uid), '1', 'EX', endedSeconds);
+      const id = await redis.get(at.uid(uid));
+      if (id) await Promise.all([redis.del(at.session(id)), redis.del(at.uid(uid))]);
     },
   };
 }

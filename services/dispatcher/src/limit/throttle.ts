@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gatepost/runtime/log';
 import { Counter, Gauge, type Registry } from '@gatepost/runtime/metrics';
-import { makeReconnectOnError } from '@gatepost/runtime/redis';
-import { Redis } from 'ioredis';
+import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
+import type { Redis } from 'ioredis';
 import { type Bucket, type Limit, levelNow, momentsOf, roomFor } from './bucket.ts';
 import { takeScript } from './bucket-script.ts';
 
@@ -39,6 +39,7 @@ const arrivalMarginMs = 100;
 const commandTimeoutMs = 1_000;
 const presenceEveryMs = 2_000;
 const knownMax = 50_000;
+const firstWaitMs = 3_000;
 
 type Scripted = Redis & {
   take(
@@ -60,16 +61,13 @@ export async function openThrottle(options: {
   registry: Registry;
 }): Promise<Throttle> {
   const { log, registry } = options;
-  const redis = new Redis(options.redisUrl, {
+  const redis = makeRedis(options.redisUrl, {
     keyPrefix: options.prefix,
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 2_000,
     retryStrategy: (times) => Math.min(2_000, 50 * 2 ** times),
-    reconnectOnError: makeReconnectOnError(log),
-    lazyConnect: true,
+    log,
     scripts: { take: { lua: takeScript, numberOfKeys: 1 } },
   }) as Scripted;
   let connected = false;
@@ -96,7 +94,9 @@ export async function openThrottle(options: {
     registers: [registry],
   });
 
-  await redis.connect().catch((error) => log.warn({ error }, 'could not connect to Redis, starting without'));
+  await connectRedis(redis, firstWaitMs).catch((error) =>
+    log.warn({ error }, 'could not connect to Redis, starting without'),
+  );
   const presence = keepPresence(redis);
   new Gauge({
     name: 'dispatcher_dispatchers_alive',

@@ -1,7 +1,7 @@
 /** Redis, for counting only: a command that cannot run at once fails at once, and each process counts for itself meanwhile. */
 import type { Log } from '@gatepost/runtime/log';
-import { makeReconnectOnError } from '@gatepost/runtime/redis';
-import { Redis } from 'ioredis';
+import { connectRedis, makeRedis } from '@gatepost/runtime/redis';
+import type { Redis } from 'ioredis';
 
 const firstWaitMs = 1_000;
 
@@ -11,15 +11,13 @@ export async function openRedis(options: {
   name: string;
   log: Log;
 }): Promise<Disposable & { client: Redis }> {
-  const client = new Redis(options.url, {
+  const client = makeRedis(options.url, {
     connectionName: options.name,
-    enableAutoPipelining: true,
-    enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 300,
     connectTimeout: 2_000,
     retryStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000),
-    reconnectOnError: makeReconnectOnError(options.log),
+    log: options.log,
   });
   let wasAway = false;
   client.on('error', (error) => {
@@ -29,9 +27,6 @@ export async function openRedis(options: {
   client.on('ready', () => {
     wasAway = false;
   });
-  await new Promise<void>((resolve) => {
-    for (const event of ['ready', 'error', 'close']) client.once(event, () => resolve());
-    setTimeout(resolve, firstWaitMs).unref();
-  });
+  await connectRedis(client, firstWaitMs).catch(() => {}); // which was logged
   return { client, [Symbol.dispose]: () => client.disconnect() };
 }
