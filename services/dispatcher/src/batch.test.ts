@@ -29,6 +29,33 @@ test('what arrives while a batch is worked on is the next one, within the bounds
   expect(batches.isIdle()).toBe(true);
 });
 
+test('what waits can be withdrawn, all of it too, and what is left keeps its order', async () => {
+  const seen: number[][] = [];
+  const begin = Promise.withResolvers<void>();
+  const batches = makeBatches<number, number | 'elsewhere'>({
+    maxItems: 10,
+    maxBytes: 10,
+    bytesOf: () => 0,
+    before: () => begin.promise,
+    async work(items) {
+      seen.push([...items]);
+      return items;
+    },
+  });
+  const all = Promise.all([1, 2, 3, 4].map((item) => batches.add(item)));
+  batches.withdraw((item) => item % 2 === 0, 'elsewhere');
+  expect(batches.waiting()).toBe(2);
+  begin.resolve();
+  expect(await all).toEqual([1, 'elsewhere', 3, 'elsewhere']);
+  const alone = batches.add(5);
+  batches.withdraw(() => true, 'elsewhere');
+  expect(await alone).toBe('elsewhere');
+  await turn();
+  await turn();
+  expect(batches.isIdle()).toBe(true);
+  expect(seen).toEqual([[1, 3]]);
+});
+
 test('an item that cannot be worked on fails alone; when the process gives up, all that are left do', async () => {
   let stopped = false;
   const batches = makeBatches<string, string>({

@@ -55,6 +55,7 @@ export function makeBatches<T, R>(options: {
     while (waiting.length > 0) {
       await options.before?.();
       const batch = take();
+      if (batch.length === 0) break; // withdrawn meanwhile
       try {
         await inHalves(batch, { work, alone: async ({ reject }, error) => reject(error), isNobodysFault: isGivenUp });
       } catch (error) {
