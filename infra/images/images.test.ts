@@ -124,6 +124,14 @@ test('the dispatcher’s image does without Prisma, which none of its modules re
   expect(reached).toContain('pool');
 });
 
+test('the list of what is in an image leaves out what the image leaves out', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: { sbom: string } };
+  const [others, dispatcher] = scripts.sbom.split(' && ');
+  expect([others, dispatcher].every((command) => command!.includes('sbom --split --prod'))).toBe(true);
+  expect(dispatcher).toMatch(/@gatepost\/dispatcher .* --no-optional$/);
+  expect(others).not.toContain('--no-optional');
+});
+
 test('the README builds the images of this checkout', () => {
   expect(read('README.md')).toContain('docker compose up --build --detach --wait');
 });
