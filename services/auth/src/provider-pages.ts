@@ -95,7 +95,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
 
 /** The fields that the library’s forms must send back. */
 export function sessionSecret(ctx: KoaContextWithOIDC): string {
-  return (ctx.oidc.session as unknown as { state?: { secret?: string } }).state?.secret ?? '';
+  return (ctx.oidc.session?.state?.secret as string | undefined) ?? '';
 }
 
 /** Where a logout finally leads. */

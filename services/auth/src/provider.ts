@@ -213,7 +213,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       Interaction: (ctx) => (ctx.oidc.result ? interactionLifetime.answered : interactionLifetime.unanswered),
       PushedAuthorizationRequest: minute,
       RefreshToken: (_ctx, token, client) => {
-        const { idle, absolute } = refreshLifetime(client as unknown as OwnMetadata);
+        const { idle, absolute } = refreshLifetime(client as Client & OwnMetadata);
         return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
       },
       // Nobody's holds no more than what a page of a logout or a device's code needs.

@@ -273,7 +273,7 @@ export function observeProvider(
     log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),
   );
   // Koa reports here what escaped the library's own error handling.
-  (provider as unknown as EventEmitter).on('error', (error: Error) =>
+  (provider as EventEmitter).on('error', (error: Error) =>
     log.error({ error: describeError(error) }, 'the provider failed'),
   );
   provider.on('server_error', (_ctx, error) => {

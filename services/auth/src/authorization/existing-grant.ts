@@ -53,7 +53,7 @@ async function withoutAsking(
   if (needsConfirmation(ctx)) return { consent: {}, claims: [] };
   const requested = requestedScopes(ctx);
   // A claim asked for by its name is no other question than one asked for by a scope (OpenID Connect Core 1.0, section 5.5).
-  const claims = [...(ctx.oidc as unknown as { requestParamClaims: Set<string> }).requestParamClaims];
+  const claims = [...ctx.oidc.requestParamClaims];
   if (client.is_first_party && (await apisSkipConsent(ctx, stores.resources))) return { consent: requested, claims };
   const remembered = await stores.consents.find(ctx.oidc.session!.accountId!, client.clientId);
   const known = Object.entries(requested)

@@ -40,10 +40,10 @@ export function makeDevicePages(
   pageMemory: PageMemory,
   commonContext: (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>,
 ): DevicePages {
-  const ownerOf = ({ oidc }: KoaContextWithOIDC) => deviceOwner((oidc.session as unknown as { uid: string }).uid);
+  const ownerOf = ({ oidc }: KoaContextWithOIDC) => deviceOwner(oidc.session!.uid);
   const formOf = (ctx: KoaContextWithOIDC, hidden: Record<string, string> = {}) => ({
     action: path,
-    hidden: { ...hidden, xsrf: (ctx.oidc.session as unknown as { state: { secret: string } }).state.secret },
+    hidden: { ...hidden, xsrf: ctx.oidc.session!.state!.secret as string },
   });
 
   const showEntry = async (ctx: KoaContextWithOIDC, problems: ProblemName[] = [], userCode = '') => {

@@ -29,8 +29,12 @@ type ClientPrototype = {
   compareClientSecret(actual: string): boolean;
   grantTypeAllowed(type: string): boolean;
   responseTypeAllowed(type: string): boolean;
+  responseModeAllowed(mode: string, type: string, fapi: unknown): boolean;
+  includeSid(): boolean;
   secret_hashes?: string[];
 };
+
+const clientPrototype = (provider: Provider) => provider.Client.prototype as unknown as ClientPrototype;
 
 /** Applies what each of our providers needs. Before the first client is loaded. */
 export function applySeam(provider: Provider): void {
@@ -67,7 +71,7 @@ function keepCompiledClients(provider: Provider): void {
 
 /** Secrets are stored as SHA-256, and several may be live; the library compares one in plain text. */
 function hashClientSecrets(provider: Provider): void {
-  const prototype = provider.Client.prototype as unknown as ClientPrototype;
+  const prototype = clientPrototype(provider);
   prototype.compareClientSecret = function (actual) {
     return secretMatches(actual, this.secret_hashes ?? []);
   };
@@ -78,7 +82,7 @@ export function checkClientSecrets(
   provider: Provider,
   check: (ctx: KoaContextWithOIDC, clientId: string, isRight: boolean) => void,
 ): void {
-  const prototype = provider.Client.prototype as unknown as ClientPrototype;
+  const prototype = clientPrototype(provider);
   const { compareClientSecret } = prototype;
   prototype.compareClientSecret = function (actual) {
     const isRight = compareClientSecret.call(this, actual);
@@ -90,7 +94,7 @@ export function checkClientSecrets(
 
 /** RFC 6749 sections 4.1.2.1 and 5.2 call this unauthorized_client; the library says invalid_request. */
 function refuseGrantsAsUnauthorized(provider: Provider): void {
-  const prototype = provider.Client.prototype as unknown as ClientPrototype;
+  const prototype = clientPrototype(provider);
   const { grantTypeAllowed, responseTypeAllowed } = prototype;
   prototype.responseTypeAllowed = function (type) {
     if (responseTypeAllowed.call(this, type)) return true;
@@ -175,7 +179,7 @@ export function allowLocalImplicit(provider: Provider): void {
 
 /** Auth0 puts `sid` into every ID token; the library only for clients with back-channel logout. */
 export function alwaysIncludeSid(provider: Provider): void {
-  (provider.Client.prototype as unknown as { includeSid(): boolean }).includeSid = () => true;
+  clientPrototype(provider).includeSid = () => true;
 }
 
 /** Called before a response mode is used, which the library checks only against the client’s list; may throw what the error page shows. */
@@ -183,9 +187,7 @@ export function checkResponseModes(
   provider: Provider,
   check: (ctx: KoaContextWithOIDC, mode: string, client: Client) => void,
 ): void {
-  const prototype = provider.Client.prototype as unknown as {
-    responseModeAllowed(mode: string, type: string, fapi: unknown): boolean;
-  };
+  const prototype = clientPrototype(provider);
   const { responseModeAllowed } = prototype;
   prototype.responseModeAllowed = function (mode, type, fapi) {
     const ctx = Provider.ctx;

@@ -153,7 +153,7 @@ export async function load({ clients }: Parts, clientId = ''): Promise<Registere
 
 /** The columns that get another value. */
 function whatChanges(client: RegisteredClient, data: Record<string, unknown>): Prisma.ClientUpdateInput {
-  const before = client as unknown as Record<string, unknown>;
+  const before: Record<string, unknown> = { ...client };
   return Object.fromEntries(
     Object.entries(data).filter(
       ([name, value]) => !isDeepStrictEqual(before[name], value === Prisma.DbNull ? null : value),
