@@ -16,7 +16,13 @@ test('what is not recorded yet is pending, in order', () => {
 test.each([
   ['changed since', recorded('1_a', { checksum: 'other' }), 'was changed after'],
   ['failed half way', recorded('1_a', { finished_at: null }), 'failed half way'],
-  ['of a newer version', recorded('9_z'), 'newer version'],
+  ['of a newer version, while one of ours is missing,', recorded('9_z'), 'another version'],
 ])('a migration %s stops the start', (_, record, message) => {
   expect(() => pendingOf(migrations, [record])).toThrow(message);
+});
+
+test('what a newer version has added beside all of ours is left alone; what stands between ours is of another version', () => {
+  const ours = migrations.map(({ name }) => recorded(name));
+  expect(pendingOf(migrations, [...ours, recorded('9_z')])).toEqual([]);
+  expect(() => pendingOf(migrations, [...ours, recorded('2_x')])).toThrow('another version');
 });

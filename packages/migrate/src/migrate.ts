@@ -112,18 +112,23 @@ export async function findMissing(options: { databaseUrl: string; schema: string
 export type Migration = { name: string; sql: string; checksum: string };
 type Recorded = { migration_name: string; checksum: string; finished_at: Date | null; rolled_back_at: Date | null };
 
-/** The migrations that have not run yet. @throws on any disagreement between the folder and the records. */
+/**
+ * The migrations that have not run yet. What a newer version has added is left alone where nothing of ours is missing: during an upgrade a
+ * process of this version may be started again. @throws on any other disagreement between the folder and the records.
+ */
 export function pendingOf(
   migrations: Migration[],
   recorded: Pick<Recorded, 'migration_name' | 'checksum' | 'finished_at'>[],
 ): Migration[] {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]));
+  const newest = migrations.at(-1)?.name ?? '';
+  const unknown: string[] = [];
   for (const record of recorded) {
     const migration = byName.get(record.migration_name);
-    if (!migration)
-      throw new Error(
-        `the database has migration ${record.migration_name}, which this version does not know: it is of a newer version`,
-      );
+    if (!migration) {
+      unknown.push(record.migration_name);
+      continue;
+    }
     if (record.finished_at === null)
       throw new Error(
         `migration ${record.migration_name} failed half way; mend the database, then mark it with \`prisma migrate resolve\``,
@@ -132,6 +137,11 @@ export function pendingOf(
       throw new Error(`migration ${record.migration_name} was changed after it had been applied`);
     byName.delete(record.migration_name);
   }
+  const strange = unknown.find((name) => byName.size > 0 || name < newest);
+  if (strange)
+    throw new Error(
+      `the database has migration ${strange}, which this version does not know: it is of another version`,
+    );
   return [...byName.values()];
 }
 

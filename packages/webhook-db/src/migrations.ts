@@ -1,7 +1,8 @@
 /** Brings the `webhooks` schema up to date: as a function, and as a program (`pnpm --filter @gatepost/webhook-db migrate`). */
 import { fileURLToPath } from 'node:url';
-import { type Applied, migrate } from '@gatepost/migrate/migrate';
+import { type Applied, findMissing, migrate } from '@gatepost/migrate/migrate';
 import { readEnv, z } from '@gatepost/runtime/env';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { postgresUrl } from '@gatepost/runtime/postgres';
 import { schemaName } from './pool.ts';
 import { webhookDatabaseOf } from './urls.ts';
@@ -10,6 +11,15 @@ export const migrationsFolder = fileURLToPath(new URL('../prisma/migrations', im
 
 export function migrateWebhooks(databaseUrl: string): Promise<Applied> {
   return migrate({ databaseUrl, schema: schemaName, folder: migrationsFolder });
+}
+
+/** @throws Misconfigured when the schema lacks one of this version's migrations. What a newer version has added does not matter. */
+export async function checkMigrated(databaseUrl: string): Promise<void> {
+  const missing = await findMissing({ databaseUrl, schema: schemaName, folder: migrationsFolder });
+  if (missing.length > 0)
+    throw new Misconfigured('could not start', [
+      `PostgreSQL: ${missing.length} migrations of this version are missing (${missing[0]}): run this version's migrations first (docs/deploying.md)`,
+    ]);
 }
 
 if (import.meta.main) {

@@ -3,9 +3,10 @@ import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
 import { openDatabase, Prisma } from '@gatepost/webhook-db/client';
-import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
+import { checkMigrated, migrateWebhooks } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -97,4 +98,24 @@ test('whoever listens hears of every change of an account, after its commit', as
   heard.length = 0;
   await database.account.update({ where: { id: account.id }, data: { throttleRate: 5 } });
   await until('the notification after the reconnect', () => heard.includes(account.id));
+});
+
+test('on a schema that lacks a migration services say so in one line and do not start; what a newer version has added does not matter', async () => {
+  await using other = await freshDatabase();
+  await migrateWebhooks(other.url);
+  const client = new pg.Client({ connectionString: other.url });
+  await client.connect();
+  await client.query(
+    "UPDATE webhooks._prisma_migrations SET migration_name = '29990101000000_newer' WHERE migration_name LIKE '%_initial'",
+  );
+  await expect(checkMigrated(other.url)).rejects.toThrow(
+    /1 migrations of this version are missing \(\d+_initial\): run this version's migrations first/,
+  );
+  await client.query(
+    `INSERT INTO webhooks._prisma_migrations SELECT '1', checksum, finished_at, '20261121000000_initial', logs, rolled_back_at, started_at, 1
+       FROM webhooks._prisma_migrations WHERE migration_name LIKE '%_newer'`,
+  );
+  await client.end();
+  await checkMigrated(other.url);
+  expect((await migrateWebhooks(other.url)).applied).toEqual([]);
 });

@@ -17,6 +17,7 @@ import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { makeStoreEvents } from '@gatepost/webhook-db/events';
+import { checkMigrated } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { openTaker } from '@gatepost/webhook-db/takers';
@@ -68,6 +69,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   const giveUp = new AbortController();
   const persist = makePersist({ log: logs.stores, giveUp: giveUp.signal, troubleOf });
 
+  await checkMigrated(databaseUrl);
   const pool = openPool({
     databaseUrl,
     isPooled,

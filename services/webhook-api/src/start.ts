@@ -17,6 +17,7 @@ import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { type Certificate, createServerWith, readCertificate } from '@gatepost/runtime/tls';
 import { openDatabase } from '@gatepost/webhook-db/client';
+import { checkMigrated } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { openReads } from '@gatepost/webhook-db/reads';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
@@ -67,6 +68,7 @@ export async function start({
     planOnce: true,
     onError: (error: Error) => storesLog.warn({ error }, 'lost an idle connection to PostgreSQL'),
   };
+  await checkMigrated(databaseUrl);
   const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
   const reads = stack.use(openReads({ ...connecting, max: 2 }));
   const replica =
