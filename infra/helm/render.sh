@@ -11,7 +11,8 @@ for file in values/*.yaml; do
   name=$(basename "$file")
   helm lint --strict --quiet "${about[@]}" --values "$file"
   {
-    echo "# $(cat "$file" gatepost/Chart.yaml gatepost/values.yaml gatepost/values.schema.json gatepost/templates/* | sha256sum | cut --characters=1-64)"
+    # A release changes the appVersion alone.
+    echo "# $(cat "$file" <(sed '/^appVersion:/d' gatepost/Chart.yaml) gatepost/values.yaml gatepost/values.schema.json gatepost/templates/* | sha256sum | cut --characters=1-64)"
     helm template gatepost "${about[@]}" --values "$file"
   } > "rendered/$name"
   if command -v kubeconform > /dev/null && [ -n "${SCHEMAS:-}" ]; then
