@@ -18,12 +18,15 @@ import { groupsOf, type Profile } from './profile.ts';
 import { ms, quantile } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { codeForm, keepForm, keepPath, logIn, modernForm, modernPath, refreshForm, ssoPath, tokensOf } from './sso.ts';
+import { startBare } from './start-bare.ts';
 
 const connections = 32;
 /** Each has a session that two connections share. */
 const loggedIn = 16;
 /** Of what is signed for one use: more than a gate answers in a second. */
 const signedPerSecond = 5_000;
+
+const bareRow = 'client_credentials by bare oidc-provider, in memory';
 
 type Figures = {
   requests: number;
@@ -43,7 +46,8 @@ export async function gate(options: Record<string, string | undefined>): Promise
   await using stack = new AsyncDisposableStack();
   const checkouts = [...(options.beside ? [options.beside] : []), undefined];
   const gates = [];
-  for (const checkout of checkouts) gates.push(await ready(stack.use(await openBenchGate({ checkout }))));
+  const bare = stack.use(await startBare());
+  for (const checkout of checkouts) gates.push(await ready(stack.use(await openBenchGate({ checkout })), bare));
   const rows: [string, string][] = [
     ['', `${options.beside ? 'before | ' : ''}requests/s, p50 / p99, CPU s per 1,000: gate + PostgreSQL`],
   ];
@@ -104,10 +108,11 @@ const namesOf = (drives: Ready['drives'], wanted: string[]) =>
 
 const memory = (pid: number) => `${memoryOf(pid).peakMb} / ${memoryOf(pid).nowMb} MB`;
 
-type Ready = { gate: BenchGate; database: string; drives: Record<string, Drive> };
+type Process = { port: number; pid: number };
+type Ready = { gate: BenchGate; database: string; drives: Record<string, Drive>; bare: Process | undefined };
 
 /** Everybody logs in, and gets the tokens that are asked about. */
-async function ready(gate: BenchGate): Promise<Ready> {
+async function ready(gate: BenchGate, bare?: Process): Promise<Ready> {
   const { issuer, port, databaseUrl } = gate;
   await useEs256(databaseUrl);
   const browsers: Browser[] = [];
@@ -149,6 +154,7 @@ async function ready(gate: BenchGate): Promise<Ready> {
   const drives: Record<string, Drive> = {
     'client_credentials in the lane': asked({ paths: ['/oauth/token'], forms: [machineForm] }),
     'client_credentials outside of it': asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
+    ...(bare && { [bareRow]: asked({ port: bare.port, paths: ['/oauth/token'], forms: [machineForm] }) }),
     'client_credentials as JSON': asked({
       requests: [
         post('/oauth/token', JSON.stringify(Object.fromEntries(new URLSearchParams(machineForm))), {
@@ -169,11 +175,12 @@ async function ready(gate: BenchGate): Promise<Ready> {
     'introspection, JWT': asked({ requests: tokens.map(({ jwt }) => introspect(jwt)) }),
     'password logins': asked({ paths: ['/oauth/token'], forms: passwordForms, connections: 8 }),
   };
-  return { gate, database: new URL(databaseUrl).pathname.slice(1), drives };
+  return { gate, database: new URL(databaseUrl).pathname.slice(1), drives, bare };
 }
 
-async function measured({ gate, database, drives }: Ready, what: string, seconds: number): Promise<Figures> {
-  const cpu = () => ({ gate: cpuSeconds(gate.service.pid), postgres: cpuSecondsOf('postgres', ` ${database} `) });
+async function measured({ gate, database, drives, bare }: Ready, what: string, seconds: number): Promise<Figures> {
+  const pid = what === bareRow ? bare!.pid : gate.service.pid;
+  const cpu = () => ({ gate: cpuSeconds(pid), postgres: cpuSecondsOf('postgres', ` ${database} `) });
   const before = cpu();
   const report = await drives[what]!(seconds);
   const after = cpu();

@@ -2,10 +2,6 @@
  * What tokens cost: a machine's JWT, beside bare oidc-provider in the same run; a code with PKCE for somebody with a session;
  * passwords while machines go on; SQL statements of a flow; memory after all of it.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { freePorts } from '@gatepost/testkit/system';
 import { type BenchGate, openBenchGate } from './bench-gate.ts';
 import type { FlowLoad, FlowReport } from './flow-load.ts';
 import { machineForm, passwordForms, people } from './gate-seed.ts';
@@ -15,6 +11,7 @@ import { cpuSeconds, cpuSecondsOf, memoryOf } from './processes.ts';
 import { beside, ms, quantile } from './quantile.ts';
 import { runLoad } from './run-load.ts';
 import { codeForm, comeAgain, logIn, ssoPath } from './sso.ts';
+import { startBare } from './start-bare.ts';
 import { openStatementCounter } from './statement-counter.ts';
 
 const connections = 32;
@@ -187,18 +184,6 @@ async function countStatements(gate: BenchGate) {
 }
 
 const isWrittenBehind = (statement: string) => /^(INSERT INTO logs|WITH noted AS)\b/.test(statement);
-
-async function startBare(): Promise<Disposable & { port: number; pid: number }> {
-  const [port] = (await freePorts(1)) as [number];
-  const file = fileURLToPath(new URL('./bare-provider.ts', import.meta.url));
-  const child = fork(file, [String(port)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const ended = once(child, 'exit').then(([code]): never => {
-    throw new Error(`bare oidc-provider ended with ${code}`);
-  });
-  ended.catch(() => {}); // at the end it is meant to
-  await Promise.race([once(child, 'message'), ended]);
-  return { port, pid: child.pid!, [Symbol.dispose]: () => void child.kill() };
-}
 
 function together(rounds: Round[]): Figures & { cpu: number; postgres: number } {
   const figures = figuresOf(rounds.map(({ report }) => report));
