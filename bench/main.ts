@@ -11,6 +11,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   api: async () => (await import('./api.ts')).api,
   client: async () => (await import('./client.ts')).client,
   delivery: async () => (await import('./delivery.ts')).delivery,
+  simulation: async () => (await import('./simulation.ts')).simulation,
   throttle: async () => (await import('./throttle.ts')).throttle,
   fairness: async () => (await import('./fairness.ts')).fairness,
   hanging: async () => (await import('./hanging.ts')).hanging,
