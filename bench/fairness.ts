@@ -17,7 +17,11 @@ export async function fairness(options: Record<string, string | undefined>): Pro
   const events = Number(options.events ?? 50_000);
   const seconds = Number(options.seconds ?? 20);
   const logins = quietAccounts(50);
-  await using system = await openBenchSystem([{ login: 'flood' }, ...logins.map((login) => ({ login }))]);
+  const shards = options.shards ?? '1';
+  await using system = await openBenchSystem([{ login: 'flood' }, ...logins.map((login) => ({ login }))], {
+    EVENT_SHARDS: shards,
+    DELIVERY_SHARDS: shards,
+  });
   using quiet = await openQuiet(system, logins, 50);
   using receiver = await startReceiver();
   const api = await openApi(system);

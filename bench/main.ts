@@ -21,6 +21,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   gate: async () => (await import('./gate.ts')).gate,
   profile: async () => (await import('./profile.ts')).profile,
   'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
+  scale: async () => (await import('./scale.ts')).scale,
   tokens: async () => (await import('./tokens.ts')).tokens,
 };
 
@@ -34,6 +35,7 @@ const { positionals, values } = parseArgs({
     'fan-out': { type: 'string' },
     rows: { type: 'string' },
     beside: { type: 'string' },
+    shards: { type: 'string' },
     only: { type: 'string' },
     profile: { type: 'string' },
   },
@@ -42,7 +44,7 @@ const [name = ''] = positionals;
 const load = benchmarks[name];
 if (!load) {
   console.error(
-    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--beside CHECKOUT] [--only ROW,…]`,
+    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--shards N] [--beside CHECKOUT] [--only ROW,…]`,
   );
   process.exit(2);
 }

@@ -29,7 +29,11 @@ export async function offer(
       const subject = subjects[published % subjects.length]!; // there is at least one
       published += 1;
       const confirm: Promise<unknown> = producer
-        .publish({ subject, body: payload(performance.timeOrigin + performance.now()) })
+        .publish({
+          subject,
+          headers: { 'cloudEvents:partitionkey': subject.split('/', 1)[0] },
+          body: payload(performance.timeOrigin + performance.now()),
+        })
         .then(confirmed)
         .finally(() => confirms.delete(confirm));
       confirms.add(confirm);

@@ -22,7 +22,7 @@ export type Struck = {
   stood: number;
 };
 
-type Server = Pick<Store, 'ready' | 'launch'> & { name: string };
+type Server = Pick<Store, 'ready' | 'launch'> & { name: string; whole?(): Promise<void> };
 
 const pauseMs = { min: 500, more: 2_000 };
 const downMs = { min: 200, more: 1_500 };
@@ -51,6 +51,7 @@ export function makeFaults({ stores, nodes }: Pick<OwnStores, 'stores' | 'nodes'
       async repair() {
         child = launchAgain(store);
         await child;
+        await store.whole?.();
       },
     };
     const freeze: Fault = {
@@ -58,13 +59,22 @@ export function makeFaults({ stores, nodes }: Pick<OwnStores, 'stores' | 'nodes'
       hasOthers,
       down: frozenMs,
       strike: async () => signalTree((await server()).pid, 'SIGSTOP'),
-      repair: async () => signalTree((await server()).pid, 'SIGCONT'),
+      async repair() {
+        signalTree((await server()).pid, 'SIGCONT');
+        await store.whole?.();
+      },
     };
     return freezes ? [kill, freeze] : [kill];
   };
   const ofNodes = nodes.flatMap((node): Fault[] => [
     ...ofServer(node, true),
-    { name: `${node.name} cut off`, hasOthers: true, down: downMs, strike: node.cutOff, repair: node.rejoin },
+    {
+      name: `${node.name} cut off`,
+      hasOthers: true,
+      down: downMs,
+      strike: node.cutOff,
+      repair: () => node.rejoin().then(node.whole),
+    },
   ]);
   const ofStores = stores.flatMap((store) => ofServer(store, false));
   const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {

@@ -31,6 +31,8 @@ export type ClusterNode = {
   cutOff(): Promise<void>;
   /** Lets the others reach it again, and waits until it lets us in. */
   rejoin(): Promise<void>;
+  /** Waits until its quorum queues could lose a node: what it missed is there again. */
+  whole(): Promise<void>;
 };
 
 export type Cluster = { nodes: ClusterNode[]; url: string; launch(): Promise<void> };
@@ -70,10 +72,11 @@ export async function prepareCluster(program: string, options: PrivateOptions): 
     const { url, producerUrl } = urlsOf(instance, node);
     const env = environmentOf(instance, node, home);
     const isReady = async () => (await letsIn(url)) && letsIn(producerUrl);
-    const evaluate = async (expression: string) => {
-      const { code, output } = await runToEnd(join(dirname(program), 'rabbitmqctl'), ['eval', expression], { env });
-      if (code !== 0) throw new Error(`rabbitmqctl ended with ${code}: ${output}`);
+    const run = async (command: string, args: string[]) => {
+      const { code, output } = await runToEnd(join(dirname(program), command), args, { env, signal });
+      if (code !== 0) throw new Error(`${command} ended with ${code}: ${output}`);
     };
+    const evaluate = (expression: string) => run('rabbitmqctl', ['eval', expression]);
     const started = Promise.withResolvers<Child>();
     const others = nodes.filter((other) => other !== node).map(({ name }) => `'${name}'`);
     return {
@@ -98,6 +101,8 @@ export async function prepareCluster(program: string, options: PrivateOptions): 
         if (!(await waitFor(async () => (await isReady()) || undefined, readyTimeoutMs, signal)))
           throw new Error(`RabbitMQ ${index + 1} did not rejoin the others within ${readyTimeoutMs / 1000} s`);
       },
+      whole: () =>
+        run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', String(readyTimeoutMs / 1000)]),
     };
   });
   return {
