@@ -1,5 +1,5 @@
 /**
- * What more shards cost at the same load, and what more dispatchers bring: with several accounts, half of them with two hooks, so that
+ * What more dispatchers bring, or with `--only shards` what more shards cost at the same load: with several accounts, half of them with two hooks, so that
  * events and jobs both pass RabbitMQ. Each time more is offered than can be done.
  */
 import { openApi } from '@gatepost/testkit/api';
@@ -14,16 +14,11 @@ import { secret, startReceiver } from './receiver-process.ts';
 
 const accounts = 40;
 const drainTimeoutMs = 60_000;
-/** Dispatchers and shards; the first is measured again at the end, for what the machine itself changes. */
-const steps = [
-  { dispatchers: 1, shards: 1 },
-  { dispatchers: 1, shards: 4 },
-  { dispatchers: 1, shards: 8 },
-  { dispatchers: 2, shards: 1 },
-  { dispatchers: 4, shards: 1 },
-  { dispatchers: 4, shards: 4 },
-  { dispatchers: 1, shards: 1 },
-];
+/** The first is measured again at the end, for what the machine itself changes meanwhile. */
+const steps = {
+  shards: [1, 4, 8, 1].map((shards) => ({ dispatchers: 1, shards })),
+  dispatchers: [1, 2, 4, 1].map((dispatchers) => ({ dispatchers, shards: 1 })),
+};
 
 export async function scale(options: Record<string, string | undefined>): Promise<Result> {
   const events = Number(options.events ?? 4_000);
@@ -40,7 +35,7 @@ export async function scale(options: Record<string, string | undefined>): Promis
   const expected = events * 1.5;
   let running: Service[] = [system.dispatcher];
 
-  const measure = async ({ dispatchers, shards }: (typeof steps)[number]) => {
+  const measure = async ({ dispatchers, shards }: (typeof steps)['shards'][number]) => {
     const env = { EVENT_SHARDS: String(shards), DELIVERY_SHARDS: String(shards) };
     const next = await Promise.all(Array.from({ length: dispatchers }, () => system.startDispatcher(env)));
     await Promise.all(running.map((dispatcher) => dispatcher.end('SIGTERM')));
@@ -76,7 +71,7 @@ export async function scale(options: Record<string, string | undefined>): Promis
   });
 
   const measured = [];
-  for (const step of steps) measured.push(await measure(step));
+  for (const step of steps[options.only === 'shards' ? 'shards' : 'dispatchers']) measured.push(await measure(step));
   return {
     rows: measured.map(({ dispatchers, shards, perSecond, lost, duplicates, cpuPerThousand: cpu }) => [
       `${dispatchers} dispatcher${dispatchers === 1 ? '' : 's'}, ${shards} shard${shards === 1 ? '' : 's'}`,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
+import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
 import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
@@ -145,7 +145,7 @@ test('docker-compose.yml defines the producers’ user and the policy as they st
   const [, block] = /content: \|\n([\s\S]*?\n {6}\}\n)/.exec(compose)!;
   const definitions = JSON.parse(block!.replaceAll('$$', '$').replaceAll(/\$\{\w+:-(\w+)\}/g, '$1'));
   expect(definitions.permissions).toContainEqual({ user: 'producer', vhost: '/', ...producerPermissions });
-  expect(definitions.policies).toEqual([{ vhost: '/', ...deadLettersPolicy }]);
+  expect(definitions.policies).toEqual([deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost: '/', ...policy })));
   expect(definitions.users.map(({ name, tags }: { name: string; tags: string }) => [name, tags])).toEqual([
     ['gatepost', 'administrator'],
     ['producer', ''],

@@ -1,7 +1,7 @@
 /** One node of a private RabbitMQ: its files, its environment, and Erlang's name service beside it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deadLettersPolicy, producerPermissions } from '@gatepost/contracts/topology';
+import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { type Child, startChild } from '../processes/child.ts';
 import { writePrivate } from '../processes/home.ts';
 import { answers } from '../processes/ports.ts';
@@ -105,7 +105,7 @@ function definitionsOf({ password, producerPassword }: Shared, management: boole
       { user: userName, vhost: vhostName, ...everything },
       { user: producerName, vhost: vhostName, ...producerPermissions },
     ],
-    policies: [{ vhost: vhostName, ...deadLettersPolicy }],
+    policies: [deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost: vhostName, ...policy })),
   };
 }
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deadLettersPolicy } from '@gatepost/contracts/topology';
+import { deadLettersPolicy, eventsPolicy } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
@@ -112,7 +112,9 @@ test('makes a user for producers in RabbitMQ, who publishes to the exchange and 
   expect(await mayPublish(producerUrl!, 'gatepost.events', 'push')).toBe(true);
   expect(await mayPublish(producerUrl!, '', 'gatepost.deliveries')).toBe(false);
   expect(await mayPublish(url, '', 'gatepost.deliveries')).toBe(true);
-  expect(await getFrom(managementUrl!, '/api/policies/gatepost')).toEqual([expect.objectContaining(deadLettersPolicy)]);
+  expect(await getFrom(managementUrl!, '/api/policies/gatepost')).toEqual(
+    expect.arrayContaining([deadLettersPolicy, eventsPolicy].map((policy) => expect.objectContaining(policy))),
+  );
   await open.group[Symbol.asyncDispose]();
 });
 

@@ -1,9 +1,16 @@
-import { deadEventsQueue, deadLettersPolicy, deliveryLimit, topology } from '@gatepost/contracts/topology';
+import {
+  deadEventsQueue,
+  deadLettersPolicy,
+  deliveryLimit,
+  eventsPolicy,
+  eventsQueue,
+  topology,
+} from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { freshVhost, management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import { connect } from 'amqplib';
+import { connect, type GetMessage } from 'amqplib';
 import { openConnection } from '../src/connection.ts';
 import { openPublisher } from '../src/publisher.ts';
 
@@ -74,4 +81,25 @@ test('the policy gives such a queue the limit that its arguments lack', async ()
     return found.policy === name && found;
   });
   expect(queue.effective_policy_definition).toEqual({ 'delivery-limit': deliveryLimit });
+});
+
+test('with its policy an event that comes back beyond its limit is a dead letter, and not dropped', async () => {
+  const vhost = stack.use(await freshVhost());
+  const [, vhostName] = new URL(vhost.url).pathname.split('/');
+  const { name, pattern, definition } = eventsPolicy;
+  // Of argument and policy RabbitMQ takes the lower.
+  const low = { pattern, definition: { ...definition, 'delivery-limit': 1 }, 'apply-to': 'queues' };
+  await management('PUT', `/api/policies/${vhostName}/${name}`, low);
+  await connectTo(vhost.url);
+  const connection = await connect(vhost.url);
+  const channel = await connection.createConfirmChannel();
+  channel.sendToQueue(eventsQueue, Buffer.from('{}'), { persistent: true });
+  await channel.waitForConfirms();
+  for (let times = 0; times < 2; times += 1) {
+    const message = await until('the event', () => channel.get(eventsQueue));
+    channel.nack(message as GetMessage as never);
+  }
+  const dead = await until('the dead letter', () => channel.get(deadEventsQueue));
+  expect((dead as GetMessage).properties.headers).toMatchObject({ 'x-first-death-reason': 'delivery_limit' });
+  await connection.close();
 });

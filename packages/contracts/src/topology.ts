@@ -65,6 +65,23 @@ export const deadLettersPolicy = {
 };
 
 /**
+ * What becomes of an event that came back more often than its limit: it is a dead letter, and leaves its queue only when that one has it
+ * (RabbitMQ's at-least-once dead-lettering, which demands that a full queue refuses).
+ */
+export const eventsPolicy = {
+  name: 'gatepost-events',
+  pattern: '^gatepost\\.events(\\.[0-9]+)?$',
+  'apply-to': 'queues',
+  definition: {
+    'dead-letter-exchange': '',
+    'dead-letter-routing-key': deadEventsQueue,
+    'dead-letter-strategy': 'at-least-once',
+    overflow: 'reject-publish',
+  },
+  priority: 0,
+};
+
+/**
  * What a producer's AMQP user may do, as RabbitMQ's patterns: write to the exchange, and nothing else. The queue of the same name is
  * not reached by it: that takes the default exchange, or a binding, which takes `read` on an exchange.
  */
