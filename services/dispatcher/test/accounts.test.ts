@@ -1,6 +1,9 @@
 import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { openCuttable } from '@gatepost/testkit/cut';
+import { openReceiver } from '@gatepost/testkit/receiver';
 import { freshDatabase } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -35,4 +38,19 @@ test('an event published after a hook was made finds it, although no notificatio
 
   await world.addAccount('nobody');
   expect((await accounts.ofLogins(['nobody'])).has('nobody')).toBe(true);
+});
+
+test('a dispatcher whose connections for changes and for its lock fall silent says that it is not ready, and goes on when they speak again', async () => {
+  await using world = await openWorld();
+  await using direct = await openCuttable(world.databaseUrl);
+  await using receiver = await openReceiver();
+  await world.addAccount('acme', ['widgets']);
+  await world.addHook('acme', { url: receiver.url });
+  const dispatcher = await world.start({ WEBHOOK_DATABASE_DIRECT_URL: direct.url });
+  await world.deliveries(await world.publish({}));
+  direct.hold(true);
+  await until('it says so', async () => (await dispatcher.readiness()) === 503);
+  direct.hold(false);
+  await until('readiness', async () => (await dispatcher.readiness()) === 200);
+  expect(await world.deliveries(await world.publish({}))).toMatchObject([{ status: 'OK' }]);
 });
