@@ -30,3 +30,11 @@ test('its own signature is one', () => {
   const signature = keys.sign('_session=some-id');
   expect([keys.verify('_session=some-id', signature), keys.index('_session=some-id', signature)]).toEqual([true, 0]);
 });
+
+test('while the secret changes, cookies of both are taken, and the first signs', () => {
+  const [after, before] = [randomBytes(32), secret];
+  const both = makeCookieKeys(after, before);
+  expect(both.verify('_session=some-id', keys.sign('_session=some-id'))).toBe(true);
+  expect(both.sign('_session=some-id')).toBe(makeCookieKeys(after).sign('_session=some-id'));
+  expect(both.verify('_session=some-id', makeCookieKeys(randomBytes(32)).sign('_session=some-id'))).toBe(false);
+});

@@ -1,0 +1,83 @@
+/** SECRETS_KEY is changed while the gate goes on: both keys are read, and what is stored is sealed under the new one. */
+import { randomBytes } from 'node:crypto';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { openGate, type TestGate } from './gate.ts';
+import { apis } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const seed = (issuer: string) => ({
+  apis: apis.slice(0, 1),
+  clients: [
+    {
+      client_id: 'manager',
+      client_secret: 'manager-secret',
+      grant_types: ['client_credentials'],
+      client_grants: [
+        {
+          audience: `${issuer}api/v2/`,
+          scope: [
+            'update:encryption_keys',
+            'create:resource_servers',
+            'read:resource_servers',
+            'update:resource_servers',
+          ],
+        },
+      ],
+    },
+  ],
+});
+
+async function manage({ issuer, post }: TestGate, method: string, path: string, body?: object) {
+  const machine = { client_id: 'manager', client_secret: 'manager-secret', audience: `${issuer}api/v2/` };
+  const { json } = await post('oauth/token', { grant_type: 'client_credentials', ...machine });
+  const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
+  const response = await fetch(`${issuer}api/v2/${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: response.status === 204 ? undefined : await response.json() };
+}
+
+test('what one key has sealed is read beside the other, sealed under that by `keys/encryption/rekey`, and then not read without it', async () => {
+  const [before, after] = [randomBytes(32), randomBytes(32)];
+  const written = (key: Buffer) => key.toString('base64');
+  const first = stack.use(await openGate(seed, { SECRETS_KEY: written(before) }));
+  const made = await manage(first, 'POST', 'resource-servers', {
+    identifier: 'https://sealed.example/',
+    signing_secret: 'a secret of sixteen and more',
+  });
+  expect(made.status).toBe(201);
+  const { databaseUrl } = first;
+  const second = stack.use(
+    await openGate(seed, {
+      DATABASE_URL: databaseUrl,
+      SECRETS_KEY: written(after),
+      SECRETS_KEY_OTHER: written(before),
+    }),
+  );
+  const secretOf = async (gate: TestGate) =>
+    ((await manage(gate, 'GET', `resource-servers/${made.json.id}`)).json as Record<string, unknown>).signing_secret;
+  expect(await secretOf(second)).toBe('a secret of sixteen and more');
+  for (let time = 0; time < 2; time += 1)
+    expect(await manage(second, 'POST', 'keys/encryption/rekey')).toMatchObject({ status: 204 });
+
+  const sql = stack.adopt(new pg.Client({ connectionString: databaseUrl, options: '-c search_path=auth' }), (open) =>
+    open.end(),
+  );
+  await sql.connect();
+  const { rows } = await sql.query<{ kid: string; sealed: Buffer }>('SELECT kid, sealed FROM signing_keys');
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { kid, sealed } of rows)
+    expect(JSON.parse(makeSeal(after).open(sealed, `signing key ${kid}`))).toMatchObject({ kid });
+  const third = stack.use(await openGate(seed, { DATABASE_URL: databaseUrl, SECRETS_KEY: written(after) }));
+  expect(await secretOf(third)).toBe('a secret of sixteen and more');
+  // The first one's key opens nothing any more, and the variable is named.
+  await expect(openGate(seed, { DATABASE_URL: databaseUrl, SECRETS_KEY: written(before) })).rejects.toThrow(
+    'SECRETS_KEY is not the key',
+  );
+});
