@@ -33,6 +33,12 @@ describe('the message of a job', () => {
   });
 
   const other = deriveJobKey(randomBytes(32));
+
+  test('takes a job made under either of two keys, while one follows the other', () => {
+    expect(openJob(jobMessage(job, payload, other), key, other)).toEqual({ kind: 'job', job });
+    expect(openJob(jobMessage(job, payload, key), key, other)).toEqual({ kind: 'job', job });
+  });
+
   const made = jobMessage(job, payload, key);
   const changed = (headers: Record<string, unknown>) => ({ ...made, headers: { ...made.headers, ...headers } });
   test.each<[string, { headers: Record<string, unknown>; body: Buffer }]>([
