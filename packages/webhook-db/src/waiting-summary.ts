@@ -5,13 +5,13 @@
 import { isTimed, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
 
-export const waitingReasons = ['throttled', 'retry', 'receiver_busy'] as const;
+export const waitingReasons = ['throttled', 'retry', 'receiver_busy', 'paused'] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
 export type WaitingSummary = {
   /** RFC 3339. */
   countedAt: string;
-  /** `throttled`: all that waits for its account's limit, retries too; the others wait for their time. `since`: of the oldest. */
+  /** `throttled`: all that waits for its account's limit, retries too; `paused` until its account or hook is resumed; the others for their time. `since`: of the oldest. */
   reasons: Record<WaitingReason, { deliveries: number; since: string | null }>;
   /** Those of which most waits for their limit, at most 20. */
   accounts: { id: number; login: string | null; deliveries: number; since: string }[];
@@ -33,6 +33,8 @@ const countText = `
     SELECT 'throttled' AS reason, coalesce(sum(n), 0) AS n, min(first) AS first FROM waiting
     UNION ALL
     SELECT CASE reason WHEN 'busy' THEN 'receiver_busy' ELSE 'retry' END, sum(n), min(first) FROM timed GROUP BY 1
+    UNION ALL
+    SELECT 'paused', count(*), min(delivery_id) FROM parked WHERE published_at = 'infinity'
   ), most AS (
     SELECT * FROM waiting ORDER BY n DESC, account_id LIMIT ${accountsMax}
   )

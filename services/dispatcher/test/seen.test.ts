@@ -75,6 +75,7 @@ test('what waits is counted by reason, with the age of the oldest, and by accoun
     dispatcher.metric(new RegExp(`^dispatcher_waiting_deliveries\\{reason="${reason}"\\}`));
   await until('three wait for their limit', async () => (await waiting('throttled')) === 3);
   expect(await waiting('receiver_busy')).toBe(0);
+  expect(await waiting('paused')).toBe(0);
   expect(await waiting('retry')).toBeGreaterThan(0);
   const age = await dispatcher.metric(/^dispatcher_waiting_oldest_seconds\{reason="throttled"\}/);
   expect(age).toBeGreaterThan(3_590);
