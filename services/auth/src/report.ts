@@ -126,6 +126,7 @@ export type Counters = {
   tokens: Counter<'grant_type'>;
   interactions: Counter<'prompt' | 'result'>;
   logins: Counter<'result'>;
+  refusedRequests: Counter<'error'>;
 };
 
 /** What providers count, all of a process together. */
@@ -143,6 +144,14 @@ export function openCounters(registry: Registry): Counters {
       labelNames: ['prompt', 'result'],
       registers: [registry],
     }),
+    refusedRequests: zeroed(
+      new Counter({
+        name: 'auth_authorizations_refused_total',
+        help: 'Authorization requests that ended in an error, by its code; the answer is a redirect like any other',
+        labelNames: ['error'],
+        registers: [registry],
+      }),
+    ),
     logins: new Counter({
       name: 'auth_logins_total',
       help: 'Logins of people: success, or why one failed',
@@ -150,6 +159,32 @@ export function openCounters(registry: Registry): Counters {
       registers: [registry],
     }),
   };
+}
+
+const authorizing = new Set<string | undefined>(['authorization', 'resume']);
+
+/** Codes of RFC 6749 section 4.1.2.1, OpenID Connect Core section 3.1.2.6 and RFC 8707. */
+const refusalCodes = new Set([
+  'access_denied',
+  'account_selection_required',
+  'consent_required',
+  'interaction_required',
+  'invalid_request',
+  'invalid_request_object',
+  'invalid_request_uri',
+  'invalid_scope',
+  'invalid_target',
+  'login_required',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_response_type',
+]);
+
+/** An increase is seen only of what was there before. */
+function zeroed(counter: Counters['refusedRequests']): Counters['refusedRequests'] {
+  for (const error of refusalCodes) counter.inc({ error }, 0);
+  return counter;
 }
 
 /** Observes a request from its head to the end of its response. The path and its query are never logged: they hold codes. */
@@ -213,7 +248,7 @@ export function observeProvider(
   parts: { log: Log; counters: Counters; audit: Audit; report: Report },
 ): { tokensIssued: TokensIssued } {
   const { log, audit } = parts;
-  const { tokens, interactions } = parts.counters;
+  const { tokens, interactions, refusedRequests } = parts.counters;
   provider.use(async (ctx, next) => {
     await next();
     const route = (ctx as KoaContextWithOIDC).oidc?.route;
@@ -253,7 +288,11 @@ export function observeProvider(
     log.info({ 'client.id': clientId, ...details }, 'an authorization request was refused');
     audit.add({ type: 'f', clientId, ip: addressOf(ctx.req), details });
   };
-  provider.on('authorization.error', requestRefused);
+  provider.on('authorization.error', (ctx, error) => {
+    const code = (error as { error?: string }).error ?? '';
+    refusedRequests.inc({ error: refusalCodes.has(code) ? code : 'other' });
+    requestRefused(ctx, error);
+  });
   provider.on('pushed_authorization_request.error', requestRefused);
   provider.on('grant.revoked', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
@@ -276,7 +315,9 @@ export function observeProvider(
   (provider as EventEmitter).on('error', (error: Error) =>
     log.error({ error: describeError(error) }, 'the provider failed'),
   );
-  provider.on('server_error', (_ctx, error) => {
+  provider.on('server_error', (ctx, error) => {
+    if (authorizing.has(ctx.oidc?.route))
+      refusedRequests.inc({ error: isAway(error) ? 'temporarily_unavailable' : 'server_error' });
     if (isAway(error)) log.warn({ error: describeError(error) }, 'a store is away');
     else log.error({ error: describeError(error) }, 'the gate failed to answer');
   });

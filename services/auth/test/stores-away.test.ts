@@ -67,6 +67,12 @@ test('without Redis the gate says temporarily_unavailable and is ready again whe
   expect(away).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
   const page = await new Browser(gate).authorize(signIn);
   expect(refusedAs(page)).toBe('temporarily_unavailable');
+  // The answer is a redirect like any other, and counted by itself.
+  const metrics = await (await fetch(`${gate.opsUrl}/metrics`)).text();
+  expect([page.status, metrics]).toEqual([
+    302,
+    expect.stringContaining('auth_authorizations_refused_total{error="temporarily_unavailable"} 1'),
+  ]);
   expect((await fetch(`${gate.opsUrl}/readyz`)).status).toBe(503);
   // What needs no Redis goes on.
   const machine = {
