@@ -15,7 +15,7 @@ export function makeWriteWatch(written: () => void): (asked: unknown) => void {
   let wrote = false;
   return (asked) => {
     const { text = '', name = '' } = (typeof asked === 'string' ? { text: asked } : asked) as Statement;
-    if (named.test(text) && !reading.test(text) && !harmless.test(name)) wrote = true;
+    if (!harmless.test(name) && named.test(text) && !reading.test(text)) wrote = true;
     // In a transaction others see it only from the commit on; outside of one there is none to wait for.
     else if (!wrote || !committing.test(text)) return;
     else wrote = false;
