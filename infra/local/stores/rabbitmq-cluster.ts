@@ -38,6 +38,21 @@ export type ClusterNode = {
 export type Cluster = { nodes: ClusterNode[]; url: string; launch(): Promise<void> };
 
 const size = 3;
+
+/** Erlang: waits, for a minute at most, until every member of every quorum queue leads or follows. */
+const allFollow = `
+  Follows = fun(Q) ->
+    {resource, VHost, queue, Name} = amqqueue:get_name(Q),
+    lists:all(fun(Member) -> lists:member(proplists:get_value(<<"Raft State">>, Member), [leader, follower]) end,
+              rabbit_quorum_queue:status(VHost, Name))
+  end,
+  Wait = fun Wait(0) -> exit(members_are_behind);
+             Wait(Left) -> case lists:all(Follows, rabbit_amqqueue:list()) of
+               true -> ok;
+               false -> timer:sleep(500), Wait(Left - 1)
+             end
+  end,
+  Wait(120).`;
 const nameOf = (index: number) => `gatepost-${index + 1}@localhost`;
 
 /** Prepares the nodes under `<home>/rabbitmq`; the first one must have started before the others join it. */
@@ -101,8 +116,12 @@ export async function prepareCluster(program: string, options: PrivateOptions): 
         if (!(await waitFor(async () => (await isReady()) || undefined, readyTimeoutMs, signal)))
           throw new Error(`RabbitMQ ${index + 1} did not rejoin the others within ${readyTimeoutMs / 1000} s`);
       },
-      whole: () =>
-        run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', String(readyTimeoutMs / 1000)]),
+      async whole() {
+        const seconds = String(readyTimeoutMs / 1000);
+        await run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', seconds]);
+        // That says that they run. One that still misses something (`await_condition`) calls no election when the leader goes.
+        await evaluate(allFollow);
+      },
     };
   });
   return {
