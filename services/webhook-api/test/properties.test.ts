@@ -136,6 +136,8 @@ function pathOf(template: string, hostile: string | undefined, method: string): 
     repo: method !== 'get' && template.endsWith('{repo}') ? 'widgets' : 'gadgets',
     login: 'acme',
     hook_id: String(hookId),
+    guid: '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
+    letter_id: '23a724187731c274a48fc6c9',
     delivery_id: String(deliveryId),
     client_id: 'app',
     subject: 'auth0|dave',

@@ -224,17 +224,23 @@ function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {
   return type === undefined ? undefined : { ...outgoing, exchange: eventsExchange, routingKey: type };
 }
 
-/** Runs by itself, whichever process looks. */
+let lastLook: Promise<unknown> = Promise.resolve();
+
+/** Runs by itself, whichever process looks; those of this process wait without a connection to PostgreSQL. */
 function look<T, R>(
   { pool, amqpUrl }: Parts,
   pick: (message: Seen) => T | undefined,
   use: (picked: { item: T; take(): void }[]) => Promise<R>,
 ): Promise<R> {
-  return inTransaction(pool, async (client) => {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost dead letters', 0))");
-    const options = { url: amqpUrl, name: 'webhook-api dead letters', queue: deadEventsQueue, most: lookedMax };
-    return browse(options, pick, use);
-  });
+  const mine = lastLook.then(() =>
+    inTransaction(pool, async (client) => {
+      await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost dead letters', 0))");
+      const options = { url: amqpUrl, name: 'webhook-api dead letters', queue: deadEventsQueue, most: lookedMax };
+      return browse(options, pick, use);
+    }),
+  );
+  lastLook = mine.catch(() => {}); // who asked hears of it
+  return mine;
 }
 
 /** Headers that were not the producer's: of the dead letter, of publishing it, and of the queue it lies in. */

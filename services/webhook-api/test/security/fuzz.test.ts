@@ -198,13 +198,15 @@ const asked: fc.Arbitrary<Asked> = fc
 function pathOf({ route, hostile, pick, query }: Asked): string {
   const known: Record<string, string> = {
     owner: 'acme',
-    org: 'acme',
+    org: route.method === 'delete' && route.path.startsWith('/admin/') ? 'newco' : 'acme',
     // One that may be renamed or go.
     repo: route.method !== 'get' && route.path.endsWith('{repo}') ? 'widgets' : 'gadgets',
     login: 'acme',
     // Those that the others ask about are not deleted.
     hook_id: route.method === 'delete' ? '2147483647' : String(hookIds[pick]),
     delivery_id: String(deliveryId),
+    guid: '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
+    letter_id: '23a724187731c274a48fc6c9',
     client_id: 'other-app',
     subject: 'auth0|dave',
     username: 'acme',
