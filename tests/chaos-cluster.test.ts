@@ -8,7 +8,7 @@ import { findRabbitmq } from '../infra/local/stores/rabbitmq.ts';
 
 const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
-test('a cluster that loses one node delivers on, whether it was killed, is frozen or cut off, and nothing is lost', async () => {
+test('a cluster whose nodes are killed, frozen and cut off one at a time loses nothing, and the log is complete', async () => {
   if (!findRabbitmq(process.env.PATH)) return; // in a container there is one node
   const home = mkdtempSync(join(tmpdir(), 'gatepost-cluster-'));
   try {
@@ -25,11 +25,11 @@ test('a cluster that loses one node delivers on, whether it was killed, is froze
       seed: Math.floor(Math.random() * 1_000_000),
     });
     expect(verdict).toMatchObject({ complaints: [], lost: 0, otherGuids: 0, missingInLog: 0, inventedInLog: 0 });
-    expect(verdict.struck.map(({ name, times, stood }) => [name, times, stood])).toEqual(
+    expect(verdict.struck.map(({ name, times }) => [name, times])).toEqual(
       expect.arrayContaining([
-        ['RabbitMQ 1', 1, 0],
-        ['RabbitMQ 2 cut off', 1, 0],
-        ['RabbitMQ 3 frozen', 1, 0],
+        ['RabbitMQ 1', 1],
+        ['RabbitMQ 2 cut off', 1],
+        ['RabbitMQ 3 frozen', 1],
       ]),
     );
     expect(verdict.deliveries).toBeGreaterThan(100);

@@ -109,9 +109,6 @@ function complain(verdict: Omit<Verdict, 'complaints'>, lost: string[], missing:
   return [
     ...(verdict.deliveries === 0 ? ['nothing was published'] : []),
     ...(verdict.lost > 0 ? [`${verdict.lost} lost (hook guid): ${some(lost)} …`] : []),
-    ...verdict.struck
-      .filter(({ stood }) => stood > 0)
-      .map(({ name, stood }) => `${stood} times nothing was delivered without ${name}`),
     ...(verdict.otherGuids > 0 ? [`${verdict.otherGuids} copies under another guid`] : []),
     ...(verdict.wrong > 0 ? [`${verdict.wrong} requests that are not what was published`] : []),
     ...(verdict.missingInLog > 0 ? [`${verdict.missingInLog} missing in the log (hook guid): ${some(missing)} …`] : []),
@@ -151,9 +148,9 @@ function longestSilenceMs({ accepted }: Record): number {
 
 export function rowsOf(verdict: Verdict): [what: string, value: string][] {
   return [
-    ...verdict.struck.map(({ name, times, downSeconds }): [string, string] => [
+    ...verdict.struck.map(({ name, times, downSeconds, stood }): [string, string] => [
       / (cut off|frozen)$/.test(name) ? name : `kills of ${name}`,
-      `${times}, away ${downSeconds.toFixed(1)} s in all`,
+      `${times}, away ${downSeconds.toFixed(1)} s in all${stood > 0 ? `; ${stood} × nothing went on without it for a minute` : ''}`,
     ]),
     ['events confirmed by the broker', String(verdict.events)],
     ['  publish called again with the same id', String(verdict.publishedAgain)],
