@@ -1,12 +1,12 @@
 /** Writes the log of deliveries. */
-import { keysAndDays, markRouted, missingEvents, restoreEvents, type TakenEvent } from './events.ts';
+import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
 
 /** As `json_to_recordset` reads it: a key a column. */
 type Row = Record<string, unknown>;
 
-const insertText = `
+const insertText = (where = '') => `
   INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
                           action, attempt, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
                           request_headers, response_headers, response_body)
@@ -18,21 +18,26 @@ const insertText = `
       event_key uuid, event_on date, event text, action text, attempt smallint, redelivery boolean, throttled_at timestamptz,
       status text, status_code integer, error text, duration_ms integer, timings jsonb, url text, request_headers jsonb,
       response_headers jsonb, response_body text)
+   ${where}
   ON CONFLICT DO NOTHING`;
 
+/** What a lost event's delivery has come to is written as it is restored. */
+const insertKeptText = insertText('WHERE (id, event_key) NOT IN (SELECT id, key FROM lost)');
+
 const insertAndRouteText = `
-  WITH routed AS (${markRouted('$2', '$3')} RETURNING key), recorded AS (${insertText})
-  ${missingEvents('$2', '$3')}`;
+  WITH routed AS (${markRouted('$2', '$3', '$4')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$2', '$3', '$4')}),
+       recorded AS (${insertKeptText})
+  SELECT key FROM lost`;
 
 // Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
 const insertAndParkText = `
-  WITH recorded AS (${insertText} RETURNING id), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[])),
-       routed AS (${markRouted('$4', '$5')} RETURNING key),
+  WITH routed AS (${markRouted('$4', '$5', '$6')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$4', '$5', '$6')}),
+       recorded AS (${insertKeptText} RETURNING id, event_key), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[])),
        following AS (
     INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
     SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job
-      FROM json_to_recordset($3) AS r ${parkedRecord} WHERE delivery_id IN (SELECT id FROM recorded))
-  ${missingEvents('$4', '$5')}`;
+      FROM json_to_recordset($3) AS r ${parkedRecord} WHERE (delivery_id, event_key) IN (SELECT id, event_key FROM recorded))
+  SELECT key FROM lost`;
 
 /**
  * Writes a row per attempt that has ended; one that is there already stays as it is. In the same statement the parked rows of the
@@ -48,21 +53,34 @@ export async function recordDeliveries(
     next: readonly Row[];
   },
 ): Promise<void> {
-  const { parked, routed, next } = also;
-  const [keys, days] = keysAndDays(routed);
-  const query = () => {
-    if (parked.length > 0 || next.length > 0) {
-      const values = [toJson(ended), parked, JSON.stringify(next), keys, days];
-      return pool.query<{ key: string }>({ name: 'insert deliveries and park', text: insertAndParkText, values });
-    }
-    if (routed.length > 0) {
-      const values = [toJson(ended), keys, days];
-      return pool.query<{ key: string }>({ name: 'insert deliveries of events', text: insertAndRouteText, values });
-    }
-    return pool.query<{ key: string }>({ name: 'insert deliveries', text: insertText, values: [toJson(ended)] });
-  };
-  const { rows: missing } = await query();
-  await restoreEvents(pool, routed, missing);
+  const { routed } = also;
+  const { rows: lost } = await insertRows(pool, ended, also);
+  await restoreEvents(pool, routed, lost, async (client, { event }, id) => {
+    const own = ended.filter((row) => row.event_key === event.key).map((row) => ({ ...row, id }));
+    const next = also.next.filter((row) => row.event_key === event.key).map((row) => ({ ...row, delivery_id: id }));
+    await insertRows(client, own, { parked: [], routed: [], next });
+  });
+}
+
+function insertRows(
+  db: Pick<Pool, 'query'>,
+  ended: readonly Row[],
+  { parked, routed, next }: Parameters<typeof recordDeliveries>[2],
+): Promise<{ rows: { key: string }[] }> {
+  const values = takenValues(routed);
+  if (parked.length > 0 || next.length > 0)
+    return db.query<{ key: string }>({
+      name: 'insert deliveries and park',
+      text: insertAndParkText,
+      values: [toJson(ended), parked, JSON.stringify(next), ...values],
+    });
+  if (routed.length > 0)
+    return db.query<{ key: string }>({
+      name: 'insert deliveries of events',
+      text: insertAndRouteText,
+      values: [toJson(ended), ...values],
+    });
+  return db.query<{ key: string }>({ name: 'insert deliveries', text: insertText(), values: [toJson(ended)] });
 }
 
 /** JSON as PostgreSQL takes it: its text has no NUL, which receivers' header values and error texts might hold. */

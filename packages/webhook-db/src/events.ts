@@ -1,4 +1,5 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
+import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
 import { isGone } from './takers.ts';
@@ -228,67 +229,85 @@ export async function claimUnrouted(
 }
 
 /**
- * SQL that marks events as routed, by two parameters: their keys and days. Not as a join with these: planned while today's partition is still
- * empty, it would read the partition through each time, ever after.
+ * SQL that marks taken events as routed, by three parameters: their keys, days and deliveries. Not as a join with these: planned while today's
+ * partition is still empty, it would read the partition through each time, ever after.
  */
-export const markRouted = (keys: string, days: string): string => `
+export const markRouted = (keys: string, days: string, ids: string): string => `
   UPDATE events SET routed_at = now()
-   WHERE key = ANY (${keys}::uuid[]) AND received_on = ANY (${days}::date[]) AND routed_at IS NULL`;
+   WHERE key = ANY (${keys}::uuid[]) AND received_on = ANY (${days}::date[]) AND routed_at IS NULL
+     AND delivery_ids && ${ids}::bigint[]`;
 
-/** SQL, by the same parameters: the keys of the events that are neither in `routed`, which marked them, nor there at all. */
-export const missingEvents = (keys: string, days: string): string => `
-  SELECT r.key FROM unnest(${keys}::uuid[], ${days}::date[]) AS r (key, day)
+/**
+ * SQL, by the same parameters: the events, with their deliveries, that are neither in `routed`, which marked them, nor there at all with that
+ * delivery: PostgreSQL had not had them on disk when it went down. The delivery's id may be another's by then, since the sequence went back too.
+ */
+export const lostEvents = (keys: string, days: string, ids: string): string => `
+  SELECT r.key, r.id FROM unnest(${keys}::uuid[], ${days}::date[], ${ids}::bigint[]) AS r (key, day, id)
    WHERE CASE WHEN r.key IN (SELECT key FROM routed) THEN false
-              ELSE NOT EXISTS (SELECT FROM events e WHERE e.key = r.key AND e.received_on = r.day) END`;
+              ELSE NOT EXISTS (SELECT FROM events e WHERE e.key = r.key AND e.received_on = r.day AND r.id = ANY (e.delivery_ids)) END`;
 
 /** Marks events as routed. */
 export async function setRouted(pool: Pool, taken: readonly TakenEvent[]): Promise<void> {
   const { rows } = await pool.query<{ key: string }>({
     name: 'mark events as routed',
-    text: `WITH routed AS (${markRouted('$1', '$2')} RETURNING key) ${missingEvents('$1', '$2')}`,
-    values: keysAndDays(taken),
+    text: `WITH routed AS (${markRouted('$1', '$2', '$3')} RETURNING key) ${lostEvents('$1', '$2', '$3')}`,
+    values: takenValues(taken),
   });
-  await restoreEvents(pool, taken, rows);
+  await restoreEvents(pool, taken, rows, async () => {});
 }
 
-export const keysAndDays = (taken: readonly TakenEvent[]): [keys: string[], days: string[]] => [
+export const takenValues = (taken: readonly TakenEvent[]): [keys: string[], days: string[], ids: number[]] => [
   taken.map(({ event }) => event.key),
   taken.map(({ receivedOn }) => receivedOn),
+  taken.map(({ deliveryId }) => deliveryId),
 ];
 
 /**
- * Writes events again that PostgreSQL had not on disk when it went down, as routed: their outcomes and what follows from them are there, and
- * their payloads will be asked for. `missing` says which of those that were taken.
+ * Writes events again that PostgreSQL had not on disk when it went down, as routed: their payloads will be asked for. `lost` says which of
+ * those that were taken. In the same transaction `end` writes what has become of each delivery, under the id that it has from now on.
  */
 export async function restoreEvents(
   pool: Pool,
   taken: readonly TakenEvent[],
-  missing: readonly { key: string }[],
+  lost: readonly { key: string }[],
+  end: (client: PoolClient, taken: TakenEvent, deliveryId: number) => Promise<void>,
 ): Promise<void> {
-  const keys = new Set(missing.map(({ key }) => key));
-  for (const { event, receivedOn, deliveryId } of taken) {
-    if (!keys.has(event.key)) continue;
-    await pool.query(
-      `INSERT INTO events (key, received_on, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                           hook_ids, delivery_ids, routed_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now()) ON CONFLICT DO NOTHING`,
-      [
-        event.key,
-        receivedOn,
-        event.guid,
-        event.source,
-        event.id,
-        event.type,
-        event.action,
-        event.accountId,
-        event.repositoryId,
-        event.occurredAt,
-        event.payload,
-        event.hookIds,
-        [deliveryId],
-      ],
-    );
-  }
+  const keys = new Set(lost.map(({ key }) => key));
+  for (const one of taken)
+    if (keys.has(one.event.key))
+      await inTransaction(pool, async (client) => end(client, one, await restoreEvent(client, one)));
+}
+
+/** Answers the id of its only delivery. */
+async function restoreEvent(client: PoolClient, { event, receivedOn }: TakenEvent): Promise<number> {
+  await client.query(
+    `INSERT INTO events (key, received_on, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
+                         hook_ids, delivery_ids, routed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ARRAY[nextval('delivery_ids')], now()) ON CONFLICT DO NOTHING`,
+    [
+      event.key,
+      receivedOn,
+      event.guid,
+      event.source,
+      event.id,
+      event.type,
+      event.action,
+      event.accountId,
+      event.repositoryId,
+      event.occurredAt,
+      event.payload,
+      event.hookIds,
+    ],
+  );
+  // Somebody may have stored it again: then it is the same delivery, unless the hooks are others by now.
+  const { rows } = await client.query<{ id: string }>(
+    `UPDATE events SET routed_at = coalesce(routed_at, now()) WHERE key = $1 AND received_on = $2 AND hook_ids = $3
+     RETURNING delivery_ids[1] AS id`,
+    [event.key, receivedOn, event.hookIds],
+  );
+  if (rows[0]) return Number(rows[0].id);
+  const { rows: next } = await client.query<{ id: string }>("SELECT nextval('delivery_ids') AS id");
+  return Number(next[0]!.id);
 }
 
 /** Leaves an event that this dispatcher had taken to others. */

@@ -1,6 +1,6 @@
 /** What is written to `parked`, where promised deliveries stand until their outcome is recorded. */
 import type { PoolClient } from 'pg';
-import { keysAndDays, markRouted, missingEvents, restoreEvents, type TakenEvent } from './events.ts';
+import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;
@@ -51,20 +51,26 @@ export async function park(db: Queryable, rows: readonly ParkedRow[]): Promise<v
 }
 
 const parkAgainText = `
-  WITH asked AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS r ${parkedRecord}),
+  WITH routed AS (${markRouted('$2', '$3', '$4')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$2', '$3', '$4')}),
+       asked AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS r ${parkedRecord}
+                               WHERE (delivery_id, event_key) NOT IN (SELECT id, key FROM lost)),
        over AS MATERIALIZED (SELECT delivery_id FROM asked WHERE EXISTS (SELECT FROM deliveries d WHERE d.id = asked.delivery_id)),
        forgotten AS (DELETE FROM parked WHERE delivery_id IN (SELECT delivery_id FROM over)),
-       routed AS (${markRouted('$2', '$3')} RETURNING key),
        waiting AS (
     INSERT INTO parked (${columns}) SELECT ${columns} FROM asked WHERE delivery_id NOT IN (SELECT delivery_id FROM over)
     ${whereItWaits})
-  ${missingEvents('$2', '$3')}`;
+  SELECT key FROM lost`;
 
 /** The same, but a delivery that has its outcome is forgotten instead. The events `routed` are marked as routed with it. */
 export async function parkAgain(db: Pool, rows: readonly ParkedRow[], routed: readonly TakenEvent[]): Promise<void> {
-  const values = [JSON.stringify(rows), ...keysAndDays(routed)];
-  const { rows: missing } = await db.query<{ key: string }>({ name: 'park again', text: parkAgainText, values });
-  await restoreEvents(db, routed, missing);
+  const values = [JSON.stringify(rows), ...takenValues(routed)];
+  const { rows: lost } = await db.query<{ key: string }>({ name: 'park again', text: parkAgainText, values });
+  await restoreEvents(db, routed, lost, (client, { event }, id) =>
+    park(
+      client,
+      rows.filter((row) => row.event_key === event.key).map((row) => ({ ...row, delivery_id: id })),
+    ),
+  );
 }
 
 /** Forgets parked deliveries that will not be made. */

@@ -164,5 +164,79 @@ test.each(ends)('a taken event that PostgreSQL lost as it went down is there aga
   ]);
   await pool.query('DELETE FROM events WHERE key = $1', [event.key]);
   await end(taken);
-  expect(await look()).toEqual(kept);
+  const [{ delivery_ids: ids, ...rest }] = await look();
+  expect({ ...rest, delivery_ids: taken.deliveryId < ids[0] }).toEqual({ ...kept[0], delivery_ids: true });
+  await end(taken); // its answer did not come
+  expect(await look()).toEqual([{ ...rest, delivery_ids: ids }]);
+});
+
+const outcome = ({ event, receivedOn, deliveryId }: TakenEvent, statusCode: number) => ({
+  id: deliveryId,
+  delivered_at: new Date(),
+  hook_id: 7,
+  account_id: 1,
+  guid: event.guid,
+  event_key: event.key,
+  event_on: receivedOn,
+  event: 'push',
+  attempt: 1,
+  redelivery: false,
+  status: 'OK',
+  status_code: statusCode,
+  duration_ms: 1,
+  timings: {},
+  url: 'http://127.0.0.1/',
+  request_headers: {},
+});
+
+// Its sequence goes back, too: what it hands out next is what a delivery in flight has got from it.
+test('of two deliveries to which a PostgreSQL that crashed in between gave one id, neither is lost', async () => {
+  const storeEvents = await makeStoreEvents(pool);
+  const take = async (): Promise<TakenEvent> => {
+    const event = newEvent(1);
+    const [stored] = await storeEvents([event]);
+    return { event, receivedOn: stored!.receivedOn, deliveryId: stored!.deliveryIds[0]! };
+  };
+  /** Stored, lost, and then another with the same id. */
+  const takeTwice = async () => {
+    const lost = await take();
+    await pool.query('DELETE FROM events WHERE key = $1', [lost.event.key]);
+    const other = { ...(await take()), deliveryId: lost.deliveryId };
+    await pool.query('UPDATE events SET delivery_ids = ARRAY[$2::bigint] WHERE key = $1', [
+      other.event.key,
+      other.deliveryId,
+    ]);
+    return [lost, other] as const;
+  };
+  const recorded = async (taken: readonly TakenEvent[]) => {
+    const { rows } = await pool.query(
+      `SELECT e.key, d.status_code, (SELECT count(*)::int FROM parked p WHERE p.event_key = e.key) AS parked
+         FROM events e LEFT JOIN deliveries d ON d.event_key = e.key AND d.id = ANY (e.delivery_ids) WHERE e.key = ANY ($1)`,
+      [taken.map(({ event }) => event.key)],
+    );
+    return taken.map(({ event }) => rows.filter(({ key }) => key === event.key).map(({ key: _, ...row }) => row));
+  };
+
+  const together = await takeTwice();
+  const both = () =>
+    recordDeliveries(
+      pool,
+      together.map((one, index) => outcome(one, 500 + index)),
+      { parked: [], routed: together, next: together.map(next) },
+    );
+  await both();
+  await both(); // its answer did not come
+  expect(await recorded(together)).toEqual([[{ status_code: 500, parked: 1 }], [{ status_code: 501, parked: 1 }]]);
+
+  for (const order of ['as they came', 'the other way'] as const) {
+    const apart = await takeTwice();
+    for (const one of order === 'as they came' ? apart : apart.toReversed())
+      await recordDeliveries(pool, [outcome(one, 200)], { parked: [], routed: [one], next: [] });
+    expect(await recorded(apart)).toEqual([[{ status_code: 200, parked: 0 }], [{ status_code: 200, parked: 0 }]]);
+  }
+
+  const parked = await takeTwice();
+  await parkAgain(pool, parked.slice(1).map(next), parked.slice(1));
+  await parkAgain(pool, parked.slice(0, 1).map(next), parked.slice(0, 1));
+  expect(await recorded(parked)).toEqual([[{ status_code: null, parked: 1 }], [{ status_code: null, parked: 1 }]]);
 });

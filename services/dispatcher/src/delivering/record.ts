@@ -37,14 +37,14 @@ export async function insertDeliveries(pool: Pool, endedWithDuplicates: readonly
 
 /**
  * A job may have been in the queue twice, and both attempts have ended: one is recorded, a successful one if there is any, so that at most one
- * attempt follows.
+ * attempt follows. (Of two events that PostgreSQL gave the same id, since it crashed in between, both are recorded.)
  */
 function withoutDuplicates(ended: readonly Ended[]): Ended[] {
-  const byId = new Map<number, Ended>();
+  const byId = new Map<string, Ended>();
   for (const one of ended) {
-    const known = byId.get(one.job.deliveryId);
-    if (!known || (known.outcome.kind === 'failed' && one.outcome.kind === 'delivered'))
-      byId.set(one.job.deliveryId, one);
+    const id = `${one.job.deliveryId} ${one.job.eventKey}`;
+    const known = byId.get(id);
+    if (!known || (known.outcome.kind === 'failed' && one.outcome.kind === 'delivered')) byId.set(id, one);
   }
   return [...byId.values()];
 }

@@ -49,10 +49,11 @@ export async function parkAgain(db: Pool, parkings: readonly Parking[]): Promise
 
 /** Of duplicates the one that is due first: two rows of one statement must not be the same row. */
 function toParkedRows(parkings: readonly Parking[]): ParkedRow[] {
-  const first = new Map<number, Parking>();
+  const first = new Map<string, Parking>();
   for (const parking of parkings) {
-    const known = first.get(parking.job.deliveryId);
-    if (!known || parking.dueMs < known.dueMs) first.set(parking.job.deliveryId, parking);
+    const id = `${parking.job.deliveryId} ${parking.job.eventKey}`;
+    const known = first.get(id);
+    if (!known || parking.dueMs < known.dueMs) first.set(id, parking);
   }
   return [...first.values()].map(toParkedRow);
 }
