@@ -24,15 +24,13 @@ export function mayOperate({ headers, socket }: IncomingMessage, token: string |
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The body as JSON; undefined for what is none, or too long. */
+/** The body as JSON; undefined for what is none, too long, or breaks off. */
 export async function bodyOf(request: IncomingMessage): Promise<unknown> {
   let text = '';
-  for await (const chunk of request.setEncoding('utf8')) {
-    text += chunk;
-    if (text.length > bodyMaxBytes) return undefined;
-  }
   try {
-    return JSON.parse(text);
+    // All of it is read, so that the connection is good for the next request.
+    for await (const chunk of request.setEncoding('utf8')) if (text.length <= bodyMaxBytes) text += chunk;
+    return text.length <= bodyMaxBytes ? JSON.parse(text) : undefined;
   } catch {
     return undefined; // the caller says what is expected
   }

@@ -1,9 +1,12 @@
-import { get as httpGet } from 'node:http';
+import { once } from 'node:events';
+import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, expect, test } from '@jest/globals';
 import { watchChecks } from './checks.ts';
 import { logOfModule, openLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openOps } from './ops.ts';
+import { bodyOf } from './ops-request.ts';
 
 let databaseIsUp = true;
 const lines: Record<string, unknown>[] = [];
@@ -80,6 +83,23 @@ test('a level or a module that there is not is named', async () => {
     404,
     { error: 'no such module', modules: ['process', 'routing'] },
   ]);
+});
+
+test('a body that is too long is refused in words', async () => {
+  const answer = await putLevel({ level: 'info', module: 'x'.repeat(1_000_000) });
+  expect([answer.status, await answer.json()]).toEqual([400, { error: expect.stringContaining('expects {"level"') }]);
+});
+
+test('a body that breaks off counts as none, and nothing else happens', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  client.write('PUT /log-level HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"level":');
+  const [request] = (await once(server, 'request')) as [IncomingMessage];
+  const body = bodyOf(request);
+  client.destroy();
+  await expect(body).resolves.toBeUndefined();
+  server.close();
 });
 
 test('without a token only this machine changes a level: no proxy on it, and no page in its browser', async () => {
