@@ -141,6 +141,15 @@ test('a proof is taken once, by whichever of eight parallel requests comes first
   expect([await unique('client'), await unique('another')]).toEqual([false, true]);
 });
 
+test('an assertion that ends at a fraction of a second, or never as far as anybody lives, is taken once too', async () => {
+  const unique = makeUnique(redis, prefix);
+  for (const exp of [Date.now() / 1_000 + 60.5, 1e300, Number.POSITIVE_INFINITY])
+    expect([await unique('client', `until ${exp}`, exp), await unique('client', `until ${exp}`, exp)]).toEqual([
+      true,
+      false,
+    ]);
+});
+
 test('the store never holds an id that is a secret', async () => {
   const adapter = hashIds(makePostgresAdapter(pool, 'Secret'));
   await adapter.upsert('the-secret', { jti: 'the-secret' }, 60);
