@@ -4,6 +4,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Adapter } from 'oidc-provider';
+import pg from 'pg';
 import { hashId, hashIds } from '../src/adapter/hashed.ts';
 import { makePostgresAdapter } from '../src/adapter/postgres.ts';
 import { redisAdapters } from '../src/adapter/redis.ts';
@@ -122,6 +123,24 @@ test('a grant that was revoked is not revived by whoever was about to extend it'
   await grants.destroy('grant-3');
   await expect(grants.upsert('grant-3', payload, 60)).rejects.toMatchObject({ error: 'access_denied' });
   expect(await grants.find('grant-3')).toBeUndefined();
+});
+
+test('each grant that is revoked is announced to other processes, and gone at once', async () => {
+  const announced: (string | undefined)[] = [];
+  const listener = new pg.Client({ connectionString: url });
+  await listener.connect();
+  listener.on('notification', ({ payload }) => announced.push(payload));
+  await listener.query('LISTEN auth_changed');
+  const grants = makePostgresAdapter(pool, 'Grant');
+  const payload = { accountId: 'auth0|grantor', clientId: 'c' };
+  const ids = Array.from({ length: 20 }, (_, index) => `grant-to-end-${index}`);
+  for (const id of ids) {
+    await grants.upsert(id, payload, 60);
+    await grants.destroy(id);
+  }
+  await listener.query('SELECT'); // what was announced before has arrived with its answer
+  await listener.end();
+  expect(announced).toEqual(ids.map(() => 'artefacts'));
 });
 
 test('a session is found by its uid, a device code by its user code', async () => {

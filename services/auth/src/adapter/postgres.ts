@@ -78,9 +78,13 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
     },
     async destroy(id) {
       // A grant that is being extended right now must not come back: an expired row stays until it is purged, and nothing revives
-      // it.
+      // it. The column holds milliseconds: `now()` might be rounded up, and the grant live until then.
       if (model === 'Grant')
-        await query('end', 'UPDATE artefacts SET expires_at = now() WHERE model = $1 AND id = $2', [model, id]);
+        await query(
+          'end',
+          "UPDATE artefacts SET expires_at = date_trunc('milliseconds', now()) WHERE model = $1 AND id = $2",
+          [model, id],
+        );
       else await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
     },
     async revokeByGrantId(grantId) {
