@@ -230,6 +230,21 @@ describe('dead letters', () => {
     expect(await listed()).toEqual([]);
   });
 
+  test('are all published again, also where their bodies are too large to be held at once', async () => {
+    const before = await publisher.waiting(eventsQueue);
+    for (let count = 0; count < 4; count += 1) {
+      const body = JSON.stringify({ text: 'x'.repeat(9_000_000) });
+      await bury({ messageId: `large-${count}`, reason: 'not_storable', headers: event(`large-${count}`), body });
+      await bury({ messageId: `bad-${count}`, reason: 'not_json' });
+    }
+    expect((await call(api, root, 'POST', '/admin/dead-letters/attempts', { all: true })).body).toEqual({
+      published: 4,
+      left: 4,
+    });
+    await until('the events are back', async () => (await publisher.waiting(eventsQueue)) === before + 4);
+    expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 4 });
+  });
+
   test('are listed by several at once', async () => {
     for (const messageId of ['d', 'e']) await bury({ messageId, reason: 'not_json' });
     for (const letters of await Promise.all([listed(), listed(), listed()])) expect(letters).toHaveLength(2);

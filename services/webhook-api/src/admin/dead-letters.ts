@@ -22,6 +22,8 @@ import type { Parts } from '../parts.ts';
 
 /** How far a request looks: a queue that holds more is worked off from its head. */
 const lookedMax = 2_000;
+/** From when on no further bodies are held; each may have 25 MB. */
+const heldMaxBytes = 16_000_000;
 
 export const deadLetterSchema = z
   .object({
@@ -171,19 +173,38 @@ export function findDeadLetters(parts: Parts, guid: string): Promise<Letter[]> {
 }
 
 async function publishAgain(parts: Parts, wanted: Wanted): Promise<{ published: number; left: number }> {
+  for (let published = 0; ; ) {
+    const part = await publishPart(parts, wanted);
+    published += part.published;
+    if (!part.isMore) return { published, left: part.left };
+  }
+}
+
+/** Publishes as many as may be held at once. */
+async function publishPart(parts: Parts, wanted: Wanted) {
+  let bytes = 0;
+  let left = 0;
+  let isMore = false;
   return look(
     parts,
-    (message) => (isWanted(message, wanted) ? message : undefined),
-    async (picked) => {
-      let published = 0;
-      for (const { item, take } of once(picked, wanted)) {
-        const outgoing = outgoingOf(item, parts);
-        if (!outgoing) continue;
-        await parts.publisher.publish(outgoing);
-        take();
-        published += 1;
+    (message) => {
+      if (!isWanted(message, wanted)) return undefined;
+      const outgoing = outgoingOf(message, parts);
+      if (!outgoing) left += 1;
+      else if (bytes > heldMaxBytes) isMore = wanted.ids?.length !== 1;
+      else {
+        bytes += message.body.length;
+        return outgoing;
       }
-      return { published, left: picked.length - published };
+      return undefined;
+    },
+    async (picked) => {
+      const chosen = once(picked, wanted);
+      for (const { item, take } of chosen) {
+        await parts.publisher.publish(item);
+        take();
+      }
+      return { published: chosen.length, left, isMore };
     },
   );
 }
