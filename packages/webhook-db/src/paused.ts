@@ -27,16 +27,31 @@ export async function hold(
   return rowCount ?? 0;
 }
 
-/** Up to `most` deliveries that rest although neither their account nor their hook is paused wait for the limit, the earliest first. @returns how many */
-export async function letGo(db: Queryable, accountId: number | null, most: number): Promise<number> {
+/** Up to `most` deliveries of an account that rest although neither it nor their hook is paused wait for the limit, the earliest first. @returns how many */
+export async function letGo(db: Queryable, accountId: number, most: number): Promise<number> {
   const { rowCount } = await db.query(
     `UPDATE parked SET published_at = NULL, due_at = 'infinity' WHERE delivery_id IN (
        SELECT delivery_id FROM parked p
-        WHERE ${isHeld} AND ($1::integer IS NULL OR account_id = $1)
-          AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = p.account_id AND a.paused_at IS NOT NULL)
+        WHERE ${isHeld} AND account_id = $1
+          AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = $1 AND a.paused_at IS NOT NULL)
           AND NOT EXISTS (SELECT FROM hooks h WHERE h.id = ${hookOfJob} AND h.paused_at IS NOT NULL)
         ORDER BY delivery_id LIMIT $2 FOR UPDATE SKIP LOCKED)`,
     [accountId, most],
   );
   return rowCount ?? 0;
+}
+
+/** The accounts that are not paused of which something rests: for a hook that is, or by mistake. One look at the index for each account. */
+export async function findResting(db: Queryable): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(`
+    WITH RECURSIVE held AS (
+      (SELECT account_id FROM parked WHERE ${isHeld} ORDER BY account_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT account_id FROM parked WHERE ${isHeld} AND account_id > h.account_id ORDER BY account_id LIMIT 1)
+        FROM held h WHERE h.account_id IS NOT NULL
+    )
+    SELECT account_id AS id FROM held h
+     WHERE account_id IS NOT NULL
+       AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = h.account_id AND a.paused_at IS NOT NULL)`);
+  return rows.map(({ id }) => id);
 }

@@ -10,7 +10,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { troubleOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { parkUnsettled } from '@gatepost/webhook-db/parked';
-import { letGo } from '@gatepost/webhook-db/paused';
+import { findResting, letGo } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
 import { namedMessage } from '../named.ts';
@@ -65,6 +65,7 @@ export function openRescue(options: {
   const timer = setInterval(() => {
     running = running
       .then(() => rescue({ ...options, stop: stop.signal }))
+      .then(() => letForgottenGo({ ...options, stop: stop.signal }))
       .catch((error) => options.log.warn({ error }, 'could not look for lost deliveries, trying again later'));
   }, options.afterMs / 10);
   timer.unref();
@@ -99,8 +100,6 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
       await parkAll(client, found, log);
       await client.query('UPDATE sweeps SET swept_until = $1', [until]);
     }
-    // What was parked as its account or hook was resumed, or where one of them was deleted.
-    const forgotten = await letGo(client, null, rowsMax);
     const unsettled = await parkUnsettled(client, afterMs, rowsMax);
     for (const { delivery_id, job } of unsettled)
       log.debug(
@@ -109,8 +108,24 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
       );
     if (unsettled.length > 0)
       log.warn({ deliveries: unsettled.length }, 'found parked deliveries without an outcome, sending them again');
-    return until.getTime() - from.getTime() >= pieceMs || unsettled.length === rowsMax || forgotten === rowsMax;
+    return until.getTime() - from.getTime() >= pieceMs || unsettled.length === rowsMax;
   });
+}
+
+/**
+ * Lets go what was parked as its account or hook was resumed, or where one of them was deleted. Of an account so much may rest for another hook
+ * that PostgreSQL does not get through in time: that holds up nothing else.
+ */
+async function letForgottenGo({ pool, log, stop }: Rescuing): Promise<void> {
+  for (const accountId of await findResting(pool)) {
+    const step = () =>
+      inTransaction(pool, async (client) => ((await isMine(client)) ? letGo(client, accountId, rowsMax) : 0));
+    try {
+      for (let count = rowsMax; count === rowsMax && !stop.aborted; ) count = await step();
+    } catch (error) {
+      log.warn({ error, 'account.id': accountId }, 'could not let go what rests of an account, trying again later');
+    }
+  }
 }
 
 /** Whether no other dispatcher looks, until the transaction ends. */
