@@ -1,4 +1,4 @@
-/** Which shards a broker has when a process starts. */
+/** Which shards a broker has. */
 import { type AllShards, type Shards, shardQueues, shardsMax } from '@gatepost/contracts/shards';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';

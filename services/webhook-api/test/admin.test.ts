@@ -5,6 +5,7 @@ import {
   deadDetailHeader,
   deadEventsQueue,
   deadReasonHeader,
+  deliveriesQueue,
   eventsQueue,
   topology,
 } from '@gatepost/contracts/topology';
@@ -94,6 +95,21 @@ describe('what waits', () => {
       { id: retry, reason: 'retry', due_at: '2030-01-01T00:00:00Z' },
     ]);
     await api.sql.query('DELETE FROM parked');
+  });
+
+  test('is counted in each shard of a queue that there is', async () => {
+    const further = [`${eventsQueue}.2`, `${deliveriesQueue}.2`, `${deliveriesQueue}.3`];
+    const queues = further.map((name) => ({ ...topology.queues[0]!, name }));
+    const options = { url: api.amqpUrl, name: 'shards', log: openLog('test', 'silent') };
+    await using sharded = await openPublisher({ ...options, topology: { ...topology, queues } });
+    for (const routingKey of [further[0]!, further[2]!, further[2]!])
+      await sharded.publish({ exchange: '', routingKey, messageId: 'x', headers: {}, body: Buffer.from('{}') });
+    await until('each is counted', async () => {
+      const { body } = await call(api, root, 'GET', '/admin/status');
+      const found = body.queues.map(({ name, messages }: { name: string; messages: number }) => [name, messages]);
+      const counts = Object.fromEntries(found);
+      return further.map((name) => counts[name]).join() === '1,0,2' && found.length === 6;
+    });
   });
 
   test('rests while its hook or its organization is paused, and waits again afterwards', async () => {

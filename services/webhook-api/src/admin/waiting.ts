@@ -2,7 +2,9 @@
  * What waits, why, and since when: `/admin/status` for the whole of it, `/accounts/{login}/waiting` for one account's deliveries. All of it is
  * read from where it waits, RabbitMQ's queues and the table `parked`.
  */
+import { findShards } from '@gatepost/amqp/find-shards';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type Shards, topologyOf } from '@gatepost/contracts/shards';
 import { topology } from '@gatepost/contracts/topology';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -10,6 +12,7 @@ import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
 import { linkHeader, perPage } from '../http/page.ts';
 import { seconds } from '../objects/time.ts';
+import type { Parts } from '../parts.ts';
 import { loadAccount } from './organization.ts';
 
 const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as const;
@@ -52,9 +55,13 @@ export const getStatus = tokenOperation({
   id: 'get-status',
   summary: 'What waits, where, why, and since when',
   answers: { 200: { description: 'The state of the deliveries', schema: statusSchema } },
-  async run({ parts: { pool, publisher } }) {
+  async run({ parts }) {
+    const { pool, publisher } = parts;
     const queues = await Promise.all(
-      topology.queues.map(async ({ name }) => ({ name, messages: await publisher.waiting(name).catch(() => null) })),
+      (await listQueues(parts)).map(async ({ name }) => ({
+        name,
+        messages: await publisher.waiting(name).catch(() => null),
+      })),
     );
     const { rows: all } = await pool.query<Counted>(
       `SELECT ${reasonOf} AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, min(due_at) FILTER (WHERE due_at < 'infinity' AND published_at IS NULL) AS next_at
@@ -81,6 +88,15 @@ export const getStatus = tokenOperation({
     };
   },
 });
+
+/** With the shards that RabbitMQ has, however many dispatchers use; while it is away, those that there always are. */
+async function listQueues({ publisher, amqpUrl }: Parts): Promise<{ name: string }[]> {
+  if (!publisher.isConnected()) return topology.queues;
+  const there = await findShards(amqpUrl, { events: 1, deliveries: 1 }).catch(() => undefined);
+  if (!there) return topology.queues;
+  const used = ({ there }: Shards) => ({ used: there, there });
+  return topologyOf({ events: used(there.events), deliveries: used(there.deliveries) }).queues;
+}
 
 type Counted = { reason: (typeof reasons)[number]; deliveries: number; first: string; next_at?: Date | null };
 
