@@ -240,7 +240,8 @@ const client = z.strictObject({
     .array(
       z.strictObject({
         audience: name.meta({
-          description: 'an API that there is; the management API is `<issuer>api/v2/`',
+          description:
+            'an API that there is; the management API is `<issuer>api/v2/`, or `api/v2/` whatever the issuer',
           example: 'http://localhost:3000/',
         }),
         scope: z

@@ -14,7 +14,8 @@ import type { Api } from './resources/store.ts';
 type Writer = Prisma.TransactionClient;
 
 /** @throws Misconfigured naming each grant of a client for an API or a scope that there is not. `management` is the built-in API. */
-export async function applySeed(db: Database, seed: Seed, management: Api): Promise<void> {
+export async function applySeed(db: Database, given: Seed, management: Api): Promise<void> {
+  const seed = withManagement(given, management.identifier);
   await db.$transaction(
     async (writer) => {
       await writer.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('gatepost seed', 0))`;
@@ -32,6 +33,17 @@ export async function applySeed(db: Database, seed: Seed, management: Api): Prom
     },
     { timeout: 60_000, maxWait: 30_000 },
   );
+}
+
+/** `api/v2/` is the management API at whatever issuer the gate has. */
+function withManagement(seed: Seed, identifier: string): Seed {
+  const clients = seed.clients.map((client) => ({
+    ...client,
+    client_grants: client.client_grants.map((grant) =>
+      grant.audience === 'api/v2/' ? { ...grant, audience: identifier } : grant,
+    ),
+  }));
+  return { ...seed, clients };
 }
 
 /** A scope that its API does not have would never be granted, and nobody would be told. */
