@@ -23,10 +23,10 @@ const program = fileURLToPath(new URL('../infra/local/commands/ops.ts', import.m
 const quiet = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
 
 /** `npm run ops -- …` against a system. */
-async function ops({ issuer, apiUrl, audience }: System, ...args: string[]): Promise<Record<string, unknown>> {
+async function ops({ issuer, apiUrl, audience }: System, ...args: string[]): Promise<unknown> {
   const env = { ...process.env, ISSUER: issuer, WEBHOOK_API_URL: apiUrl, WEBHOOK_API_AUDIENCE: audience };
   const { stdout } = await run(process.execPath, [...quiet, program, ...args], { env });
-  return JSON.parse(stdout);
+  return stdout.startsWith('{') || stdout.startsWith('[') ? JSON.parse(stdout) : stdout.trim();
 }
 
 test('what waits in a paused organization is in a dump, and goes out when that is restored into an empty system', async () => {
@@ -80,4 +80,30 @@ test('what waits in a paused organization is in a dump, and goes out when that i
     expect(await verify(secret, body.toString(), headers['x-hub-signature-256']!)).toBe(true);
   const log = await openApi(second);
   await until('the log', async () => (await log.deliveries(hook)).length === 4);
+});
+
+test('the demo’s machine sees to dead letters, logs, sealed secrets and organizations', async () => {
+  const system = stack.use(await openSystem());
+  const producer = stack.use(await openProducer(system.amqpUrl));
+  const ids = [await producer.publish({ body: 'not json' }), await producer.publish({ body: 'nor this' })];
+  const listed = async () => (await ops(system, 'dead-letters', 'list')) as { id: string; bytes: number }[];
+  const letters = await until('both are dead letters', async () => {
+    const all = await listed();
+    return all.length === ids.length && all;
+  });
+  expect(letters).toMatchObject([{ reason: 'not_json' }, { reason: 'not_json' }]);
+  expect(await ops(system, 'dead-letters', 'show', letters[0]!.id)).toMatchObject({ payload: 'not json' });
+  expect(await ops(system, 'dead-letters', 'drop', letters[0]!.id)).toBe('done');
+  expect(await ops(system, 'dead-letters', 'publish', '--all')).toEqual({ published: 1, left: 0 });
+  await until('it has come back', async () => (await listed())[0]?.bytes === 'nor this'.length);
+  expect(await ops(system, 'dead-letters', 'drop', '--reason', 'not_json')).toEqual({ dropped: 1 });
+
+  expect(await ops(system, 'reseal')).toMatch(/^sealed under SECRETS_KEY: the secrets of 0 hooks/);
+  const { opsUrl } = system.webhookApi;
+  expect(await ops(system, 'log-level', opsUrl, 'http', 'debug')).toMatchObject({ levels: { http: 'debug' } });
+  expect(await ops(system, 'log-level', opsUrl)).toMatchObject({ levels: { http: 'debug', stores: 'info' } });
+  expect(await ops(system, 'delete', 'acme', '--dry-run')).toMatchObject({ dry_run: true, repositories: 2 });
+  expect(await ops(system, 'organizations')).toMatchObject([{ login: 'acme' }]);
+  expect(await ops(system, 'delete', 'acme')).toMatchObject({ dry_run: false, repositories: 2 });
+  expect(await ops(system, 'organizations')).toEqual([]);
 });
