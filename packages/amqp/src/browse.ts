@@ -1,8 +1,6 @@
 /** Looks through the first messages of a queue without taking them off it, but for those that are to be. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { tlsFilesOf } from '@gatepost/runtime/tls-files';
-import { connect } from 'amqplib';
-import { brokersOf } from './brokers.ts';
+import { connectOnce } from './connect-once.ts';
 
 export type Seen = {
   body: Buffer;
@@ -30,12 +28,7 @@ export async function browse<T, R>(
   use: (picked: { item: T; take(): void }[], total: number) => Promise<R>,
 ): Promise<R> {
   const { url, name, queue, most } = options;
-  const connection = await connect(brokersOf(url), {
-    ...tlsFilesOf(url),
-    clientProperties: { connection_name: name },
-    timeout: timeoutMs,
-    noDelay: true,
-  });
+  const connection = await connectOnce(url, { name, timeoutMs, rounds: 1 });
   connection.on('error', () => {}); // calls that wait for an answer reject
   try {
     const channel = await connection.createChannel();

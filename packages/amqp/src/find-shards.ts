@@ -2,16 +2,15 @@
 import { type AllShards, type Shards, shardQueues, shardsMax } from '@gatepost/contracts/shards';
 import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
-import { tlsFilesOf } from '@gatepost/runtime/tls-files';
-import { type ChannelModel, connect } from 'amqplib';
-import { brokersOf } from './brokers.ts';
+import type { ChannelModel } from 'amqplib';
+import { connectOnce } from './connect-once.ts';
 
 /**
  * Looks for queues beyond those that are wanted, which were shards before: messages may wait there.
  * @throws Misconfigured where more than one is wanted and RabbitMQ lacks the plugin for it
  */
 export async function findShards(url: string, wanted: { events: number; deliveries: number }): Promise<AllShards> {
-  const model = await connect(brokersOf(url), { ...tlsFilesOf(url), timeout: 10_000 });
+  const model = await connectOnce(url, { name: 'gatepost dispatcher shards', timeoutMs: 10_000, rounds: 5 });
   const closed = new Promise<Error>((resolve) => model.on('error', resolve));
   try {
     if (Math.max(wanted.events, wanted.deliveries) > 1) await checkPlugin(model, closed);
