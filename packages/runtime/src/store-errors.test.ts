@@ -44,6 +44,7 @@ describe('troubleOf', () => {
     ['an expired certificate', Object.assign(new Error(), { code: 'CERT_HAS_EXPIRED' }), 'away'],
     ['the driver’s own', new Error('Connection terminated unexpectedly'), 'away'],
     ['no answer', new Error('Query read timeout'), 'away'],
+    ['a broker that takes the connection and says nothing', new Error('connect ETIMEDOUT'), 'away'],
     ['a port of ours that is taken', Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' }), 'other'],
     ['a file that is not there', Object.assign(new Error(), { code: 'ENOENT', syscall: 'open', path: '/x' }), 'other'],
     ['what says so itself', Object.assign(new Error(), { trouble: 'away' }), 'away'],

@@ -111,7 +111,7 @@ function isConnectionError(error: object): boolean {
   return typeof message === 'string' && driversWords.has(message);
 }
 
-/** pg’s and pg-pool’s own errors have neither code nor class, so they alone are recognized by their messages. */
+/** pg’s, pg-pool’s and amqplib’s own errors have neither code nor class, so they alone are recognized by their messages. */
 const driversWords = new Set([
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',
@@ -119,8 +119,10 @@ const driversWords = new Set([
   'Connection terminated due to connection timeout',
   'Connection terminated unexpectedly',
   'Query read timeout',
+  'Socket closed abruptly during opening handshake',
   'The server does not support SSL connections',
   'There was an error establishing an SSL connection',
+  'connect ETIMEDOUT',
   'timeout exceeded when trying to connect',
   'timeout expired',
 ]);

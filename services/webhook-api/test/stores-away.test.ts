@@ -14,6 +14,7 @@ const hooks = '/repos/acme/widgets/hooks';
 const stack = new AsyncDisposableStack();
 let api: Api;
 let alice: string;
+let root: string;
 let database: Cuttable;
 let broker: Cuttable;
 let redis: Cuttable;
@@ -28,6 +29,7 @@ beforeAll(async () => {
     }),
   );
   alice = await api.tokens.user('auth0|alice', 'repo admin:org');
+  root = await api.tokens.machine('root', 'site_admin');
 });
 afterAll(() => stack.disposeAsync());
 beforeEach(async () => {
@@ -38,6 +40,14 @@ const create = () => call(api, alice, 'POST', hooks, { config: { url: 'https://e
 const readiness = async () => {
   const response = await fetch(`${api.opsBase}/readyz`);
   return { status: response.status, body: (await response.json()) as { failing?: Record<string, string> } };
+};
+
+/** What an operator sees: all but what only RabbitMQ knows. */
+const seeWithoutBroker = async () => {
+  const { status, body } = await call(api, root, 'GET', '/admin/status');
+  expect(status).toBe(200);
+  expect(body.queues.map(({ messages }: { messages: unknown }) => messages)).toEqual([null, null, null]);
+  expect(await call(api, root, 'GET', '/admin/dead-letters')).toMatchObject(unavailable);
 };
 
 const unavailable = { status: 503, body: { message: 'Service Unavailable', status: '503' } };
@@ -91,6 +101,7 @@ describe('while RabbitMQ is away', () => {
     expect(refused).toMatchObject(unavailable);
     expect(await call(api, alice, 'POST', `${hooks}/${hook.id}/pings`)).toMatchObject(unavailable);
     expect((await call(api, alice, 'GET', hooks)).body).toHaveLength(1);
+    await seeWithoutBroker();
     expect(await readiness()).toMatchObject({ status: 503, body: { failing: { rabbitmq: expect.any(String) } } });
     await broker.restore();
     await until('recovery', async () => (await readiness()).status === 200);
@@ -105,6 +116,7 @@ describe('while RabbitMQ is away', () => {
     const refused = await create();
     expect(refused).toMatchObject(unavailable);
     expect((await call(api, alice, 'GET', hooks)).body).toEqual([]);
+    await seeWithoutBroker();
     broker.hold(false);
     await until('recovery', async () => (await create()).status === 201);
   });

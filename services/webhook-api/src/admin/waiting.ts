@@ -2,6 +2,7 @@
  * What waits, why, and since when: `/admin/status` for the whole of it, `/accounts/{login}/waiting` for one account's deliveries. All of it is
  * read from where it waits, RabbitMQ's queues and the table `parked`.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { findShards } from '@gatepost/amqp/find-shards';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type Shards, topologyOf } from '@gatepost/contracts/shards';
@@ -56,13 +57,11 @@ export const getStatus = tokenOperation({
   summary: 'What waits, where, why, and since when',
   answers: { 200: { description: 'The state of the deliveries', schema: statusSchema } },
   async run({ parts }) {
-    const { pool, publisher } = parts;
-    const queues = await Promise.all(
-      (await listQueues(parts)).map(async ({ name }) => ({
-        name,
-        messages: await publisher.waiting(name).catch(() => null),
-      })),
-    );
+    const { pool } = parts;
+    const queues = await Promise.race([
+      countQueues(parts),
+      wait(parts.storeTimeoutMs / 2, uncounted(topology.queues), { ref: false }), // RabbitMQ says nothing
+    ]);
     const { rows: all } = await pool.query<Counted>(
       `SELECT ${reasonOf} AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, min(due_at) FILTER (WHERE due_at < 'infinity' AND published_at IS NULL) AS next_at
          FROM parked p GROUP BY 1`,
@@ -89,13 +88,18 @@ export const getStatus = tokenOperation({
   },
 });
 
+const uncounted = (queues: { name: string }[]) => queues.map(({ name }) => ({ name, messages: null }));
+
 /** With the shards that RabbitMQ has, however many dispatchers use; while it is away, those that there always are. */
-async function listQueues({ publisher, amqpUrl }: Parts): Promise<{ name: string }[]> {
-  if (!publisher.isConnected()) return topology.queues;
+async function countQueues({ publisher, amqpUrl }: Parts): Promise<{ name: string; messages: number | null }[]> {
+  if (!publisher.isConnected()) return uncounted(topology.queues);
   const there = await findShards(amqpUrl, { events: 1, deliveries: 1 }).catch(() => undefined);
-  if (!there) return topology.queues;
+  if (!there) return uncounted(topology.queues);
   const used = ({ there }: Shards) => ({ used: there, there });
-  return topologyOf({ events: used(there.events), deliveries: used(there.deliveries) }).queues;
+  const { queues } = topologyOf({ events: used(there.events), deliveries: used(there.deliveries) });
+  return Promise.all(
+    queues.map(async ({ name }) => ({ name, messages: await publisher.waiting(name).catch(() => null) })),
+  );
 }
 
 type Counted = { reason: (typeof reasons)[number]; deliveries: number; first: string; next_at?: Date | null };
