@@ -110,14 +110,18 @@ async function changeSecret({ words: [place, hook], flags: { overlap } }: Given,
 }
 
 async function reseal(_: Given, { post, gate }: Calls): Promise<string> {
+  type Part = { resealed: number; unreadable: number[]; next: number | null };
   await gate('POST', '/keys/encryption/rekey');
   let hooks = 0;
+  const unreadable: number[] = [];
   for (let after: number | null = 0; after !== null; ) {
-    const part = (await post('POST', '/admin/secrets/reseal', { after })) as { resealed: number; next: number | null };
+    const part = (await post('POST', '/admin/secrets/reseal', { after })) as Part;
     hooks += part.resealed;
+    unreadable.push(...part.unreadable);
     after = part.next;
   }
-  return `sealed under SECRETS_KEY: the secrets of ${hooks} hooks that were not, and all that the gate keeps`;
+  const but = unreadable.length > 0 ? `; neither key opens those of the hooks ${unreadable.join(', ')}` : '';
+  return `sealed under SECRETS_KEY: the secrets of ${hooks} hooks that were not, and all that the gate keeps${but}`;
 }
 
 function pausable({ words: [login], flags: { hook } }: Given): string {

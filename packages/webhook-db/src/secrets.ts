@@ -44,26 +44,25 @@ type SealedRow = { id: number } & Record<(typeof sealedColumns)[number][0], Buff
 
 /**
  * Seals under the present key what the other one had sealed, of up to `most` hooks after `afterId`. A hook that is changed meanwhile stays as
- * it was written, which is under the present key. @returns how many hooks were sealed anew, and the last that was looked at, if there may be more.
+ * it was written, which is under the present key. @returns how many hooks were sealed anew, those that neither key opens, and the last that was looked at, if there may be more.
  */
 export async function resealHooks(
   pool: Pool,
   seal: Seal,
   afterId: number,
   most: number,
-): Promise<{ resealed: number; lastId: number | undefined }> {
+): Promise<{ resealed: number; unreadable: number[]; lastId: number | undefined }> {
   const { rows } = await pool.query<SealedRow>(
     `SELECT id, secret, previous_secret, headers, credentials FROM hooks
       WHERE id > $1 AND coalesce(secret, previous_secret, headers, credentials) IS NOT NULL ORDER BY id LIMIT $2`,
     [afterId, most],
   );
   let resealed = 0;
+  const unreadable: number[] = [];
   for (const row of rows) {
-    const changed = sealedColumns.flatMap(([column, purpose]) => {
-      const bytes = row[column] && seal.reseal(row[column], purpose);
-      return bytes ? [{ column, before: row[column], bytes }] : [];
-    });
-    if (changed.length === 0) continue;
+    const changed = resealRow(row, seal);
+    if (!changed) unreadable.push(row.id);
+    if (!changed?.length) continue;
     const set = changed.map(({ column }, index) => `${column} = $${2 * index + 2}`);
     const unchanged = changed.map(({ column }, index) => `${column} = $${2 * index + 3}`);
     const { rowCount } = await pool.query(
@@ -72,5 +71,21 @@ export async function resealHooks(
     );
     resealed += rowCount ?? 0;
   }
-  return { resealed, lastId: rows.length === most ? rows.at(-1)!.id : undefined };
+  return { resealed, unreadable, lastId: rows.length === most ? rows.at(-1)!.id : undefined };
+}
+
+/** What changes in the row; undefined when neither key opens it. */
+function resealRow(
+  row: SealedRow,
+  seal: Seal,
+): { column: keyof SealedRow; before: Buffer; bytes: Buffer }[] | undefined {
+  try {
+    return sealedColumns.flatMap(([column, purpose]) => {
+      const before = row[column];
+      const bytes = before && seal.reseal(before, purpose);
+      return bytes ? [{ column, before, bytes }] : [];
+    });
+  } catch {
+    return undefined;
+  }
 }

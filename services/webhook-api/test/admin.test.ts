@@ -284,6 +284,20 @@ describe('secrets', () => {
     expect((await call(api, root, 'POST', '/admin/secrets/reseal', { after: 0 })).body.resealed).toBe(0);
   });
 
+  test('that neither key opens are named, and keep no other from being sealed anew', async () => {
+    const [lost, other] = [makeSeal(randomBytes(32)), makeSeal(otherKey)];
+    const [first, second] = [(await addHook()).hookId, (await addHook()).hookId];
+    const setSecret = (id: number, secret: Buffer) =>
+      api.sql.query('UPDATE hooks SET secret = $2 WHERE id = $1', [id, secret]);
+    await setSecret(first, lost.seal('a secret', hookSecretPurpose));
+    await setSecret(second, other.seal('a secret', hookSecretPurpose));
+    expect(await call(api, root, 'POST', '/admin/secrets/reseal', {})).toMatchObject({
+      status: 200,
+      body: { resealed: 1, unreadable: [first], next: null },
+    });
+    await api.sql.query('DELETE FROM hooks WHERE id = ANY ($1)', [[first, second]]);
+  });
+
   test('change with an overlap in which the one before counts too, and without one at once', async () => {
     const made = await call(api, alice, 'POST', '/orgs/acme/hooks', {
       name: 'web',

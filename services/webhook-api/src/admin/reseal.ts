@@ -18,13 +18,16 @@ export const resealSecrets = tokenOperation({
       schema: z
         .object({
           resealed: z.int(),
+          unreadable: z
+            .array(z.int())
+            .meta({ description: 'Ids of hooks that neither key opens; they get no deliveries' }),
           next: z.int().nullable().meta({ description: 'null: all hooks are done' }),
         })
         .meta({ id: 'Resealed' }),
     },
   },
   async run({ parts: { pool, seal }, body: { after } }) {
-    const { resealed, lastId } = await resealHooks(pool, seal, after, most);
-    return { status: 200, body: { resealed, next: lastId ?? null } };
+    const { resealed, unreadable, lastId } = await resealHooks(pool, seal, after, most);
+    return { status: 200, body: { resealed, unreadable, next: lastId ?? null } };
   },
 });

@@ -180,7 +180,7 @@ export const examplesOfSchemas: Record<string, unknown> = {
   OrganizationHook: hook('Organization', '/orgs/acme'),
   Pause: { paused_at: time, deliveries: 4000 },
   Profile: presentProfile(userOfSubject(alice), created, base),
-  Resealed: { resealed: 500, next: 511 },
+  Resealed: { resealed: 499, unreadable: [42], next: 511 },
   Repository: presentRepository(acme, widgets, base, 'admin'),
   RepositoryCreation: { name: widgets.name, description: 'What we sell', private: true },
   RepositoryHook: hook('Repository', '/repos/acme/widgets'),
