@@ -4,6 +4,7 @@ import { deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { ChannelModel } from 'amqplib';
 import { connectOnce } from './connect-once.ts';
+import { lengthOf } from './queue-length.ts';
 
 /**
  * Looks for queues beyond those that are wanted, which were shards before: messages may wait there.
@@ -50,18 +51,7 @@ async function find(model: ChannelModel, name: string, used: number): Promise<Sh
   return { used, there };
 }
 
-const notFound = 404;
-
-/** Whether there is such a queue. It takes a channel of its own, which RabbitMQ closes if there is none. */
+/** Whether there is such a queue. */
 export async function exists(model: ChannelModel, queue: string): Promise<boolean> {
-  const channel = await model.createChannel();
-  channel.on('error', () => {});
-  try {
-    await channel.checkQueue(queue);
-    await channel.close();
-    return true;
-  } catch (error) {
-    if ((error as { code?: number }).code === notFound) return false;
-    throw error;
-  }
+  return (await lengthOf(model, queue)) !== undefined;
 }

@@ -2,6 +2,7 @@
 import type { Trouble } from '@gatepost/runtime/store-errors';
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { lengthOf } from './queue-length.ts';
 
 export type Outgoing = {
   /** '' is the default exchange, whose routing key is a queue's name. */
@@ -24,8 +25,8 @@ export type Publisher = AsyncDisposable & {
    * 64 KiB or more) is `refused` without being sent.
    */
   publish(message: Outgoing): Promise<void>;
-  /** How many messages a queue has ready. Rejects while no broker is connected. */
-  waiting(queue: string): Promise<number>;
+  /** How many messages a queue has ready. Rejects while no broker is connected. `mayBeGone`: none, if there is no such queue any more. */
+  waiting(queue: string, options?: { mayBeGone: boolean }): Promise<number>;
   isConnected(): boolean;
 };
 
@@ -61,6 +62,7 @@ export async function openPublisher(
 ): Promise<Publisher> {
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
   let channel: ConfirmChannel | undefined;
+  let connected: ChannelModel | undefined;
   let declareAnew = () => {};
   const waiting = new Map<string, Waiting>();
   let sequence = 0;
@@ -85,6 +87,7 @@ export async function openPublisher(
       model.close().catch(() => {});
     });
     channel = opened;
+    connected = model;
     declareAnew = () => void model.close().catch(() => {});
   });
   const isOurs = ({ exchange, routingKey }: Outgoing) =>
@@ -151,9 +154,18 @@ export async function openPublisher(
       }
       return promise;
     },
-    async waiting(queue) {
+    async waiting(queue, { mayBeGone } = { mayBeGone: false }) {
       if (!channel) throw new NotPublished('not_connected', 'no connection to RabbitMQ');
-      return (await channel.checkQueue(queue)).messageCount;
+      if (!mayBeGone || !connected) return (await channel.checkQueue(queue)).messageCount;
+      // Not every call of a connection that breaks settles.
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        const error = new NotPublished('timeout', `no answer in ${confirmTimeoutMs} ms`);
+        timer = setTimeout(() => reject(error), confirmTimeoutMs);
+      });
+      return Promise.race([lengthOf(connected, queue).then((length) => length ?? 0), late]).finally(() =>
+        clearTimeout(timer),
+      );
     },
     async [Symbol.asyncDispose]() {
       channel = undefined;

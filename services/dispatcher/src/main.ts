@@ -6,7 +6,7 @@ import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
-import { shardQueues, topologyOf } from '@gatepost/contracts/shards';
+import { topologyOf } from '@gatepost/contracts/shards';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
 import { deadEventsQueue, deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
@@ -40,7 +40,7 @@ import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
 import { makePersist } from './persist.ts';
 import { makeMoved, watchDispatcher } from './progress.ts';
-import { watchQueues } from './queues.ts';
+import { lengthOfShards, watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { makeRoute } from './routing/route.ts';
 import { makeSettle } from './settle.ts';
@@ -154,9 +154,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     },
   });
   const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
-  const waitingIn = async (queues: string[]) =>
-    (await Promise.all(queues.map((queue) => publisher.waiting(queue)))).reduce((sum, waiting) => sum + waiting, 0);
-  const eventsWaiting = () => waitingIn(shardQueues(eventsQueue, shards.events.used));
+  const eventsWaiting = () => lengthOfShards(publisher, eventsQueue, shards.events);
   const consumers = stack.use(
     await openConsumers({
       broker,
@@ -177,7 +175,7 @@ await run(service, variables, async ({ env, log, stack }) => {
   // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
-  const jobsWaiting = () => waitingIn(shardQueues(deliveriesQueue, shards.deliveries.used));
+  const jobsWaiting = () => lengthOfShards(publisher, deliveriesQueue, shards.deliveries);
   const deadLetters = () => publisher.waiting(deadEventsQueue);
   stack.use(watchQueues({ events: eventsWaiting, deliveries: jobsWaiting, dead: deadLetters }, registry));
   const releaseParts = { pool, throttle, limitOf, metrics };

@@ -1,4 +1,6 @@
 /** `dispatcher_queue_messages`: how long our queues are. All dispatchers show the same numbers. */
+import type { Publisher } from '@gatepost/amqp/publisher';
+import { type Shards, shardQueues } from '@gatepost/contracts/shards';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 
 const lookEveryMs = 5_000;
@@ -21,4 +23,16 @@ export function watchQueues(lengths: Record<string, () => Promise<number>>, regi
   look();
   const timer = setInterval(look, lookEveryMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** How many messages the shards of a queue have ready together; those of a larger number before, too, which somebody may delete. */
+export async function lengthOfShards(
+  publisher: Pick<Publisher, 'waiting'>,
+  name: string,
+  { used, there }: Shards,
+): Promise<number> {
+  const lengths = shardQueues(name, there).map((queue, index) =>
+    publisher.waiting(queue, { mayBeGone: index >= used }),
+  );
+  return (await Promise.all(lengths)).reduce((sum, length) => sum + length, 0);
 }
