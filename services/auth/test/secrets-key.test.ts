@@ -63,13 +63,21 @@ test('what one key has sealed is read beside the other, sealed under that by `ke
   const secretOf = async (gate: TestGate) =>
     ((await manage(gate, 'GET', `resource-servers/${made.json.id}`)).json as Record<string, unknown>).signing_secret;
   expect(await secretOf(second)).toBe('a secret of sixteen and more');
-  for (let time = 0; time < 2; time += 1)
-    expect(await manage(second, 'POST', 'keys/encryption/rekey')).toMatchObject({ status: 204 });
-
   const sql = stack.adopt(new pg.Client({ connectionString: databaseUrl, options: '-c search_path=auth' }), (open) =>
     open.end(),
   );
   await sql.connect();
+  // What neither key opens keeps nothing else from being sealed.
+  const lost = makeSeal(randomBytes(32)).seal('{}', 'signing key lost');
+  await sql.query(
+    `INSERT INTO signing_keys SELECT (jsonb_populate_record(k, jsonb_build_object('kid', 'lost', 'revoked_at', now(), 'sealed', $1::bytea))).*
+       FROM signing_keys k LIMIT 1`,
+    [lost],
+  );
+  for (let time = 0; time < 2; time += 1)
+    expect(await manage(second, 'POST', 'keys/encryption/rekey')).toMatchObject({ status: 204 });
+
+  await sql.query("DELETE FROM signing_keys WHERE kid = 'lost'");
   const { rows } = await sql.query<{ kid: string; sealed: Buffer }>('SELECT kid, sealed FROM signing_keys');
   expect(rows.length).toBeGreaterThan(0);
   for (const { kid, sealed } of rows)
