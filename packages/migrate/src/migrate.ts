@@ -156,6 +156,9 @@ export function readMigrations(folder: string): Migration[] {
     });
 }
 
+/** lock_not_available, by our timeout; deadlock_detected, with those at work. */
+const givesWay = new Set<string | undefined>(['55P03', '40P01']);
+
 async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<Outcome> {
   try {
     await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
@@ -167,7 +170,7 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
     );
     return { name, applied: true };
   } catch (cause) {
-    if ((cause as { code?: string }).code === '55P03') throw new LocksAreHeld(name, cause);
+    if (givesWay.has((cause as { code?: string }).code)) throw new LocksAreHeld(name, cause);
     throw new Error(`migration ${name} failed and was rolled back`, { cause });
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { migrate } from '@gatepost/migrate/migrate';
 import { openPgBouncer } from '@gatepost/testkit/pgbouncer';
 import { freshDatabase } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 
@@ -52,6 +53,25 @@ test('a migration that does not get its lock gives way, so that others are not h
   await holder.query('COMMIT');
   expect((await migrating).applied).toEqual(['4_four']);
   await holder.end();
+});
+
+test('a migration that runs into a deadlock with those at work tries again, too', async () => {
+  const holder = new pg.Client({ connectionString: database.url });
+  const observer = new pg.Client({ connectionString: database.url });
+  await Promise.all([holder.connect(), observer.connect()]);
+  await holder.query('BEGIN; LOCK TABLE things.two IN ACCESS SHARE MODE');
+  write('5_five', 'ALTER TABLE one ADD COLUMN more text; ALTER TABLE two ADD COLUMN more text;');
+  const migrating = run();
+  await until('the migration to wait for the second table', async () => {
+    const { rows } = await observer.query(
+      "SELECT FROM pg_locks WHERE relation = 'things.two'::regclass AND NOT granted",
+    );
+    return rows.length > 0;
+  });
+  await holder.query('SELECT FROM things.one');
+  await holder.query('COMMIT');
+  expect((await migrating).applied).toEqual(['5_five']);
+  await Promise.all([holder.end(), observer.end()]);
 });
 
 // What used to happen through PgBouncer: the search path was set in one session, and the migration ran in another.
