@@ -22,17 +22,19 @@ export type Struck = {
   stood: number;
 };
 
-type Server = Pick<Store, 'ready' | 'launch'> & { name: string; whole?(): Promise<void> };
+type Server = Pick<Store, 'ready' | 'launch'> & { name: string; whole?(seconds?: number): Promise<void> };
 
 const pauseMs = { min: 500, more: 2_000 };
 const downMs = { min: 200, more: 1_500 };
+/** How long a node may take to be a part of its cluster again. */
+const wholeSeconds = 30;
 // Below and above the timeouts of the clients.
 const frozenMs = { min: 2_000, more: 18_000 };
 const repairTries = 10;
 
 /** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off. */
 export function makeFaults({ stores, nodes }: Pick<OwnStores, 'stores' | 'nodes'>, fleet: Fleet, freezes: boolean) {
-  const ofServer = (store: Server, hasOthers: boolean): Fault[] => {
+  const ofServer = (store: Server, hasOthers: boolean) => {
     let child = store.ready;
     const server = async () => {
       const running = await child;
@@ -61,22 +63,30 @@ export function makeFaults({ stores, nodes }: Pick<OwnStores, 'stores' | 'nodes'
       strike: async () => signalTree((await server()).pid, 'SIGSTOP'),
       async repair() {
         signalTree((await server()).pid, 'SIGCONT');
-        await store.whole?.();
+        await comeBack();
       },
     };
-    return freezes ? [kill, freeze] : [kill];
+    /**
+     * A node of a cluster that was away while it ran may not find its place again: RabbitMQ's guide has it restarted then
+     * (https://www.rabbitmq.com/docs/partitions#recovering).
+     */
+    const comeBack = async (rejoin?: () => Promise<void>) => {
+      try {
+        await rejoin?.();
+        await store.whole?.(wholeSeconds);
+      } catch {
+        await kill.strike();
+        await kill.repair();
+      }
+    };
+    return { faults: freezes ? [kill, freeze] : [kill], comeBack };
   };
-  const ofNodes = nodes.flatMap((node): Fault[] => [
-    ...ofServer(node, true),
-    {
-      name: `${node.name} cut off`,
-      hasOthers: true,
-      down: downMs,
-      strike: node.cutOff,
-      repair: () => node.rejoin().then(node.whole),
-    },
-  ]);
-  const ofStores = stores.flatMap((store) => ofServer(store, false));
+  const ofNodes = nodes.flatMap((node): Fault[] => {
+    const { faults, comeBack } = ofServer(node, true);
+    const cutOff = { name: `${node.name} cut off`, hasOthers: true, down: downMs, strike: node.cutOff };
+    return [...faults, { ...cutOff, repair: () => comeBack(node.rejoin) }];
+  });
+  const ofStores = stores.flatMap((store) => ofServer(store, false).faults);
   const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {
     return {
       name: `dispatcher ${index + 1}`,

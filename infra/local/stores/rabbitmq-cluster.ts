@@ -32,7 +32,7 @@ export type ClusterNode = {
   /** Lets the others reach it again, and waits until it lets us in. */
   rejoin(): Promise<void>;
   /** Waits until its quorum queues could lose a node: what it missed is there again. */
-  whole(): Promise<void>;
+  whole(seconds?: number): Promise<void>;
 };
 
 export type Cluster = { nodes: ClusterNode[]; url: string; launch(): Promise<void> };
@@ -116,9 +116,8 @@ export async function prepareCluster(program: string, options: PrivateOptions): 
         if (!(await waitFor(async () => (await isReady()) || undefined, readyTimeoutMs, signal)))
           throw new Error(`RabbitMQ ${index + 1} did not rejoin the others within ${readyTimeoutMs / 1000} s`);
       },
-      async whole() {
-        const seconds = String(readyTimeoutMs / 1000);
-        await run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', seconds]);
+      async whole(seconds = readyTimeoutMs / 1000) {
+        await run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', String(seconds)]);
         // That says that they run. One that still misses something (`await_condition`) calls no election when the leader goes.
         await evaluate(allFollow);
       },

@@ -43,17 +43,20 @@ test('one trace leads from the producer over the routing and each attempt to the
   const producer = newTrace();
   const guid = await world.publish({ headers: { traceparent: headerOf(producer) } });
   const rows = await world.deliveries(guid, 2);
-  const [route, first, job, second] = await collector.trace(producer.traceId, 4);
-  expect([route, first, job, second].map((span) => [span!.name, span!.kind, span!.status])).toEqual([
-    ['route an event', 5, 0],
-    ['deliver', 3, 2],
-    ['handle a delivery job', 5, 0],
-    ['deliver', 3, 0],
+  const spans = await collector.trace(producer.traceId, 4);
+  const [route, job] = ['route an event', 'handle a delivery job'].map((name) =>
+    spans.find((span) => span.name === name),
+  );
+  const attempts = spans.filter(({ name }) => name === 'deliver');
+  const [first, second] = [route, job].map((parent) => attempts.find((span) => span.parentSpanId === parent?.spanId));
+  expect([route, first, job, second].map((span) => [span!.kind, span!.status])).toEqual([
+    [5, 0],
+    [3, 2],
+    [5, 0],
+    [3, 0],
   ]);
   expect(route).toMatchObject({ service: 'our-dispatcher', parentSpanId: producer.spanId });
-  expect(first).toMatchObject({ parentSpanId: route!.spanId });
   expect(job).toMatchObject({ parentSpanId: route!.spanId });
-  expect(second).toMatchObject({ parentSpanId: job!.spanId });
   expect(second!.attributes).toMatchObject({
     'http.response.status_code': 200,
     'server.address': '127.0.0.2',

@@ -209,7 +209,7 @@ function pathParameters(path: string): Parameter[] {
     name: name!,
     in: 'path',
     required: true,
-    schema: { type: name!.endsWith('_id') && name !== 'client_id' ? 'integer' : 'string' },
+    schema: { type: typeof examplesOfParameters[name!] === 'number' ? 'integer' : 'string' },
     example: examplesOfParameters[name!],
   }));
 }
