@@ -8,7 +8,7 @@ import { findRabbitmq } from '../infra/local/stores/rabbitmq.ts';
 
 const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
-test('a cluster whose nodes are killed, frozen and cut off one at a time loses nothing, and the log is complete', async () => {
+test('a cluster of which one node is killed and another cut off loses nothing, and the log is complete', async () => {
   if (!findRabbitmq(process.env.PATH)) return; // in a container there is one node
   const home = mkdtempSync(join(tmpdir(), 'gatepost-cluster-'));
   try {
@@ -19,9 +19,9 @@ test('a cluster whose nodes are killed, frozen and cut off one at a time loses n
       seconds: 1, // each of these once
       eventsPerSecond: 60,
       failingShare: 0,
-      freezes: true,
+      freezes: false,
       cluster: true,
-      only: ['RabbitMQ 1', 'RabbitMQ 2 cut off', 'RabbitMQ 3 frozen'],
+      only: ['RabbitMQ 1', 'RabbitMQ 2 cut off'],
       seed: Math.floor(Math.random() * 1_000_000),
     });
     expect(verdict).toMatchObject({ complaints: [], lost: 0, otherGuids: 0, missingInLog: 0, inventedInLog: 0 });
@@ -29,7 +29,6 @@ test('a cluster whose nodes are killed, frozen and cut off one at a time loses n
       expect.arrayContaining([
         ['RabbitMQ 1', 1],
         ['RabbitMQ 2 cut off', 1],
-        ['RabbitMQ 3 frozen', 1],
       ]),
     );
     expect(verdict.deliveries).toBeGreaterThan(100);
