@@ -5,11 +5,6 @@ ALTER TABLE hooks
   -- The secret before the present one, sealed likewise, which signs beside it until that time.
   ADD COLUMN previous_secret       bytea,
   ADD COLUMN previous_secret_until timestamptz(3);
-CREATE INDEX parked_paused_idx ON parked (account_id, delivery_id) WHERE published_at = 'infinity';
-
--- An event is found by its guid, and then its deliveries: the first ones by the ids that its row names, all others by the guid.
-CREATE INDEX events_guid_idx ON events USING hash (guid);
-CREATE INDEX deliveries_again_idx ON deliveries (guid) WHERE attempt > 1 OR redelivery;
 
 -- Accounts that were deleted, whose events and deliveries the dispatchers are still to delete.
 CREATE TABLE erasures (
