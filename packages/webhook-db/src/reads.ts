@@ -43,7 +43,8 @@ function makeConnection(pool: Pool): Connection {
   function open(): Promise<PoolClient> {
     const opened = pool.connect().then((client) => {
       client.once('error', (error) => {
-        if (opening === opened) opening = undefined;
+        if (opening !== opened) return; // it was given back, and the pool hears of it
+        opening = undefined;
         client.release(error);
       });
       return client;
@@ -79,7 +80,9 @@ function makeConnection(pool: Pool): Connection {
       }
     },
     async close() {
-      const client = await opening?.catch(() => undefined); // there is nothing to close, then
+      const last = opening;
+      opening = undefined;
+      const client = await last?.catch(() => undefined); // there is nothing to close, then
       client?.release();
     },
   };

@@ -49,3 +49,10 @@ test('a connection that breaks rejects what is under way, and is made again', as
     ),
   );
 });
+
+test('a connection that breaks while all is closed ends nothing', async () => {
+  const own = openReads({ databaseUrl: url, name: 'closing', max: 1, onError: () => {} });
+  await own.query(double(1));
+  await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'closing'");
+  await own[Symbol.asyncDispose](); // before the news of it was read, or just after
+});
