@@ -6,6 +6,8 @@ import { runCommand } from './command.ts';
 await runCommand(async (context) => {
   const { args, env: given, signal } = context;
   const { urls } = await openOwnStores(context, 'bench');
-  const stores = { DATABASE_URL: urls.PostgreSQL, REDIS_URL: urls.Redis, AMQP_URL: urls.RabbitMQ };
+  // What is measured beside it has a database of its own, made as the tests make theirs.
+  const beside = { TEST_DATABASE_URL: urls.PostgreSQL };
+  const stores = { DATABASE_URL: urls.PostgreSQL, REDIS_URL: urls.Redis, AMQP_URL: urls.RabbitMQ, ...beside };
   return (await runShown(['bench/main.ts', ...args], { env: { ...cleanEnv(given), ...stores }, signal })) ? 0 : 1;
 });
