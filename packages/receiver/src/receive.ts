@@ -1,0 +1,74 @@
+import { type Delivery, readDelivery } from './delivery.ts';
+import { type DeliveryStore, memoryStore } from './once.ts';
+import { Refused, type RefusedCode } from './refused.ts';
+import { type ReadHeader, secretsOf } from './signature.ts';
+
+/** Handles one event, within 10 s: put longer work in a queue. When it throws, the delivery is refused, and sent again. */
+export type Handler = (delivery: Delivery) => unknown;
+
+export type ReceiverOptions = {
+  /** The hook's secret; the new one and the old one while it changes. */
+  secret: string | string[];
+  /** Where handled deliveries are remembered. Default: this process's memory. */
+  store?: DeliveryStore;
+  /** The largest payload; a form may be three times as long. Default: 25 MB, as Gatepost and GitHub send them. */
+  maxBytes?: number;
+  /** Is told what was refused and what the handler threw. Default: `console.error`. */
+  onError?: (error: unknown) => void;
+};
+
+/** Null when another parser has read it. */
+type Body = AsyncIterable<Uint8Array> | Iterable<Uint8Array> | null;
+
+/** From a request to its answer, the same for every kind of receiver. */
+export function openReceive(options: ReceiverOptions, handle: Handler) {
+  const { store = memoryStore(), maxBytes = 25 * 1024 * 1024, onError = console.error } = options;
+  const secrets = secretsOf(options.secret);
+  return async function receive(method: string | undefined, read: ReadHeader, body: Body) {
+    try {
+      if (method !== 'POST') throw new Refused('bad_method', 'A webhook is a POST.');
+      const isForm = read('content-type')?.startsWith('application/x-www-form-urlencoded');
+      return await once(readDelivery(secrets, read, await readBody(body, isForm ? 3 * maxBytes : maxBytes)));
+    } catch (error) {
+      onError(error);
+      if (!(error instanceof Refused)) return answer(500, 'It could not be handled.');
+      return answer(error.status, error.message, refusalHeaders[error.code]);
+    }
+  };
+  async function once(delivery: Delivery) {
+    const key = `${delivery.hookId ?? ''}:${delivery.guid}`;
+    const state = await store.claim(key);
+    if (state === 'done') return answer(200, 'It was handled before.');
+    // No success: should the first one fail, this one must come again.
+    if (state === 'running') return answer(503, 'It is being handled.', { 'Retry-After': '5' });
+    try {
+      await handle(delivery);
+    } catch (error) {
+      await store.failed(key);
+      throw error;
+    }
+    await store.done(key);
+    return answer(200, 'Handled.');
+  }
+}
+
+async function readBody(body: Body, maxBytes: number): Promise<Uint8Array> {
+  if (!body) throw new Refused('body_was_read', 'Another parser has read the body: put the receiver before it.');
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    if (length > maxBytes) throw new Refused('too_large', `The body is over ${maxBytes} bytes.`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+const refusalHeaders: { [code in RefusedCode]?: Record<string, string> } = {
+  bad_method: { Allow: 'POST' },
+  too_large: { Connection: 'close' }, // nobody waits for its rest
+};
+
+function answer(status: number, text: string, headers: Record<string, string> = {}) {
+  return { status, headers: { 'Content-Type': 'text/plain', ...headers }, text: `${text}\n` };
+}
