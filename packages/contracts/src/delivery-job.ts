@@ -28,6 +28,8 @@ export type DeliveryJob = {
   occurredAt: string;
   /** 1 for the first try, 2 for the first retry, … */
   attempt: number;
+  /** The number of the event among those of the hook (docs/reference/delivery.md#gaps); absent: it has none, or versions before made the job. */
+  sequence?: number | undefined;
   /** Asked for by a person; automatic attempts keep false. */
   redelivery: boolean;
   /** When throttling slowed this delivery, RFC 3339. */

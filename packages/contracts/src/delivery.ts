@@ -7,6 +7,8 @@ export const deliveryHeaders = {
   hookId: 'X-GitHub-Hook-ID',
   targetId: 'X-GitHub-Hook-Installation-Target-ID',
   targetType: 'X-GitHub-Hook-Installation-Target-Type',
+  /** Counts the events of the hook. */
+  sequence: 'X-Gatepost-Sequence',
   signature: 'X-Hub-Signature',
   signature256: 'X-Hub-Signature-256',
   webhookId: 'webhook-id',

@@ -8,14 +8,14 @@ type Row = Record<string, unknown>;
 
 const insertText = (where = '') => `
   INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
-                          action, attempt, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
+                          action, attempt, sequence, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
                           request_headers, response_headers, response_body)
   SELECT id, (delivered_at AT TIME ZONE 'UTC')::date, delivered_at, hook_id, account_id, repository_id, guid, event_key,
-         event_on, event, action, attempt, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
+         event_on, event, action, attempt, sequence, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
          request_headers, response_headers, decode(response_body, 'base64')
     FROM json_to_recordset($1) AS r (
       id bigint, delivered_at timestamptz, hook_id integer, account_id integer, repository_id integer, guid uuid,
-      event_key uuid, event_on date, event text, action text, attempt smallint, redelivery boolean, throttled_at timestamptz,
+      event_key uuid, event_on date, event text, action text, attempt smallint, sequence bigint, redelivery boolean, throttled_at timestamptz,
       status text, status_code integer, error text, duration_ms integer, timings jsonb, url text, request_headers jsonb,
       response_headers jsonb, response_body text)
    ${where}

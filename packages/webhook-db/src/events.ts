@@ -1,4 +1,5 @@
 /** Writes events, a batch in one statement; the primary key and a look at yesterday are the de-duplication of 24 hours. */
+import { sqlStateOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
@@ -39,6 +40,8 @@ export type StoredEvent = {
   /** hookIds[i] gets deliveryIds[i], as decided when the event was first stored. */
   hookIds: number[];
   deliveryIds: number[];
+  /** The number of the event among those of hookIds[i] (docs/decisions/0418-numbered-by-hook.md); null: versions before stored it. */
+  sequences: number[] | null;
   /** Stored by this call, not before. */
   isNew: boolean;
   /** Its deliveries are handed over, to RabbitMQ or to the parking. */
@@ -53,6 +56,7 @@ type Row = {
   received_on: string;
   hook_ids: number[];
   delivery_ids: string[];
+  sequences: string[] | null;
   is_new: boolean;
   is_routed: boolean;
 };
@@ -60,39 +64,58 @@ type Row = {
 // What waits for its account's limit is parked with its event, and counts as routed: nothing is left to hand over. (Its jobs come by key, since a
 // join without an index would compare each event of the batch with each.)
 // OFFSET 0 keeps the look-up one by index for each incoming event: planned while today's partition is still empty, a join would read
-// the partition through for each batch, ever after. Payloads travel as one binary parameter, cut up by the database: nothing is escaped or encoded on the way.
+// the partition through for each batch, ever after. The hooks' counters are raised before anything is inserted, in the order of hooks: whoever
+// has events of the same hooks waits there until this is committed. Numbers are looked up in JSON, by key, and not joined. Payloads travel as one binary parameter, cut up by the database: nothing is escaped or encoded on the way.
 const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT r.* FROM set_config('synchronous_commit', coalesce($4, current_setting('synchronous_commit')), true), json_to_recordset($1) AS r (
-      key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
+      place integer, key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
       occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, taken_by integer, start integer, length integer, waits boolean)
   ), earlier AS MATERIALIZED (
     SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
-      SELECT key, guid, received_on, hook_ids, delivery_ids, routed_at FROM events
+      SELECT key, guid, received_on, hook_ids, delivery_ids, sequences, routed_at FROM events
        WHERE ${earlierKeys}
          AND received_on >= (now() AT TIME ZONE 'UTC')::date - 1 AND received_at > now() - interval '24 hours'
       OFFSET 0) e
+  ), fresh AS MATERIALIZED (
+    SELECT * FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.asked = i.key)
+  ), promised AS MATERIALIZED (
+    SELECT f.place, h.hook_id, h.nth,
+           row_number() OVER (PARTITION BY h.hook_id ORDER BY f.place) - count(*) OVER (PARTITION BY h.hook_id) AS before_last
+      FROM fresh f CROSS JOIN LATERAL unnest(f.hook_ids) WITH ORDINALITY AS h (hook_id, nth)
+  ), counted AS (
+    INSERT INTO hook_sequences AS s (hook_id, last)
+    SELECT hook_id, count(*) FROM promised GROUP BY hook_id ORDER BY hook_id
+    ON CONFLICT (hook_id) DO UPDATE SET last = s.last + excluded.last
+    RETURNING hook_id, last
+  ), lasts AS MATERIALIZED (
+    SELECT jsonb_object_agg(hook_id, last) AS by_hook FROM counted
+  ), numbers AS MATERIALIZED (
+    SELECT jsonb_object_agg(place, numbers) AS by_place FROM (
+      SELECT p.place, array_agg((l.by_hook ->> p.hook_id::text)::bigint + p.before_last ORDER BY p.nth)::text AS numbers
+        FROM promised p CROSS JOIN lasts l GROUP BY p.place) n
   ), inserted AS (
     INSERT INTO events (key, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                        hook_ids, delivery_ids, routed_at, unmatched, subject, taken_by)
+                        hook_ids, delivery_ids, sequences, routed_at, unmatched, subject, taken_by)
     SELECT key, guid, source, event_id, type, action, account_id, repository_id, occurred_at,
            substring($2::bytea FROM start + 1 FOR length), hook_ids,
-           ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(i.hook_ids))),
+           ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(f.hook_ids))),
+           (n.by_place ->> f.place::text)::bigint[],
            CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject, taken_by
-      FROM incoming i WHERE NOT EXISTS (SELECT FROM earlier WHERE earlier.asked = i.key)
-    ON CONFLICT DO NOTHING
-    RETURNING key, guid, account_id, received_on, hook_ids, delivery_ids, routed_at
+      FROM fresh f CROSS JOIN numbers n
+    RETURNING key, guid, account_id, received_on, hook_ids, delivery_ids, sequences, routed_at
   ), waiting AS (
     INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
     SELECT d.id, e.account_id, 'throttle', 'infinity', e.key, e.received_on,
-           format('{"deliveryId":%s,"hookId":%s,"eventOn":"%s",%s', d.id, d.hook_id, e.received_on, substr($3::jsonb ->> e.key::text, 2))
-      FROM inserted e CROSS JOIN LATERAL unnest(e.delivery_ids, e.hook_ids) AS d (id, hook_id)
+           format('{"deliveryId":%s,"hookId":%s,"sequence":%s,"eventOn":"%s",%s', d.id, d.hook_id, d.sequence, e.received_on, substr($3::jsonb ->> e.key::text, 2))
+      FROM inserted e CROSS JOIN LATERAL unnest(e.delivery_ids, e.hook_ids, e.sequences) AS d (id, hook_id, sequence)
      WHERE $3::jsonb ? e.key::text
   )
-  SELECT key AS asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, true AS is_new
+  SELECT key AS asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], sequences::text[], routed_at IS NOT NULL AS is_routed,
+         true AS is_new
     FROM inserted
   UNION ALL
-  SELECT asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL, false FROM earlier`;
+  SELECT asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], sequences::text[], routed_at IS NOT NULL, false FROM earlier`;
 
 // Rows of earlier versions have the key without the subject, and are an event's if they are of the same place. That costs some 25 µs an
 // event, so they are looked for only while there can be any.
@@ -105,12 +128,6 @@ const statements = {
   },
 };
 
-// Another dispatcher stored the same event while our statement ran, which therefore saw neither the row nor room for it.
-const select = `
-  SELECT key AS asked, key, guid, received_on::text, hook_ids, delivery_ids::text[], routed_at IS NOT NULL AS is_routed, false AS is_new
-    FROM events
-   WHERE key = ANY ($1) AND received_on >= (now() AT TIME ZONE 'UTC')::date - 1`;
-
 /**
  * Stores events that are not there yet, with a delivery id per hook, and answers for each (in order) what is stored. Of two
  * equal events in one call both get the same answer.
@@ -118,7 +135,7 @@ const select = `
 export type StoreEvents = (events: NewEvent[]) => Promise<StoredEvent[]>;
 
 /** An event that this dispatcher has taken, with its only delivery. */
-export type TakenEvent = { event: NewEvent; receivedOn: string; deliveryId: number };
+export type TakenEvent = { event: NewEvent; receivedOn: string; deliveryId: number; sequence: number | null };
 
 /** TODO: leave out what knows of keys before when upgrades from versions without the subject in it are no longer supported. */
 export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
@@ -126,15 +143,34 @@ export async function makeStoreEvents(pool: Pool): Promise<StoreEvents> {
     "SELECT extract(epoch FROM with_subject_since + interval '2 days')::float8 * 1000 AS until FROM event_keys",
   );
   const until = rows[0]?.until ?? 0;
-  return (events) => storeEvents(pool, events, Date.now() < until);
+  return async (events) => {
+    for (let tries = 1; ; tries += 1)
+      try {
+        return await storeEvents(pool, events, Date.now() < until);
+      } catch (error) {
+        if (!isStoredMeanwhile(error) || tries === triesMax) throw error;
+      }
+  };
 }
 
-async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
-  const keys = events.map(({ key }) => key);
+// Of a crowd of dispatchers that store the same events one is done each time.
+const triesMax = 10;
+
+/**
+ * Another dispatcher stored one of the events while our statement ran, which therefore had not seen it. Nothing of ours is stored then: an event
+ * that were passed over would leave a gap among the numbers of its hooks.
+ */
+const isStoredMeanwhile = (error: unknown): boolean => sqlStateOf(error) === uniqueViolation;
+const uniqueViolation = '23505';
+
+async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boolean): Promise<StoredEvent[]> {
+  // Of two equal ones the first.
+  const events = [...new Map(incoming.toReversed().map((event) => [event.key, event])).values()].toReversed();
   const payloads: Buffer[] = [];
   let start = 0;
-  const rows = events.map(({ payload, ...event }) => {
+  const rows = events.map(({ payload, ...event }, place) => {
     const row = {
+      place,
       key: event.key,
       key_before: isAfterUpgrade ? event.keyBefore() : undefined,
       guid: event.guid,
@@ -173,12 +209,7 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
     ],
   });
   const byKey = new Map(found.map((row) => [row.asked, row]));
-  const missing = keys.filter((key) => !byKey.has(key));
-  if (missing.length > 0) {
-    const { rows: others } = await pool.query<Row>(select, [missing]);
-    for (const row of others) byKey.set(row.asked, row);
-  }
-  return keys.map((key) => {
+  return incoming.map(({ key }) => {
     const row = byKey.get(key);
     if (!row) throw new Error('an event is neither stored nor found; it is tried again');
     return {
@@ -187,6 +218,7 @@ async function storeEvents(pool: Pool, events: NewEvent[], isAfterUpgrade: boole
       receivedOn: row.received_on,
       hookIds: row.hook_ids,
       deliveryIds: row.delivery_ids.map(Number),
+      sequences: row.sequences?.map(Number) ?? null,
       isNew: row.is_new,
       isRouted: row.is_routed,
     };
@@ -279,11 +311,18 @@ export async function restoreEvents(
 }
 
 /** Answers the id of its only delivery. */
-async function restoreEvent(client: PoolClient, { event, receivedOn }: TakenEvent): Promise<number> {
+async function restoreEvent(client: PoolClient, { event, receivedOn, sequence }: TakenEvent): Promise<number> {
+  // What its receiver knows by this number is given to no other event from now on.
+  if (sequence !== null)
+    await client.query(
+      `INSERT INTO hook_sequences AS s (hook_id, last) VALUES ($1, $2)
+       ON CONFLICT (hook_id) DO UPDATE SET last = greatest(s.last, excluded.last)`,
+      [event.hookIds[0], sequence],
+    );
   await client.query(
     `INSERT INTO events (key, received_on, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                         hook_ids, delivery_ids, routed_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ARRAY[nextval('delivery_ids')], now()) ON CONFLICT DO NOTHING`,
+                         hook_ids, delivery_ids, sequences, routed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ARRAY[nextval('delivery_ids')], $13, now()) ON CONFLICT DO NOTHING`,
     [
       event.key,
       receivedOn,
@@ -297,6 +336,7 @@ async function restoreEvent(client: PoolClient, { event, receivedOn }: TakenEven
       event.occurredAt,
       event.payload,
       event.hookIds,
+      sequence === null ? null : [sequence],
     ],
   );
   // Somebody may have stored it again: then it is the same delivery, unless the hooks are others by now.

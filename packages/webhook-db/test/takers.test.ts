@@ -149,10 +149,12 @@ const ends: [how: string, end: (taken: TakenEvent) => Promise<void>][] = [
 test.each(ends)('a taken event that PostgreSQL lost as it went down is there again with %s', async (_how, end) => {
   const event = newEvent(1);
   const [stored] = await (await makeStoreEvents(pool))([event]);
-  const taken = { event, receivedOn: stored!.receivedOn, deliveryId: stored!.deliveryIds[0]! };
+  const sequence = stored!.sequences![0]!;
+  const taken = { event, receivedOn: stored!.receivedOn, deliveryId: stored!.deliveryIds[0]!, sequence };
   const look = async () => {
     const { rows } = await pool.query(
-      'SELECT guid, payload, hook_ids, delivery_ids::int[], routed_at IS NOT NULL AS routed FROM events WHERE key = $1',
+      `SELECT guid, payload, hook_ids, delivery_ids::int[], sequences::int[], routed_at IS NOT NULL AS routed,
+              (SELECT last::int FROM hook_sequences WHERE hook_id = 7) AS last FROM events WHERE key = $1`,
       [event.key],
     );
     return rows;
@@ -160,9 +162,18 @@ test.each(ends)('a taken event that PostgreSQL lost as it went down is there aga
   await end(taken);
   const kept = await look();
   expect(kept).toEqual([
-    { guid: event.guid, payload: event.payload, hook_ids: [7], delivery_ids: stored!.deliveryIds, routed: true },
+    {
+      guid: event.guid,
+      payload: event.payload,
+      hook_ids: [7],
+      delivery_ids: stored!.deliveryIds,
+      sequences: [sequence],
+      routed: true,
+      last: sequence,
+    },
   ]);
   await pool.query('DELETE FROM events WHERE key = $1', [event.key]);
+  await pool.query('UPDATE hook_sequences SET last = last - 1');
   await end(taken);
   const [{ delivery_ids: ids, ...rest }] = await look();
   expect({ ...rest, delivery_ids: taken.deliveryId < ids[0] }).toEqual({ ...kept[0], delivery_ids: true });
@@ -195,7 +206,8 @@ test('of two deliveries to which a PostgreSQL that crashed in between gave one i
   const take = async (): Promise<TakenEvent> => {
     const event = newEvent(1);
     const [stored] = await storeEvents([event]);
-    return { event, receivedOn: stored!.receivedOn, deliveryId: stored!.deliveryIds[0]! };
+    const [deliveryId, sequence] = [stored!.deliveryIds[0]!, stored!.sequences![0]!];
+    return { event, receivedOn: stored!.receivedOn, deliveryId, sequence };
   };
   /** Stored, lost, and then another with the same id. */
   const takeTwice = async () => {

@@ -59,7 +59,14 @@ test('what waits for its limit is parked as its event is stored, once for each h
       published_at: null,
       event_key: key,
       event_on: receivedOn,
-      job: JSON.stringify({ deliveryId, hookId: [7, 8][index], eventOn: receivedOn, guid: 'x', attempt: 1 }),
+      job: JSON.stringify({
+        deliveryId,
+        hookId: [7, 8][index],
+        sequence: 1,
+        eventOn: receivedOn,
+        guid: 'x',
+        attempt: 1,
+      }),
     })),
   );
 });

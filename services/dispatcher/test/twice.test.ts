@@ -58,6 +58,12 @@ test('with every message twice, in another order, and every COMMIT lost once, ea
     expect(ok).toBe(1);
     expect(attempts).toEqual(attempts.map((_, index) => index + 1)); // one line of attempts, none of them doubled
   }
+  const { rows: numbers } = await world.pool.query<{ guids: number; numbers: number[] }>(
+    `SELECT count(DISTINCT guid)::int AS guids, array_agg(DISTINCT sequence::int ORDER BY sequence::int) AS numbers
+       FROM deliveries GROUP BY hook_id`,
+  );
+  const inARow = Array.from({ length: eventsPerAccount }, (_, index) => index + 1);
+  expect(numbers).toEqual(numbers.map(() => ({ guids: eventsPerAccount, numbers: inARow })));
   for (const dispatcher of dispatchers) {
     await until('it is ready', async () => (await dispatcher.readiness()) === 200); // a connection may have been cut just now
     expect(await dispatcher.metric(/^dispatcher_events_total\{result="dead"\}/)).toBe(0);

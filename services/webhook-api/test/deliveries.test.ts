@@ -71,6 +71,30 @@ describe('the delivery log', () => {
     expect(await call(api, alice, 'GET', `${deliveries}?redelivery=true&per_page=1000`)).toMatchObject({ status: 200 });
   });
 
+  test('lists what comes after a number, in the order of numbers, by cursor', async () => {
+    await recordDelivery(api.sql, { hookId });
+    const third = await recordDelivery(api.sql, { hookId, sequence: 3 });
+    const second = await recordDelivery(api.sql, { hookId, sequence: 2, statusCode: 502 });
+    await recordDelivery(api.sql, { hookId, sequence: 1 });
+    const secondAgain = await recordDelivery(api.sql, { hookId, sequence: 2 });
+    const idsAt = async (query: string) =>
+      (await call(api, alice, 'GET', `${deliveries}?${query}`)).body.map(({ id }: { id: number }) => id);
+    expect(await idsAt('after_sequence=1')).toEqual([second, secondAgain, third]);
+    expect(await idsAt('after_sequence=1&status=success')).toEqual([secondAgain, third]);
+    expect(await idsAt('after_sequence=3')).toEqual([]);
+    expect(await idsAt(`after_sequence=${Number.MAX_SAFE_INTEGER}`)).toEqual([]);
+    const page = await call(api, alice, 'GET', `${deliveries}?after_sequence=1&per_page=2`);
+    expect(page.body.map(({ sequence }: { sequence: number }) => sequence)).toEqual([2, 2]);
+    expect(page.headers.get('link')).toBe(
+      `<${api.base}${deliveries}?per_page=2&after_sequence=1&cursor=v1_3_${third}>; rel="next"`,
+    );
+    const last = await follow(next(page.headers.get('link'))!);
+    expect(last.body).toMatchObject([{ id: third, sequence: 3 }]);
+    expect(last.headers.get('link')).toBeNull();
+    for (const wrong of ['-1', 'x', '', '99999999999999999', '1&cursor=v1_5', '1&cursor=v1_1_1_1', '1&cursor=v1_0_1'])
+      expect(await call(api, alice, 'GET', `${deliveries}?after_sequence=${wrong}`)).toMatchObject({ status: 422 });
+  });
+
   test('shows of a delivery what was sent and what came back', async () => {
     const payload = '{"ref":"refs/heads/main","big":9007199254740993,"text":"ünï 🎉"}';
     const throttledAt = new Date('2026-08-21T20:52:55.855Z');
@@ -126,7 +150,7 @@ describe('the delivery log', () => {
 
 describe('a redelivery', () => {
   test('is a new delivery of the same event, of which no field is lost', async () => {
-    const id = await recordDelivery(api.sql, { hookId });
+    const id = await recordDelivery(api.sql, { hookId, sequence: 5 });
     const { body: original } = await call(api, alice, 'GET', `${deliveries}/${id}`);
     expect(await call(api, alice, 'POST', `${deliveries}/${id}/attempts`)).toMatchObject({ status: 202, body: {} });
     const { job, payload } = await jobs.next(({ job }) => job.redelivery && job.hookId === hookId);
@@ -137,6 +161,7 @@ describe('a redelivery', () => {
       redelivery: true,
       retries: true,
       hookId,
+      sequence: 5,
     });
     expect(job.deliveryId).toBeGreaterThan(id);
     expect(payload).toEqual({ ref: 'refs/heads/main' });

@@ -76,6 +76,7 @@ function toRow({ job, hook, request, attempt, outcome, deliveredAt }: Ended): Re
     event: job.event,
     action: job.action,
     attempt: job.attempt,
+    sequence: job.sequence,
     redelivery: job.redelivery,
     throttled_at: job.throttledAt,
     status: outcome.status,

@@ -44,11 +44,9 @@ export async function buildRequest(
     headers[deliveryHeaders.signature256] = signatures.sha256;
     if (signatures.standard) headers[deliveryHeaders.webhookSignature] = signatures.standard;
   }
-  // A hook that has such a header of its own keeps it.
-  if (
-    traceparent !== undefined &&
-    !Object.keys(hook.headers).some((name) => name.toLowerCase() === deliveryHeaders.traceparent)
-  )
+  if (job.sequence !== undefined && !hasOwn(hook, deliveryHeaders.sequence))
+    headers[deliveryHeaders.sequence] = String(job.sequence);
+  if (traceparent !== undefined && !hasOwn(hook, deliveryHeaders.traceparent))
     headers[deliveryHeaders.traceparent] = traceparent;
   let loggedHeaders = headers;
   for (const [name, value] of Object.entries(secretHeaders(hook))) {
@@ -59,14 +57,18 @@ export async function buildRequest(
   return { target: hook.target, insecureSsl: hook.insecureSsl, headers, loggedHeaders, body };
 }
 
+/** A hook that has such a header of its own keeps it. */
+const hasOwn = ({ headers }: Hook, header: string): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === header.toLowerCase());
+
 function previousKeys({ previousKeys: keys }: Hook): SigningKeys | null {
   return keys && keys.untilMs > Date.now() ? keys : null;
 }
 
 /** The custom headers, and the URL's credentials unless one of those headers is `Authorization`. */
-function secretHeaders({ headers, authorization }: Hook): Readonly<Record<string, string>> {
-  if (authorization === null || Object.keys(headers).some((name) => name.toLowerCase() === 'authorization'))
-    return headers;
+function secretHeaders(hook: Hook): Readonly<Record<string, string>> {
+  const { headers, authorization } = hook;
+  if (authorization === null || hasOwn(hook, 'Authorization')) return headers;
   return { Authorization: authorization, ...headers };
 }
 

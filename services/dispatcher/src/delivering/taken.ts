@@ -103,7 +103,7 @@ export function makeTaken(parts: {
       }
     },
     async deliver(message, { job, payload, event }) {
-      const taken = { event, receivedOn: job.eventOn, deliveryId: job.deliveryId };
+      const taken = { event, receivedOn: job.eventOn, deliveryId: job.deliveryId, sequence: job.sequence ?? null };
       try {
         // What it carries is its event's: that it came a second time says nothing of this delivery.
         return await parts.deliver({ ...message, body: payload, redelivered: false }, job, taken);

@@ -30,13 +30,14 @@ type Lost = {
   occurred_at: Date;
   hook_id: number;
   delivery_id: string;
+  sequence: string | null;
 };
 
 // A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active.
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
-         d.hook_id, d.delivery_id
-    FROM events e, unnest(e.hook_ids, e.delivery_ids) AS d (hook_id, delivery_id)
+         d.hook_id, d.delivery_id, d.sequence
+    FROM events e, unnest(e.hook_ids, e.delivery_ids, e.sequences) AS d (hook_id, delivery_id, sequence)
    WHERE e.received_at > $1 AND e.received_at <= $2
      AND e.received_on BETWEEN ($1::timestamptz AT TIME ZONE 'UTC')::date AND ($2::timestamptz AT TIME ZONE 'UTC')::date
      AND EXISTS (SELECT FROM hooks h WHERE h.id = d.hook_id AND h.active)
@@ -176,6 +177,7 @@ function toParking(row: Lost): Parking {
       deliveryId: Number(row.delivery_id),
       guid: row.guid,
       hookId: row.hook_id,
+      sequence: row.sequence === null ? undefined : Number(row.sequence),
       event: row.type,
       action: row.action,
       eventKey: row.key,

@@ -292,7 +292,7 @@ async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]
 }
 
 /** What all deliveries of an event have in common, but for the day on which it is stored. */
-type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'eventOn'>;
+type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'sequence' | 'eventOn'>;
 
 function jobOf(
   { message, event, match: found }: Routed,
@@ -321,7 +321,8 @@ function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
   // Whoever stored it may have published some of its jobs.
   const common = { ...jobOf(routed, account, row), ...(row.isNew ? {} : { mayRepeat: true }) };
   return row.hookIds.map((hookId, position) => {
-    const job = { deliveryId: row.deliveryIds[position]!, hookId, eventOn: row.receivedOn, ...common };
+    const numbered = { deliveryId: row.deliveryIds[position]!, hookId, sequence: row.sequences?.[position] };
+    const job = { ...numbered, eventOn: row.receivedOn, ...common };
     return { job, payload: event.payload, account, hasBacklog };
   });
 }

@@ -1,12 +1,28 @@
-/** The cursor of a list of deliveries: `v1_<id>`, the id of the first delivery of the page it leads to. */
+/**
+ * The cursor of a list of deliveries: what the page begins with that it leads to. `v1_<id>` where the newest come first, `v1_<sequence>_<id>` in
+ * the order of numbers.
+ */
 import { validationFailed } from '../http/errors.ts';
+import type { PageStart } from './rows.ts';
 
-export const writeCursor = (id: string): string => `v1_${id}`;
+export const writeCursor = (start: string): string => `v1_${start}`;
 
-/** @throws ApiError 422 for a cursor that we did not make. */
-export function readCursor(cursor: string | undefined): number {
-  if (cursor === undefined || cursor === '') return Number.MAX_SAFE_INTEGER;
-  const id = Number(/^v1_([1-9]\d{0,15})$/.exec(cursor)?.[1]);
-  if (Number.isSafeInteger(id)) return id;
-  throw validationFailed({ resource: 'Delivery', code: 'invalid', field: 'cursor' });
+/** Where a page of all deliveries begins. @throws ApiError 422 for a cursor that we did not make. */
+export function readCursor(cursor: string | undefined): Extract<PageStart, { order: 'newest' }> {
+  if (!cursor) return { order: 'newest', id: Number.MAX_SAFE_INTEGER };
+  return { order: 'newest', id: integer('cursor', /^v1_([1-9]\d{0,15})$/.exec(cursor)?.[1]) };
+}
+
+/** Where a page of those after a number begins. @throws ApiError 422 for a cursor that we did not make, and for what is no number. */
+export function readSequenceCursor(afterSequence: string, cursor: string | undefined): PageStart {
+  const after = integer('after_sequence', /^\d{1,16}$/.exec(afterSequence)?.[0]);
+  if (!cursor) return { order: 'sequence', sequence: Math.min(after + 1, Number.MAX_SAFE_INTEGER), id: 0 };
+  const [, sequence, id] = /^v1_([1-9]\d{0,15})_([1-9]\d{0,15})$/.exec(cursor) ?? [];
+  return { order: 'sequence', sequence: integer('cursor', sequence), id: integer('cursor', id) };
+}
+
+function integer(field: string, digits: string | undefined): number {
+  const value = Number(digits);
+  if (Number.isSafeInteger(value)) return value;
+  throw validationFailed({ resource: 'Delivery', code: 'invalid', field });
 }

@@ -21,6 +21,14 @@ export const deliverySchema = z
     throttled_at: z.iso.datetime().nullable(),
     url: z.string().meta({ ...ours, description: 'Where it went; GitHub has it in a single delivery only' }),
     attempt: z.int().meta({ ...ours, description: 'Which try this was, from 1' }),
+    sequence: z
+      .int()
+      .nullable()
+      .meta({
+        ...ours,
+        description:
+          "The number of the event among the hook's; null: a ping, a test, or a delivery of an earlier version",
+      }),
     error: z
       .string()
       .nullable()
@@ -59,7 +67,7 @@ export const deliveryJson = `concat(
   ',"duration":', d.duration_ms::float8 / 1000, ',"status":', to_json(d.status), ',"status_code":', d.status_code,
   ',"event":"', d.event, '","action":', ${nullable('to_json(d.action)')}, ',"installation_id":null,"repository_id":',
   ${nullable('d.repository_id')}, ',"throttled_at":', ${nullable(`'"' || ${instant('d.throttled_at')} || '"'`)},
-  ',"url":', to_json(d.url), ',"attempt":', d.attempt, ',"error":', ${nullable('to_json(d.error)')}, ',"timings":', d.timings, '}')`;
+  ',"url":', to_json(d.url), ',"attempt":', d.attempt, ',"sequence":', ${nullable('d.sequence')}, ',"error":', ${nullable('to_json(d.error)')}, ',"timings":', d.timings, '}')`;
 
 function instant(column: string): string {
   return `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -40,6 +40,7 @@ export const redeliver = placeOperation({
       repositoryId: row.repository_id,
       occurredAt: row.occurred_at.toISOString(),
       attempt: 1,
+      ...(row.sequence !== null && { sequence: Number(row.sequence) }),
       redelivery: true,
       throttledAt: null,
       retries: row.event !== 'ping',

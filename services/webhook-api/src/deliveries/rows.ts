@@ -12,7 +12,7 @@ import { deliveryJson } from './present.ts';
 export type DeliveryPage = {
   /** The deliveries as JSON text with commas between; null: none. */
   json: string | null;
-  /** The id that begins the next page; null: there is none. A bigint below 2^53, as the driver gives it. */
+  /** What begins the next page: an id, or a number and an id with `_` between; null: there is none. Each a bigint below 2^53. */
   next: string | null;
 };
 
@@ -25,6 +25,8 @@ export type DeliveryDetailRow = {
   action: string | null;
   account_id: number;
   repository_id: number | null;
+  /** A bigint, as the driver gives it. */
+  sequence: string | null;
   /** JSON text. */
   request_headers: string;
   /** JSON text. */
@@ -55,30 +57,49 @@ const outcomes = { success: 'AND d.status_code < 400', failure: 'AND d.status_co
 /** A hook's log as its caller asks for it. */
 export type LogOf = { token: Token; wanted: Wanted; hookId: number };
 
+/** Where a page begins: newest first, at an id; or by number, then by id, at both. */
+export type PageStart = { order: 'newest'; id: number } | { order: 'sequence'; sequence: number; id: number };
+
+const orders = {
+  newest: { from: 'd.id <= $6', by: 'd.id DESC', next: 'id::text' },
+  sequence: {
+    from: 'd.sequence >= $8 AND (d.sequence, d.id) >= ($8, $6)',
+    by: 'd.sequence, d.id',
+    next: "concat(sequence, '_', id)",
+  },
+};
+
 /**
- * At most `limit` deliveries of a hook with ids up to `fromId`, newest first.
+ * At most `limit` deliveries of a hook, in order.
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
 export async function loadPage(
   reads: Pick<Reads, 'query'>,
   { token, wanted, hookId }: LogOf,
   outcome: Outcome,
-  fromId: number,
+  start: PageStart,
   limit: number,
 ): Promise<DeliveryPage> {
   const kind = outcome ?? 'any';
   const seen = visibleIn(wanted);
+  const order = orders[start.order];
   const { rows } = await reads.query<EnteredRow & DeliveryPage>({
-    name: `deliveries ${kind} ${seen.kind}`,
+    name: `deliveries ${start.order} ${kind} ${seen.kind}`,
     text: `WITH p AS (${placeSql})
            SELECT ${entryColumns}, page.*
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN LATERAL (
-               SELECT string_agg(json, ',') FILTER (WHERE place <= $7) AS json, min(id) FILTER (WHERE place > $7) AS next
-                 FROM (SELECT d.id, row_number() OVER () AS place, ${deliveryJson} AS json
-                         FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ${outcomes[kind]} AND d.id <= $6
-                                ORDER BY d.id DESC LIMIT $7::bigint + 1) d) d) page ON true`,
-    values: [...placeValues(token, wanted), hookId, fromId, limit],
+               SELECT string_agg(json, ',') FILTER (WHERE place <= $7) AS json, min(${order.next}) FILTER (WHERE place > $7) AS next
+                 FROM (SELECT d.id, d.sequence, row_number() OVER () AS place, ${deliveryJson} AS json
+                         FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ${outcomes[kind]} AND ${order.from}
+                                ORDER BY ${order.by} LIMIT $7::bigint + 1) d) d) page ON true`,
+    values: [
+      ...placeValues(token, wanted),
+      hookId,
+      start.id,
+      limit,
+      ...(start.order === 'sequence' ? [start.sequence] : []),
+    ],
   });
   const row = rows[0];
   checkSeen(row, wanted);
@@ -139,7 +160,7 @@ export async function loadRow(pool: Pool, { token, wanted, hookId }: LogOf, id: 
   const { rows } = await pool.query<EnteredRow & (DeliveryDetailRow | { id: null })>({
     name: `delivery ${seen.kind}`,
     text: `WITH p AS (${placeSql})
-           SELECT ${entryColumns}, d.id, ${deliveryJson} AS json, d.guid, d.event, d.action, d.account_id, d.repository_id,
+           SELECT ${entryColumns}, d.id, ${deliveryJson} AS json, d.guid, d.event, d.action, d.account_id, d.repository_id, d.sequence,
                   d.request_headers::text, d.response_headers::text, d.response_body, d.event_key, d.event_on::text, e.occurred_at
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN deliveries d ON d.hook_id = h.id AND d.id = $6

@@ -60,6 +60,7 @@ const delivery = {
   throttled_at: null,
   url: config.url,
   attempt: 1,
+  sequence: 318,
   error: null,
   timings: { dns: 4.1, connect: 11.8, tls: 24.6, first_byte: 41.2, total: 83.0 },
 };

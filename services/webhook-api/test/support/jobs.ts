@@ -50,6 +50,7 @@ export async function recordDelivery(
     responseBody?: Buffer | null;
     error?: string | null;
     throttledAt?: Date | null;
+    sequence?: number;
   },
 ): Promise<number> {
   const {
@@ -72,10 +73,10 @@ export async function recordDelivery(
   const { rows } = await sql.query(
     `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on,
        event, action, attempt, redelivery, throttled_at, status, status_code, error, duration_ms, timings, url,
-       request_headers, response_headers, response_body)
+       request_headers, response_headers, response_body, sequence)
      VALUES (coalesce($1, nextval('delivery_ids')), (now() AT TIME ZONE 'UTC')::date, now(), $2, $3, $4, $5, $6, $7, $8, null, 1, $9,
        $10, $11, $12, $13, 31, '{"dns":null,"connect":1,"tls":null,"first_byte":20,"total":31}', 'https://example.com/',
-       '{"X-GitHub-Event":"push","X-Hub-Signature-256":"sha256=00"}', '{"content-type":"text/plain"}', $14)
+       '{"X-GitHub-Event":"push","X-Hub-Signature-256":"sha256=00"}', '{"content-type":"text/plain"}', $14, $15)
      RETURNING id`,
     [
       job?.deliveryId ?? null,
@@ -92,6 +93,7 @@ export async function recordDelivery(
       statusCode,
       delivery.error ?? null,
       delivery.responseBody === undefined ? Buffer.from('ok') : delivery.responseBody,
+      job?.sequence ?? delivery.sequence ?? null,
     ],
   );
   return Number(rows[0].id);
