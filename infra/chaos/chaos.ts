@@ -8,7 +8,9 @@ import type { Context } from '../local/commands/command.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { waitFor } from '../local/processes/wait.ts';
 import { openOwnStores } from '../local/stores/own-stores.ts';
+import { storeKinds } from '../local/stores/stores.ts';
 import { createHooks, writeSeed } from './accounts.ts';
+import { openCluster } from './cluster.ts';
 import { makeFaults, type Struck, strikeInTurn } from './faults.ts';
 import { openFleet } from './fleet.ts';
 import { publishSteadily } from './load.ts';
@@ -45,14 +47,16 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   const { say, signal, stack } = context;
   setMaxListeners(0, signal);
   const random = makeRandom(options.seed);
-  const own = await openOwnStores(context, 'chaos', { cluster: options.cluster ?? false });
+  const kinds = storeKinds.filter(({ name }) => !(options.cluster && name === 'RabbitMQ'));
+  const own = await openOwnStores(context, 'chaos', kinds);
+  const cluster = options.cluster ? await openCluster(own.options, context.env.PATH) : undefined;
   const record = stack.use(await openRecord(options.failingShare, random));
   const system = await say.step('system', 'auth, webhook-api and the first dispatcher are ready', async () =>
     stack.use(
       await openSystem({
         seedFile: writeSeed(context.home, options),
         databaseUrl: own.urls.PostgreSQL,
-        amqpUrl: own.urls.RabbitMQ,
+        amqpUrl: cluster?.url ?? own.urls.RabbitMQ,
         redisUrl: own.urls.Redis,
         env: { RETRY_SCHEDULE_SECONDS: retryScheduleSeconds, ...options.env },
       }),
@@ -64,7 +68,9 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
 
   const end = performance.now() + options.seconds * 1_000;
   const isOver = () => signal.aborted || performance.now() > end;
-  const faults = makeFaults(own, fleet, options.freezes).filter(({ name }) => options.only?.includes(name) ?? true);
+  const faults = makeFaults(own.stores, cluster?.nodes ?? [], fleet, options.freezes).filter(
+    ({ name }) => options.only?.includes(name) ?? true,
+  );
   if (faults.length === 0) throw new Trouble(`There is no fault ${options.only?.join(', ')}.`);
   await using producer = await openProducer({
     url: system.amqpUrl,

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from '../local/processes/child.ts';
-import type { OwnStores } from '../local/stores/own-stores.ts';
 import type { Store } from '../local/stores/stores.ts';
+import type { ClusterNode } from './cluster.ts';
 import type { Fleet } from './fleet.ts';
 
 export type Fault = {
@@ -33,7 +33,7 @@ const frozenMs = { min: 2_000, more: 18_000 };
 const repairTries = 10;
 
 /** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off. */
-export function makeFaults({ stores, nodes }: Pick<OwnStores, 'stores' | 'nodes'>, fleet: Fleet, freezes: boolean) {
+export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, freezes: boolean) {
   const ofServer = (store: Server, hasOthers: boolean) => {
     let child = store.ready;
     const server = async () => {

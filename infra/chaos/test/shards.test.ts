@@ -11,7 +11,7 @@ import { expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import type { Say } from '../../local/commands/say.ts';
 import { openGroup } from '../../local/processes/child.ts';
-import { findRabbitmq, prepareRabbitmq } from '../../local/stores/rabbitmq.ts';
+import { rabbitmq } from '../../local/stores/rabbitmq.ts';
 import { createHooks, writeSeed } from '../accounts.ts';
 import { publishSteadily } from '../load.ts';
 import { openRecord } from '../record.ts';
@@ -19,14 +19,14 @@ import { openRecord } from '../record.ts';
 const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
 test('the number of shards is changed while dispatchers run, up and down, and every event is delivered once', async () => {
-  const program = findRabbitmq(process.env.PATH);
+  const program = rabbitmq.find(process.env.PATH);
   if (!program) return;
   await using stack = new AsyncDisposableStack();
   const home = mkdtempSync(join(tmpdir(), 'gatepost-shards-'));
   stack.defer(() => rmSync(home, { recursive: true, force: true }));
   const { signal } = new AbortController();
   const group = stack.use(openGroup());
-  const broker = await prepareRabbitmq(program, {
+  const broker = await rabbitmq.prepare(program, {
     home,
     durable: true,
     management: false,

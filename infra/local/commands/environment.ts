@@ -7,8 +7,8 @@ import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, writePrivate } from '../processes/home.ts';
 import { portOf, servicePorts } from '../processes/services.ts';
 import { Trouble } from '../processes/trouble.ts';
+import type { StoreName } from '../stores/private.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
-import type { StoreName } from '../stores/stores.ts';
 
 /** What others who use this system must agree on; written down when it is given. */
 const sharedVariables = [

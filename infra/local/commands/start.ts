@@ -11,7 +11,7 @@ import { isFree } from '../processes/ports.ts';
 import { checkPorts, demoPort, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
 import { type Death, describeExit, supervise } from '../processes/supervise.ts';
 import { BadConfiguration, Trouble } from '../processes/trouble.ts';
-import { dropForeignData, dropPrivateData } from '../stores/fresh.ts';
+import { dropPrivateData } from '../stores/fresh.ts';
 import { bringUp, findSources, openMachine, type Store, urlsOf } from '../stores/stores.ts';
 import { type Context, runCommand } from './command.ts';
 import { checkSeedFiles, webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
@@ -32,7 +32,7 @@ async function start(context: Context): Promise<number> {
   stack.use(takeHome(home, 'npm start'));
   await checkPorts(env);
   const machine = openMachine(env, home, signal);
-  const sources = await findSources(machine, args.includes('--private') ? 'own' : 'any');
+  const sources = await findSources(machine, args.includes('--private'));
   if (fresh) await say.step('fresh', 'dropped our data', () => dropPrivateData(home, machine));
 
   // Closed newest first: services stop before the stores they use.
@@ -40,9 +40,9 @@ async function start(context: Context): Promise<number> {
   const serviceGroup = stack.use(openGroup());
   const options = { home, durable: true, management: false, signal, group: storeGroup, say };
   const stores = await Promise.all(
-    [...sources].map(async ([kind, source]) => {
-      const store = await bringUp(kind, source, options);
-      if (fresh && (source.kind === 'given' || source.kind === 'answers')) await dropForeignData(store, env);
+    sources.map(async (source) => {
+      const store = await bringUp(source, options);
+      if (fresh && source.isShared) await source.kind.drop(store.url, env);
       return store;
     }),
   );

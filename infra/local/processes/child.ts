@@ -17,8 +17,6 @@ export type Child = AsyncDisposable & {
   pid: number;
   /** Where its output goes. */
   log: string;
-  /** The program's polite way to stop. */
-  stopSignal: NodeJS.Signals;
   process: ChildProcess;
   /** Never rejects. */
   exited: Promise<Exit>;
@@ -44,48 +42,41 @@ const alive = new Set<number>();
 export function startChild(options: ChildOptions): Child {
   const { name, command, args, log, ipc = false, stopSignal = 'SIGTERM', stopDeadlineMs = 10_000, ...place } = options;
   const output = openSync(log, 'a', 0o600);
-  // Services notice by their channel that we are gone; other servers are told by the kernel (util-linux, Linux only).
-  const setpriv = ipc || process.platform !== 'linux' ? undefined : findProgram(['setpriv']);
-  const wrapper = setpriv ? [setpriv, '--pdeathsig', stopSignal.replace('SIG', ''), '--'] : [];
+  // Services notice by their channel that we are gone.
+  const wrapper = ipc ? [] : endsWithUs(stopSignal);
   const { child, exited } = open([...wrapper, command, ...args], {
     ...place,
     stdio: ['ignore', output, output, ...(ipc ? (['ipc'] as const) : [])],
   });
   closeSync(output);
-  let hasExited = false;
-  void exited.then(() => {
-    hasExited = true;
-  });
-  let closing: Promise<unknown> | undefined;
   return {
     name,
     pid: child.pid ?? 0,
     log,
-    stopSignal,
     process: child,
     exited,
-    hasExited: () => hasExited,
-    async [Symbol.asyncDispose]() {
-      closing ??= stop(child, exited, stopSignal, stopDeadlineMs);
-      await closing;
-    },
+    hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    [Symbol.asyncDispose]: () => stop(child, exited, stopSignal, stopDeadlineMs),
   };
+}
+
+/** What goes before a command to have the kernel end it with its parent, however that ends: util-linux on Linux, else nothing. */
+export function endsWithUs(signal: string): string[] {
+  const setpriv = findProgram(['setpriv']);
+  return setpriv ? [setpriv, '--pdeathsig', signal.replace('SIG', ''), '--'] : [];
 }
 
 export type Group = AsyncDisposable & { use<T extends AsyncDisposable>(member: T): T };
 
-/** A set of things that are closed at the same time. What joins after the end is closed as it comes. */
+/** A set of things that are closed at the same time. */
 export function openGroup(): Group {
   const members = new Set<AsyncDisposable>();
-  let closed = false;
   return {
     use(member) {
-      if (closed) void member[Symbol.asyncDispose]();
       members.add(member);
       return member;
     },
     async [Symbol.asyncDispose]() {
-      closed = true;
       await Promise.all([...members].map((member) => member[Symbol.asyncDispose]()));
     },
   };

@@ -53,28 +53,20 @@ export function logLength(path: string): number {
   return existsSync(path) ? statSync(path).size : 0;
 }
 
-export type Owner = { pid: number; born: string };
-
 /**
  * Takes the folder for this process. @throws Trouble while another of our commands runs there. A lock left by a crash, or by a
  * process id that now belongs to somebody else, does not count.
  */
 export function takeHome(home: string, command: string): Disposable {
   const path = join(makeFolder(home), 'running.json');
-  const owner = readJson<Owner>(path);
-  if (owner && owner.pid !== process.pid && isSame(owner))
+  const owner = readJson<{ pid: number; born: string }>(path);
+  if (owner && owner.pid !== process.pid && bornAt(owner.pid) === owner.born)
     throw new Trouble(
       `Gatepost already runs with ${home} (process ${owner.pid}).`,
       `Stop it first, or give \`${command}\` another folder with GATEPOST_HOME.`,
     );
-  writePrivate(path, JSON.stringify({ pid: process.pid, born: bornAt(process.pid) ?? 'unknown' } satisfies Owner));
+  writePrivate(path, JSON.stringify({ pid: process.pid, born: bornAt(process.pid) }));
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
-}
-
-/** Is the process that wrote this still the one with that id? */
-export function isSame(owner: Owner): boolean {
-  const born = bornAt(owner.pid);
-  return born !== undefined && born === owner.born;
 }
 
 /** When a running process began, in a form that no other process shares; undefined if there is none. */
@@ -84,13 +76,13 @@ export function bornAt(pid: number): string | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
   }
+  if (process.platform !== 'linux') return 'unknown'; // the id alone must do
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? undefined : `${boot} ${fields[19]}`; // starttime, proc(5)
+    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`; // starttime, proc(5)
   } catch {
-    return 'unknown'; // not Linux: the id alone must do
+    return undefined; // it has just ended
   }
 }
 

@@ -10,6 +10,7 @@ import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
 import { type Docker, findDocker, startContainer } from './docker.ts';
 import { dropPrivateData } from './fresh.ts';
+import type { StoreKind } from './private.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -42,16 +43,20 @@ test('is not found where there is no engine behind the program, or no program', 
   expect(await findDocker(fake.home, signal, '/nonexistent')).toBeUndefined();
 });
 
+function start(docker: Docker, service: StoreKind['service'], home: string) {
+  return startContainer(docker, { service, letsIn: async () => true }, home, signal);
+}
+
 /** As `npm start` finds it. */
 async function find(fake: ReturnType<typeof fakeDocker>): Promise<Docker> {
   const docker = await findDocker(fake.home, signal, fake.path);
-  if (!docker || docker === 'without compose') throw new Error('the engine was not found');
+  if (!docker) throw new Error('the engine was not found');
   return docker;
 }
 
-test('is told from an engine whose `docker` has no compose', async () => {
+test('is not found where `docker` has no compose', async () => {
   const fake = fakeDocker(0, 0, 1);
-  expect(await findDocker(fake.home, signal, fake.path)).toBe('without compose');
+  expect(await findDocker(fake.home, signal, fake.path)).toBeUndefined();
 });
 
 test('the container ends with us, also when we are killed outright', async () => {
@@ -60,8 +65,8 @@ test('the container ends with us, also when we are killed outright', async () =>
     import { findDocker, startContainer } from ${JSON.stringify(join(import.meta.dirname, 'docker.ts'))};
     const { signal } = new AbortController();
     const docker = await findDocker(${JSON.stringify(fake.home)}, signal, ${JSON.stringify(fake.path)});
-    const options = { home: ${JSON.stringify(fake.home)}, management: false, signal };
-    await startContainer(docker, 'redis', options, async () => true);
+    const store = { service: 'redis', letsIn: async () => true };
+    await startContainer(docker, store, ${JSON.stringify(fake.home)}, signal);
     console.log('up');
     setInterval(() => {}, 1_000);`;
   const args = ['--conditions=source', '--input-type=module', '--eval', script];
@@ -76,10 +81,9 @@ test('the container ends with us, also when we are killed outright', async () =>
 test('starts the store of docker-compose.yml with its port on 127.0.0.1, and stops it at the end', async () => {
   const fake = fakeDocker(0);
   const docker = await find(fake);
-  const options = { home: fake.home, management: false, signal };
-  const first = await startContainer(docker, 'postgres', options, async () => true);
+  const first = await start(docker, 'postgres', fake.home);
   await first[Symbol.asyncDispose]();
-  const second = await startContainer(docker, 'postgres', options, async () => true);
+  const second = await start(docker, 'postgres', fake.home);
   await second[Symbol.asyncDispose]();
 
   expect(first.url).toMatch(/^postgres:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+\/gatepost$/);
@@ -101,41 +105,33 @@ test('drops the containers with their volumes, and keeps port and password', asy
   await dropPrivateData(fake.home, machine);
   expect(fake.calls().filter((call) => call.startsWith('compose --project-name'))).toEqual([]); // there was none
 
-  const options = { home: fake.home, management: false, signal };
-  const { url } = await startContainer(docker, 'rabbitmq', options, async () => true);
+  const { url } = await start(docker, 'rabbitmq', fake.home);
   await dropPrivateData(fake.home, machine);
   expect(fake.calls().at(-1)).toContain(' down --volumes ');
-  expect((await startContainer(docker, 'rabbitmq', options, async () => true)).url).toBe(url);
+  expect((await start(docker, 'rabbitmq', fake.home)).url).toBe(url);
 });
 
 test('gives RabbitMQ a user for producers, with a password of its own', async () => {
   const fake = fakeDocker(0);
   const docker = await find(fake);
-  const options = { home: fake.home, management: false, signal };
-  const { url, producerUrl } = await startContainer(docker, 'rabbitmq', options, async () => true);
+  const { url, producerUrl } = await start(docker, 'rabbitmq', fake.home);
   expect(producerUrl).toMatch(/^amqp:\/\/producer:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
   const { password } = new URL(producerUrl!);
   expect(new URL(url).password).not.toBe(password);
   expect(fake.calls().find((call) => call.includes(' up '))).toContain(` ${password}`);
 });
 
-test('gives RabbitMQ its management API where the tests need it', async () => {
+test('gives RabbitMQ its management API, with which tests make vhosts', async () => {
   const fake = fakeDocker(0);
-  const docker = await find(fake);
-  const started = await startContainer(
-    docker,
-    'rabbitmq',
-    { home: fake.home, management: true, signal },
-    async () => true,
-  );
-  expect(started.managementUrl).toMatch(/^http:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
-  expect(fake.calls().find((call) => call.includes(' up '))).toContain('management.compose.yml up');
+  const { managementUrl } = await start(await find(fake), 'rabbitmq', fake.home);
+  expect(managementUrl).toMatch(/^http:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
+  expect(fake.calls().find((call) => call.includes(' up '))).toContain(` ${new URL(managementUrl!).port} `);
 });
 
 test('says what docker said when it fails', async () => {
   const fake = fakeDocker(0, 1);
   const docker = await find(fake);
-  const starting = startContainer(docker, 'redis', { home: fake.home, management: false, signal }, async () => true);
+  const starting = start(docker, 'redis', fake.home);
   await expect(starting).rejects.toThrow(Trouble);
   await expect(starting).rejects.toThrow(/pull access denied/);
 });

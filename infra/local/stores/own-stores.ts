@@ -7,69 +7,38 @@ import { join } from 'node:path';
 import type { Context } from '../commands/command.ts';
 import { openGroup } from '../processes/child.ts';
 import { takeHome } from '../processes/home.ts';
-import { Trouble } from '../processes/trouble.ts';
 import { dropPrivateData } from './fresh.ts';
 import type { PrivateOptions } from './private.ts';
-import { findRabbitmq } from './rabbitmq.ts';
-import { type Cluster, type ClusterNode, prepareCluster } from './rabbitmq-cluster.ts';
-import {
-  bringUp,
-  findSources,
-  type Machine,
-  openMachine,
-  type Store,
-  type StoreName,
-  storeKinds,
-  urlsOf,
-} from './stores.ts';
+import { bringUp, findSources, type Machine, openMachine, type Store, storeKinds, urlsOf } from './stores.ts';
 
 export type OwnStores = AsyncDisposable & {
-  urls: Record<StoreName, string>;
+  urls: ReturnType<typeof urlsOf>;
   managementUrl: string | undefined;
   /** Each by itself, to be started again. */
   stores: Store[];
   machine: Machine;
-  /** The nodes of RabbitMQ, if it is a cluster; it is none of `stores` then. */
-  nodes: ClusterNode[];
+  options: PrivateOptions;
 };
 
-/** Brings up all three under `<home>/<name>`. The command's stack closes them, if nobody has by then. */
+/** Brings up these kinds under `<home>/<name>`. The command's stack closes them, if nobody has by then. */
 export async function openOwnStores(
   { env, home: within, say, signal, stack }: Context,
   name: 'test' | 'bench' | 'chaos',
-  { cluster = false } = {},
+  kinds = storeKinds,
 ): Promise<OwnStores> {
   const home = join(within, name);
   stack.use(takeHome(home, name === 'test' ? 'npm test' : `npm run ${name}`));
   const machine = openMachine(env, home, signal);
-  const kinds = storeKinds.filter(({ name }) => !(cluster && name === 'RabbitMQ'));
-  const sources = await findSources(machine, 'own', kinds);
+  const sources = await findSources(machine, true, kinds);
   await dropPrivateData(home, machine);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
   const group = stack.use(openGroup());
   const options = { home, durable: name !== 'test', management: name === 'test', signal, group, say };
-  const [brokers, ...up] = await Promise.all([
-    cluster ? bringUpCluster(options, env.PATH) : undefined,
-    ...[...sources].map(([kind, source]) => bringUp(kind, source, options)),
-  ]);
-  await Promise.all(up.map((store) => store.ready));
-  return {
-    urls: { ...urlsOf(up), ...(brokers && { RabbitMQ: brokers.url }) },
-    nodes: brokers?.nodes ?? [],
-    managementUrl: up.find((store) => store.managementUrl)?.managementUrl,
-    stores: up,
-    machine,
-    [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
-  };
-}
-
-async function bringUpCluster(options: PrivateOptions, path?: string): Promise<Cluster> {
-  const program = findRabbitmq(path);
-  if (!program) throw new Trouble('A cluster takes an installed RabbitMQ (Debian, Ubuntu: rabbitmq-server).');
-  const cluster = await prepareCluster(program, options);
-  const where = () => `a private cluster of ${cluster.nodes.length} nodes`;
-  await options.say.step('RabbitMQ', where, () => cluster.launch());
-  return cluster;
+  const stores = await Promise.all(sources.map((source) => bringUp(source, options)));
+  await Promise.all(stores.map(({ ready }) => ready));
+  const managementUrl = stores.find((store) => store.managementUrl)?.managementUrl;
+  const close = () => group[Symbol.asyncDispose]();
+  return { urls: urlsOf(stores), managementUrl, stores, machine, options, [Symbol.asyncDispose]: close };
 }
 
 /** What of the environment the programs under test may see: nothing that leads to anybody's data or changes a default. */

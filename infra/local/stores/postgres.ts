@@ -1,35 +1,42 @@
 /** PostgreSQL: on its default port, or a private instance. */
-import { chmodSync, chownSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { runToEnd, startChild } from '../processes/child.ts';
-import { logFile, makeFolder, shortHash } from '../processes/home.ts';
+import { runToEnd } from '../processes/child.ts';
+import { makeFolder, shortHash } from '../processes/home.ts';
 import { answers } from '../processes/ports.ts';
 import { expandVersions, findProgram } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
-import {
-  type Instance,
-  type PrivateOptions,
-  type PrivateStore,
-  recallInstance,
-  remember,
-  waitUntilReady,
-} from './private.ts';
+import { launch, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 
-export const postgresPort = 5432;
 const databaseName = 'gatepost';
-const readyTimeoutMs = 60_000;
+const userName = 'gatepost';
 
-/** The URL of our database on a server that answers on the port and lets us in; the database is made if there is none. */
-export async function probePostgres(env: NodeJS.ProcessEnv, port = postgresPort): Promise<string | undefined> {
-  if (!(await answers(port))) return undefined;
-  for (const [user, password] of likelyLogins(env)) {
-    const url = urlOf(port, user, password);
-    if ((await letsIn(url)) || (await makeDatabase(url))) return url;
-  }
-  return undefined;
-}
+export const postgres: StoreKind = {
+  name: 'PostgreSQL',
+  variable: 'DATABASE_URL',
+  service: 'postgres',
+  package: 'postgresql',
+  /** The database is made if there is none. */
+  async probe(env, port = 5432) {
+    if (!(await answers(port))) return undefined;
+    for (const [user, password] of likelyLogins(env)) {
+      const url = urlOf(port, user, password);
+      if ((await letsIn(url)) || (await makeDatabase(url))) return url;
+    }
+    return undefined;
+  },
+  letsIn,
+  find: (path) => findPostgres(path),
+  prepare,
+  async drop(url, env) {
+    await withClient(env.AUTH_DATABASE_URL || url, (client) => client.query('DROP SCHEMA IF EXISTS auth CASCADE'));
+    await withClient(env.WEBHOOK_DATABASE_URL || url, (client) =>
+      client.query('DROP SCHEMA IF EXISTS webhooks CASCADE'),
+    );
+  },
+};
 
 /** libpq's own variables if they are set, else what fresh installations let in. */
 function likelyLogins(env: NodeJS.ProcessEnv): [user: string, password?: string][] {
@@ -38,26 +45,18 @@ function likelyLogins(env: NodeJS.ProcessEnv): [user: string, password?: string]
 }
 
 /** Can we make a schema in the database? */
-export async function letsIn(url: string): Promise<boolean> {
-  try {
-    return await withClient(url, async (client) => {
-      const { rows } = await client.query("SELECT has_database_privilege(current_database(), 'CREATE') AS may");
-      return rows[0].may;
-    });
-  } catch {
-    return false;
-  }
+async function letsIn(url: string): Promise<boolean> {
+  const may = "SELECT has_database_privilege(current_database(), 'CREATE') AS may";
+  return withClient(url, async (client) => (await client.query(may)).rows[0].may).catch(() => false);
 }
 
 /** Makes the URL's database by way of the server's own one, `postgres`; false if we may not. */
 async function makeDatabase(url: string): Promise<boolean> {
-  try {
-    const server = new URL('/postgres', url).href;
-    await withClient(server, (client) => client.query(`CREATE DATABASE ${databaseName}`));
-    return await letsIn(url);
-  } catch {
-    return false; // not let in, not allowed to
-  }
+  const server = new URL('/postgres', url).href;
+  return withClient(server, (client) => client.query(`CREATE DATABASE ${databaseName}`)).then(
+    () => letsIn(url),
+    () => false,
+  );
 }
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -76,65 +75,29 @@ export function findPostgres(path?: string, folders = expandVersions('/usr/lib/p
   return findProgram([...folders.map((folder) => join(folder, 'postgres')), 'postgres'], path);
 }
 
-type Postgres = Instance & { user: string; data?: string };
-
-/** A private instance under `<home>/postgres`; root's has its data elsewhere (`dataFolder`). */
-export async function preparePostgres(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const { home, durable, signal, group } = options;
-  const folder = join(home, 'postgres');
-  const account = await serverAccount(signal);
-  const instance = await recallInstance<Postgres>(folder, signal);
-  instance.user ??= 'gatepost';
-  if (!instance.data) {
-    instance.data = await initialize(program, dataFolder(folder, account), instance, account, options);
-    remember(folder, instance, []);
-  }
-  const { data } = instance;
-  const server = await fittingServer(program, data, signal);
-  const url = urlOf(instance.port, instance.user, instance.password);
+async function prepare(program: string, options: PrivateOptions): Promise<PrivateStore> {
+  const folder = join(options.home, 'postgres');
+  const data = dataFolder(options.home);
+  const account = await serverAccount();
+  const { port, password } = await recallInstance(folder, options.signal);
+  if (!existsSync(data)) await initialize(program, data, password, account, options);
+  const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  const command = findProgram([`/usr/lib/postgresql/${version}/bin/postgres`]) ?? program; // what the data are of
+  const url = urlOf(port, userName, password);
   return {
     url,
-    async launch() {
-      signal.throwIfAborted();
-      const child = group.use(
-        startChild({
-          name: 'PostgreSQL',
-          command: server,
-          args: ['-D', data, ...settings(instance.port, durable)],
-          env: { ...process.env, PGDATA: data },
-          cwd: data,
-          log: logFile(home, 'postgres'),
-          stopSignal: 'SIGINT', // the "fast" shutdown: sessions end, data are safe
-          stopDeadlineMs: 20_000,
-          ...account,
-        }),
-      );
-      remember(folder, instance, [child]);
-      return waitUntilReady(child, async () => (await letsIn(url)) || makeDatabase(url), readyTimeoutMs, signal);
-    },
+    launch: () =>
+      launch(options, {
+        name: 'PostgreSQL',
+        command,
+        args: ['-D', data, ...settings(port, options.durable)],
+        cwd: data,
+        log: 'postgres',
+        stopSignal: 'SIGINT', // the "fast" shutdown: sessions end, data are safe
+        letsIn: async () => (await letsIn(url)) || makeDatabase(url),
+        ...account,
+      }),
   };
-}
-
-/** The server of the version that the data are of. @throws Trouble, in one line, when that is not installed. */
-async function fittingServer(program: string, data: string, signal: AbortSignal): Promise<string> {
-  const wanted = majorOfData(data);
-  const { output } = await runToEnd(program, ['--version'], { cwd: '/', signal });
-  const found = / (\d+)/.exec(output)?.[1];
-  if (wanted === undefined || found === undefined || wanted === found) return program;
-  const fitting = findProgram([`/usr/lib/postgresql/${wanted}/bin/postgres`]);
-  if (fitting) return fitting;
-  throw new Trouble(
-    `The data in ${data} are of PostgreSQL ${wanted}, and ${program} is version ${found}: install postgresql-${wanted}, move them with pg_upgrade, or begin anew with --fresh.`,
-  );
-}
-
-/** Undefined where nobody says. */
-function majorOfData(data: string): string | undefined {
-  try {
-    return readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
-  } catch {
-    return undefined;
-  }
 }
 
 function urlOf(port: number, user: string, password?: string): string {
@@ -142,58 +105,46 @@ function urlOf(port: number, user: string, password?: string): string {
   return `postgres://${login}@127.0.0.1:${port}/${databaseName}`;
 }
 
-type Account = { uid: number; gid: number };
+const isRoot = process.getuid?.() === 0;
 
 /** PostgreSQL refuses to run as root: there it gets the distribution's account for it, or `nobody`. */
-async function serverAccount(signal: AbortSignal): Promise<Account | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  for (const name of ['postgres', 'nobody']) {
-    const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => runToEnd('id', [flag, name], { signal })));
-    if (uid?.code === 0 && gid?.code === 0) return { uid: Number(uid.output), gid: Number(gid.output) };
-  }
-  throw new Trouble(
-    'PostgreSQL refuses to run as root, and there is no user `postgres` or `nobody`.',
-    'Make one, or set DATABASE_URL.',
-  );
+async function serverAccount(): Promise<{ uid: number; gid: number } | undefined> {
+  if (!isRoot) return undefined;
+  const { output } = await runToEnd('sh', ['-c', 'id postgres || id nobody']);
+  const [, uid, gid] = /uid=(\d+)\D.*gid=(\d+)/.exec(output) ?? [];
+  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
 }
 
 /** Whoever else's account the server has may not pass through root's folders: its data lie beside those of other servers. */
-function dataFolder(folder: string, account: Account | undefined): string {
-  return account ? join('/var/lib/gatepost', shortHash(folder), 'data') : join(folder, 'data');
+export function dataFolder(home: string): string {
+  const folder = join(home, 'postgres');
+  return join(isRoot ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
-/** Makes an empty cluster; answers its folder. */
+/** Makes an empty cluster. It gets its name when it is whole: one that was stopped half way is made again. */
 async function initialize(
   program: string,
   data: string,
-  { user, password }: Postgres,
-  account: Account | undefined,
+  password: string,
+  account: { uid: number; gid: number } | undefined,
   { durable, signal }: PrivateOptions,
-): Promise<string> {
-  rmSync(data, { recursive: true, force: true }); // half of one, of a run that was stopped here
-  makeFolder(data);
-  const passwordFile = join(data, '..', 'password');
+): Promise<void> {
+  const partial = `${data}.partial`;
+  const passwordFile = `${data}.password`;
+  rmSync(partial, { recursive: true, force: true });
+  makeFolder(partial);
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (account) {
-    for (const path of [data, passwordFile]) chownSync(path, account.uid, account.gid);
+    for (const path of [partial, passwordFile]) chownSync(path, account.uid, account.gid);
     for (const path of [join(data, '..'), join(data, '../..')]) chmodSync(path, 0o711);
   }
-  const { code, output } = await runToEnd(
-    join(dirname(program), 'initdb'),
-    [
-      `--pgdata=${data}`,
-      `--username=${user}`,
-      `--pwfile=${passwordFile}`,
-      '--auth=scram-sha-256',
-      '--encoding=UTF8',
-      '--locale=C',
-      ...(durable ? [] : ['--no-sync']),
-    ],
-    { cwd: '/', signal, ...account },
-  );
-  rmSync(passwordFile, { force: true });
-  if (code === 0) return data;
-  throw new Trouble('PostgreSQL could not make its data folder:', ...endOf(output));
+  const args = [`--pgdata=${partial}`, `--username=${userName}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  const more = ['--encoding=UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])];
+  const run = { cwd: '/', signal, ...account };
+  const { code, output } = await runToEnd(join(dirname(program), 'initdb'), [...args, ...more], run);
+  rmSync(passwordFile);
+  if (code !== 0) throw new Trouble('PostgreSQL could not make its data folder:', ...endOf(output));
+  renameSync(partial, data);
 }
 
 function settings(port: number, durable: boolean): string[] {

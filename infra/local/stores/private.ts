@@ -1,27 +1,48 @@
 /**
- * What private instances of all three stores share: a folder with what must stay the same from start to start (ports and
- * passwords, in `instance.json`), and the processes of a run that was killed before it could stop them.
+ * What all three kinds of stores are, and what their private instances share: a folder with the port and the passwords that stay the
+ * same from start to start (`instance.json`), and a server of ours.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Say } from '../commands/say.ts';
-import type { Child, Group } from '../processes/child.ts';
-import { bornAt, isSame, logEnd, makeFolder, type Owner, readJson, writePrivate } from '../processes/home.ts';
-import { freePort } from '../processes/ports.ts';
+import { type Child, type ChildOptions, type Group, startChild } from '../processes/child.ts';
+import { logEnd, logFile, makeFolder, readJson, writePrivate } from '../processes/home.ts';
+import { findHolder, freePort, isFree } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
 
+export type StoreName = 'RabbitMQ' | 'PostgreSQL' | 'Redis';
+
+/** What is known of one kind of store. */
+export type StoreKind = {
+  name: StoreName;
+  /** The variable that holds its URL. */
+  variable: 'AMQP_URL' | 'DATABASE_URL' | 'REDIS_URL';
+  /** In docker-compose.yml; its folder has the same name. */
+  service: 'rabbitmq' | 'postgres' | 'redis';
+  /** Debian's. */
+  package: string;
+  /** The URL of what answers on the local port and lets us in. */
+  probe(env: NodeJS.ProcessEnv, port?: number): Promise<string | undefined>;
+  letsIn(url: string): Promise<boolean>;
+  /** The installed server. */
+  find(path?: string): string | undefined;
+  /** A private instance under `<home>/<service>`, not yet started. */
+  prepare(program: string, options: PrivateOptions): Promise<PrivateStore>;
+  /** Drops what is ours of a store that others may use too. */
+  drop(url: string, env: NodeJS.ProcessEnv): Promise<void>;
+};
+
 /** How private stores shall be run. */
 export type PrivateOptions = {
-  /** Holds the folders `postgres`, `redis`, `rabbitmq` and `logs`. */
+  /** Holds a folder for each store, and `logs`. */
   home: string;
   /** False under test: PostgreSQL need not survive a power cut, Redis keeps nothing. */
   durable: boolean;
   /** RabbitMQ's management API: the tests make their vhosts with it. */
   management: boolean;
   signal: AbortSignal;
-  /** Takes every process at once when it is started, and closes it at the end, whatever happens meanwhile. */
+  /** Takes every process when it is started, and closes it at the end. */
   group: Group;
   say: Say;
 };
@@ -39,22 +60,32 @@ export type PrivateStore = Address & {
   launch(): Promise<Child>;
 };
 
-/** What stays the same from start to start. */
-export type Instance = { port: number; password: string };
-type Written<T> = T & { processes?: (Owner & { stopSignal: NodeJS.Signals })[] };
+export type Instance = {
+  port: number;
+  /** Of RabbitMQ's name service, which ends after the server. */
+  epmdPort: number;
+  password: string;
+  producerPassword: string;
+};
 
-/** What is remembered of an instance, with a free port. Stops what an earlier, killed run left running. */
-export async function recallInstance<T extends Instance>(folder: string, signal: AbortSignal): Promise<T> {
-  const { processes = [], ...known } = readJson<Written<T>>(instanceFile(makeFolder(folder))) ?? {};
-  for (const { stopSignal, ...owner } of processes) await stopLeftover(owner, stopSignal, signal);
-  const instance = { password: makePassword(), ...known } as T;
-  return { ...instance, port: await freePort(instance.port) };
+/** What is remembered of an instance, or made at its first start. */
+export async function recallInstance(folder: string, signal: AbortSignal): Promise<Instance> {
+  const known = readJson<Partial<Instance>>(instanceFile(makeFolder(folder)));
+  const port = await released(known?.port, signal);
+  const epmdPort = await released(known?.epmdPort, signal);
+  const instance = { password: makePassword(), producerPassword: makePassword(), ...known, port, epmdPort };
+  writePrivate(instanceFile(folder), JSON.stringify(instance, undefined, 2));
+  return instance;
 }
 
-/** Remembers the instance, and its processes in case we are killed. */
-export function remember(folder: string, instance: Instance, children: Child[]): void {
-  const processes = children.map(({ pid, stopSignal }) => ({ pid, born: bornAt(pid) ?? 'gone', stopSignal }));
-  writePrivate(instanceFile(folder), JSON.stringify({ ...instance, processes }, undefined, 2));
+/** The server of a command that was killed outright is told so by the kernel, and takes a while to end. */
+async function released(port: number | undefined, signal: AbortSignal): Promise<number> {
+  if (!port) return freePort();
+  if (await waitFor(async () => (await isFree(port)) || undefined, 30_000, signal)) return port;
+  const holder = await findHolder(port);
+  throw new Trouble(
+    `Port ${port} of a private store is still taken${holder ? ` by process ${holder.pid} (${holder.command})` : ''}: stop what an earlier command has left.`,
+  );
 }
 
 /** Letters and digits only, good in any URL and any configuration file. */
@@ -62,28 +93,20 @@ export function makePassword(): string {
   return randomBytes(24).toString('hex');
 }
 
-/** Waits until the server lets us in. @throws Trouble with the end of its log when it ends or does not within `timeoutMs`. */
-export async function waitUntilReady(
-  child: Child,
-  isReady: () => Promise<boolean>,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Child> {
-  const probe = async () => (child.hasExited() ? 'ended' : (await isReady()) ? 'ready' : undefined);
-  const outcome = await waitFor(probe, timeoutMs, signal);
-  if (outcome === 'ready') return child;
-  const what = outcome ? 'ended while it was starting' : `did not start within ${timeoutMs / 1000} s`;
-  throw new Trouble(`${child.name} ${what}; the end of ${child.log}:`, ...logEnd(child.log));
-}
+type Server = Omit<ChildOptions, 'log'> & { log: string; letsIn(): Promise<boolean> };
 
-async function stopLeftover(owner: Owner, stopSignal: NodeJS.Signals, signal: AbortSignal): Promise<void> {
-  if (!isSame(owner)) return;
-  // Its own polite signal first: another may end it at once, and RabbitMQ then forgets the queues of its last seconds.
-  process.kill(owner.pid, stopSignal);
-  const gone = () => (isSame(owner) ? undefined : true);
-  if (!(await waitFor(gone, 16_000, signal))) process.kill(owner.pid, 'SIGKILL');
-  await waitFor(gone, 5_000, signal);
-  await sleep(100); // its children notice and go
+/** Starts a server and waits until it lets us in. @throws Trouble with the end of its log when it ends or takes two minutes. */
+export async function launch(
+  { home, group, signal }: PrivateOptions,
+  { letsIn, log, ...server }: Server,
+): Promise<Child> {
+  signal.throwIfAborted();
+  const child = group.use(startChild({ stopDeadlineMs: 20_000, ...server, log: logFile(home, log) }));
+  const probe = async () =>
+    child.hasExited() ? 'ended while it was starting' : (await letsIn()) ? 'ready' : undefined;
+  const outcome = (await waitFor(probe, 120_000, signal)) ?? 'did not start within two minutes';
+  if (outcome === 'ready') return child;
+  throw new Trouble(`${child.name} ${outcome}; the end of ${child.log}:`, ...logEnd(child.log));
 }
 
 /** Where an instance is remembered. */

@@ -1,107 +1,74 @@
-/** RabbitMQ: on its default port, or a private instance. */
+/** RabbitMQ: on its default port, or a private instance of one node. */
 import { join } from 'node:path';
-import { connect } from 'amqplib';
-import { type Child, startChild } from '../processes/child.ts';
-import { logFile } from '../processes/home.ts';
-import { answers, freePort } from '../processes/ports.ts';
+import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
+import { type ChannelModel, connect } from 'amqplib';
+import { answers } from '../processes/ports.ts';
 import { findProgram } from '../processes/programs.ts';
-import {
-  makePassword,
-  type PrivateOptions,
-  type PrivateStore,
-  recallInstance,
-  remember,
-  waitUntilReady,
-} from './private.ts';
-import {
-  environmentOf,
-  makeNameService,
-  type NodePorts,
-  type Shared,
-  urlsOf,
-  vhostName,
-  writeConfig,
-} from './rabbitmq-node.ts';
+import { launch, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
+import { nameServiceArgs, prepareNode, vhostName } from './rabbitmq-node.ts';
 
-export const rabbitmqPort = 5672;
-
-export const readyTimeoutMs = 120_000;
-
-/** The URL of a broker on the port that lets `guest` in: in a vhost of our own if there is one, else in the default one. */
-export async function probeRabbitmq(port = rabbitmqPort): Promise<string | undefined> {
-  if (!(await answers(port))) return undefined;
-  const shared = `amqp://guest:guest@127.0.0.1:${port}`;
-  for (const url of [`${shared}/${vhostName}`, shared]) if (await letsIn(url)) return url;
-  return undefined;
-}
+export const rabbitmq: StoreKind = {
+  name: 'RabbitMQ',
+  variable: 'AMQP_URL',
+  service: 'rabbitmq',
+  package: 'rabbitmq-server',
+  /** As `guest`: in a vhost of our own if there is one, else in the default one. */
+  async probe(_env, port = 5672) {
+    if (!(await answers(port))) return undefined;
+    const shared = `amqp://guest:guest@127.0.0.1:${port}`;
+    for (const url of [`${shared}/${vhostName}`, shared]) if (await letsIn(url)) return url;
+    return undefined;
+  },
+  letsIn,
+  /** The server's own script; Debian's wrapper in /usr/sbin wants to change the user. */
+  find: (path) => findProgram(['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'], path),
+  prepare,
+  drop: (url) =>
+    withConnection(url, async (connection) => {
+      const channel = await connection.createChannel();
+      const all = { used: shardsMax, there: shardsMax };
+      const { queues, exchanges } = topologyOf({ events: all, deliveries: all });
+      await Promise.all(queues.map(({ name }) => channel.deleteQueue(name)));
+      for (const { name } of exchanges) await channel.deleteExchange(name);
+    }),
+};
 
 /** Does the broker open a connection for that user in that vhost? */
-export async function letsIn(url: string): Promise<boolean> {
+async function letsIn(url: string): Promise<boolean> {
+  return withConnection(url, async () => true).catch(() => false);
+}
+
+async function withConnection<T>(url: string, work: (connection: ChannelModel) => Promise<T>): Promise<T> {
+  const connection = await connect(url, { timeout: 3_000 });
+  connection.on('error', () => {}); // what it breaks rejects
   try {
-    const connection = await connect(url, { timeout: 3_000 });
-    connection.on('error', () => {}); // it is closed next anyway
+    return await work(connection);
+  } finally {
     await connection.close();
-    return true;
-  } catch {
-    return false;
   }
 }
 
-/** The server's own script; Debian's wrapper in /usr/sbin wants to change the user. */
-export function findRabbitmq(path?: string): string | undefined {
-  return findProgram(['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'], path);
-}
-
-/** A private instance of one node under `<home>/rabbitmq`. */
-export async function prepareRabbitmq(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const { home, management, signal, group } = options;
-  const folder = join(home, 'rabbitmq');
-  const known = await recallInstance<Shared & NodePorts>(folder, signal);
-  const instance = { ...known, producerPassword: known.producerPassword ?? makePassword() };
-  for (const key of ['managementPort', 'epmdPort', 'distPort'] as const) instance[key] = await freePort(instance[key]);
-  const { port, managementPort, distPort } = instance;
-  const node = { name: 'gatepost@localhost', folder, management, port, managementPort, distPort };
-  writeConfig(instance, node);
-  const { url, producerUrl, managementUrl } = urlsOf(instance, node);
-  const log = logFile(home, 'rabbitmq');
-  const env = environmentOf(instance, node, home);
-  const names = makeNameService(instance, env, log);
-  let server: Child | undefined;
-  group.use({
-    // In this order: a node that misses its name service looks for one.
-    async [Symbol.asyncDispose]() {
-      await server?.[Symbol.asyncDispose]();
-      await names[Symbol.asyncDispose]();
-    },
-  });
+async function prepare(program: string, options: PrivateOptions): Promise<PrivateStore> {
+  const folder = join(options.home, 'rabbitmq');
+  const instance = await recallInstance(folder, options.signal);
+  const { env, managementUrl, url, producerUrl } = await prepareNode(
+    { name: 'gatepost@localhost', folder, ...instance },
+    options,
+  );
   return {
     url,
     producerUrl,
-    ...(management ? { managementUrl } : {}),
-    async launch() {
-      signal.throwIfAborted();
-      const nameService = await names.start(signal);
-      signal.throwIfAborted();
-      server = startServer({ name: 'RabbitMQ', program, folder, env, log });
-      remember(folder, instance, nameService ? [server, nameService] : [server]);
-      const isReady = async () => (await letsIn(url)) && letsIn(producerUrl);
-      return waitUntilReady(server, isReady, readyTimeoutMs, signal);
-    },
+    ...(options.management ? { managementUrl } : {}),
+    launch: () =>
+      launch(options, {
+        name: 'RabbitMQ',
+        // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
+        command: '/bin/sh',
+        args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
+        env,
+        cwd: folder,
+        log: 'rabbitmq',
+        letsIn: async () => (await letsIn(url)) && letsIn(producerUrl),
+      }),
   };
-}
-
-export function startServer({
-  name,
-  program,
-  folder,
-  env,
-  log,
-}: {
-  name: string;
-  program: string;
-  folder: string;
-  env: NodeJS.ProcessEnv;
-  log: string;
-}): Child {
-  return startChild({ name, command: program, args: [], env, cwd: folder, log, stopDeadlineMs: 20_000 });
 }

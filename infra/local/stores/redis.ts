@@ -1,74 +1,60 @@
 /** Redis: on its default port, or a private instance. It holds rate state, sessions and short-lived artefacts only. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { startChild } from '../processes/child.ts';
-import { logFile } from '../processes/home.ts';
+import { writePrivate } from '../processes/home.ts';
 import { findProgram } from '../processes/programs.ts';
-import {
-  type Instance,
-  type PrivateOptions,
-  type PrivateStore,
-  recallInstance,
-  remember,
-  waitUntilReady,
-} from './private.ts';
+import { type Instance, launch, recallInstance, type StoreKind } from './private.ts';
 
-export const redisPort = 6379;
 /** Before every key of ours, so that a Redis may be shared. */
 export const redisKeyPrefix = 'gatepost:';
 
-const readyTimeoutMs = 20_000;
-
-/** The URL of a Redis on the port that lets us write without a password. */
-export async function probeRedis(port = redisPort): Promise<string | undefined> {
-  const url = `redis://127.0.0.1:${port}`;
-  return (await letsIn(url)) ? url : undefined;
-}
+export const redis: StoreKind = {
+  name: 'Redis',
+  variable: 'REDIS_URL',
+  service: 'redis',
+  package: 'redis-server',
+  async probe(_env, port = 6379) {
+    const url = `redis://127.0.0.1:${port}`;
+    return (await letsIn(url)) ? url : undefined;
+  },
+  letsIn,
+  find: (path) => findProgram(['redis-server', 'valkey-server'], path),
+  async prepare(command, options) {
+    const folder = join(options.home, 'redis');
+    const instance = await recallInstance(folder, options.signal);
+    const url = `redis://:${instance.password}@127.0.0.1:${instance.port}`;
+    const file = join(folder, 'redis.conf');
+    writePrivate(file, config(folder, instance, options.durable));
+    const server = { name: 'Redis', command, args: [file], cwd: folder, log: 'redis', letsIn: () => letsIn(url) };
+    return { url, launch: () => launch(options, server) };
+  },
+  drop: (url, env) =>
+    withClient(url, async (client) => {
+      const prefix = env.REDIS_KEY_PREFIX || redisKeyPrefix;
+      const match = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
+      for await (const keys of client.scanStream({ match, count: 1_000 }))
+        if (keys.length > 0) await client.unlink(...keys);
+    }),
+};
 
 /** Can we write there? A replica, or a server that wants a password, cannot be used. */
-export async function letsIn(url: string): Promise<boolean> {
-  const client = new Redis(url, {
-    lazyConnect: true,
-    retryStrategy: () => null,
-    connectTimeout: 1_000,
-    commandTimeout: 2_000,
-  });
-  client.on('error', () => {}); // the rejection says the same
+async function letsIn(url: string): Promise<boolean> {
+  return withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const once = { lazyConnect: true, retryStrategy: () => null };
+  const client = new Redis(url, { ...once, connectTimeout: 1_000, commandTimeout: 2_000 });
+  client.on('error', () => {}); // the command that it breaks rejects
   try {
     await client.connect();
-    await client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1);
-    return true;
-  } catch {
-    return false;
+    return await work(client);
   } finally {
     client.disconnect();
   }
-}
-
-export function findRedis(path?: string): string | undefined {
-  return findProgram(['redis-server', 'valkey-server'], path);
-}
-
-/** A private instance under `<home>/redis`. */
-export async function prepareRedis(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const { home, durable, signal, group } = options;
-  const folder = join(home, 'redis');
-  const instance = await recallInstance(folder, signal);
-  const url = `redis://:${instance.password}@127.0.0.1:${instance.port}`;
-  const configFile = join(folder, 'redis.conf');
-  writeFileSync(configFile, config(folder, instance, durable), { mode: 0o600 });
-  return {
-    url,
-    async launch() {
-      signal.throwIfAborted();
-      const log = logFile(home, 'redis');
-      const start = { name: 'Redis', command: program, args: [configFile], env: process.env, cwd: folder, log };
-      const child = group.use(startChild(start));
-      remember(folder, instance, [child]);
-      return waitUntilReady(child, () => letsIn(url), readyTimeoutMs, signal);
-    },
-  };
 }
 
 // A snapshot at a clean stop keeps people signed in from one `npm start` to the next; nothing depends on it. Bounded, so that

@@ -1,13 +1,16 @@
 import { expect, test } from '@jest/globals';
 import type { Installer } from './debian.ts';
 import type { Docker } from './docker.ts';
-import { findSource, findSources, givenUrl, type Machine, type StoreKind, storeKinds } from './stores.ts';
+import { postgres } from './postgres.ts';
+import type { PrivateOptions, StoreKind } from './private.ts';
+import { redis } from './redis.ts';
+import { findSource, findSources, givenUrl, type Machine, storeKinds } from './stores.ts';
 
 const docker: Docker = { compose: async () => {}, atTheEnd: () => ({ [Symbol.asyncDispose]: async () => {} }) };
 const installer: Installer = async () => {};
 
 /** A machine that offers this, and a store that answers or is installed as told. */
-function machine(offers: { url?: string; docker?: Docker | 'without compose'; installer?: Installer }): Machine {
+function machine(offers: { url?: string; docker?: Docker; installer?: Installer }): Machine {
   return {
     env: offers.url ? { REDIS_URL: offers.url } : {},
     docker: async () => offers.docker,
@@ -15,37 +18,39 @@ function machine(offers: { url?: string; docker?: Docker | 'without compose'; in
   };
 }
 function store(state: { answers?: string; installed?: string }): StoreKind {
-  const redis = storeKinds.find((kind) => kind.name === 'Redis') as StoreKind;
   return { ...redis, probe: async () => state.answers, find: () => state.installed };
 }
 
-const all = { url: 'redis://given', docker, installer };
-const here = { answers: 'redis://answers', installed: '/usr/bin/redis-server' };
+const url = 'redis://given';
+const [answers, installed] = ['redis://answers', '/usr/bin/redis-server'];
 
 test.each([
-  ['its URL in the environment', all, here, { kind: 'given', url: 'redis://given' }],
-  ['what answers on the default port', { docker, installer }, here, { kind: 'answers', url: 'redis://answers' }],
-  [
-    'its installed program',
-    { docker, installer },
-    { installed: here.installed },
-    { kind: 'private', program: here.installed },
-  ],
-  ['a Docker engine', { docker, installer }, {}, { kind: 'container', docker }],
-  ["the distribution's package", { installer }, {}, { kind: 'package', install: installer }],
-  ['nothing', {}, {}, { kind: 'missing' }],
-])('takes the first there is: %s', async (_, offers, state, source) => {
-  expect(await findSource(store(state), machine(offers))).toEqual(source);
+  ['its URL in the environment', { url, docker, installer }, { answers, installed }, 'given, at'],
+  ['what answers on the default port', { docker, installer }, { answers, installed }, 'found running at'],
+  ['its installed program', { docker, installer }, { installed }, 'a private instance at'],
+  ['a Docker engine', { docker, installer }, {}, 'in a container, at'],
+  ["the distribution's package", { installer }, {}, 'a private instance at'],
+  ['nothing', {}, {}, undefined],
+])('takes the first there is: %s', async (_, offers, state, how) => {
+  expect((await findSource(store(state), machine(offers)))?.how).toBe(how);
 });
 
 test("takes nobody else's store when it wants one of its own", async () => {
-  const source = await findSource(store(here), machine(all), 'own');
-  expect(source).toEqual({ kind: 'private', program: here.installed });
+  const source = await findSource(store({ answers, installed }), machine({ url }), true);
+  expect(source).toMatchObject({ how: 'a private instance at', isShared: false });
+});
+
+test('installs the package of a store that is nowhere, and says so when that holds no server', async () => {
+  const packages: string[] = [];
+  const install: Installer = async (name) => void packages.push(name);
+  const source = await findSource(store({}), machine({ installer: install }));
+  await expect(source!.locate({} as PrivateOptions, () => {})).rejects.toThrow('holds no server of Redis');
+  expect(packages).toEqual(['redis-server']);
 });
 
 test('says in two lines what to install, and the variables that would do instead', async () => {
   const bare = storeKinds.map((kind) => ({ ...kind, probe: async () => undefined, find: () => undefined }));
-  const finding = findSources(machine({}), 'any', bare);
+  const finding = findSources(machine({}), false, bare);
   await expect(finding).rejects.toMatchObject({
     lines: [
       expect.stringMatching(/RabbitMQ, PostgreSQL, Redis.*rabbitmq-server postgresql redis-server/),
@@ -54,15 +59,7 @@ test('says in two lines what to install, and the variables that would do instead
   });
 });
 
-test('says so where a Docker engine answers, but not to `docker compose`', async () => {
-  const bare = storeKinds.map((kind) => ({ ...kind, probe: async () => undefined, find: () => undefined }));
-  await expect(findSources(machine({ docker: 'without compose' }), 'any', bare)).rejects.toMatchObject({
-    lines: [expect.stringContaining('`docker compose`, which the Docker engine here lacks'), expect.anything()],
-  });
-});
-
 test('takes the database URLs of both sides for one that serves both', () => {
-  const postgres = storeKinds.find((kind) => kind.name === 'PostgreSQL') as StoreKind;
   expect(givenUrl(postgres, { AUTH_DATABASE_URL: 'postgres://a', WEBHOOK_DATABASE_URL: 'postgres://w' })).toBe(
     'postgres://a',
   );

@@ -3,13 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { rootFolder } from '../processes/home.ts';
 import { freePort } from '../processes/ports.ts';
 import { servicePorts } from '../processes/services.ts';
 import { waitFor } from '../processes/wait.ts';
 import { cleanEnv } from '../stores/own-stores.ts';
+import { dataFolder } from '../stores/postgres.ts';
 
 let home = '';
 let env: NodeJS.ProcessEnv = {};
@@ -24,8 +25,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
   await waitFor(() => (processesOf(home).length === 0 ? true : undefined), 120_000);
-  const outside = JSON.parse(read(join(home, 'postgres/instance.json')) || '{}');
-  if (outside.data?.startsWith('/var/lib/gatepost/')) rmSync(join(outside.data, '..'), { recursive: true });
+  rmSync(dirname(dataFolder(home)), { recursive: true, force: true });
   rmSync(home, { recursive: true, force: true });
 });
 

@@ -1,0 +1,121 @@
+/**
+ * A private RabbitMQ of three nodes, which chaos and tests kill and cut off: on one machine, with names that need no DNS (each is
+ * `…@localhost`), ports of their own, and one name service and one cookie between them.
+ */
+import { dirname, join } from 'node:path';
+import { type Child, runToEnd, startChild } from '../local/processes/child.ts';
+import { logFile } from '../local/processes/home.ts';
+import { answers, freePort } from '../local/processes/ports.ts';
+import { Trouble } from '../local/processes/trouble.ts';
+import { waitFor } from '../local/processes/wait.ts';
+import { launch, makePassword, type PrivateOptions } from '../local/stores/private.ts';
+import { rabbitmq } from '../local/stores/rabbitmq.ts';
+import { type Node, nameServiceArgs, prepareNode } from '../local/stores/rabbitmq-node.ts';
+
+export type ClusterNode = {
+  name: string;
+  url: string;
+  /** Its process, once it has let us in for the first time. */
+  ready: Promise<Child>;
+  /** Starts it and waits until it lets us in. May be called again when it has died. */
+  launch(): Promise<Child>;
+  /** Breaks what connects it to the other nodes. They go on, and it pauses: it is the minority. */
+  cutOff(): Promise<void>;
+  /** Lets the others reach it again, and waits until it lets us in. */
+  rejoin(): Promise<void>;
+  /** Waits until its quorum queues could lose a node: what it missed is there again. */
+  whole(seconds?: number): Promise<void>;
+};
+
+export type Cluster = { nodes: ClusterNode[]; url: string };
+
+const size = 3;
+const readySeconds = 120;
+
+/** Erlang: waits, for a minute at most, until every member of every quorum queue leads or follows. */
+const allFollow = `
+  Follows = fun(Q) ->
+    {resource, VHost, queue, Name} = amqqueue:get_name(Q),
+    lists:all(fun(Member) -> lists:member(proplists:get_value(<<"Raft State">>, Member), [leader, follower]) end,
+              rabbit_quorum_queue:status(VHost, Name))
+  end,
+  Wait = fun Wait(0) -> exit(members_are_behind);
+             Wait(Left) -> case lists:all(Follows, rabbit_amqqueue:list()) of
+               true -> ok;
+               false -> timer:sleep(500), Wait(Left - 1)
+             end
+  end,
+  Wait(120).`;
+const nameOf = (index: number) => `gatepost-${index + 1}@localhost`;
+
+/** Starts it, as a step that is shown. @throws Trouble where RabbitMQ is not installed. */
+export async function openCluster(options: PrivateOptions, path?: string): Promise<Cluster> {
+  const program = rabbitmq.find(path);
+  if (!program) throw new Trouble('A cluster takes an installed RabbitMQ (Debian, Ubuntu: rabbitmq-server).');
+  return options.say.step('RabbitMQ', `a private cluster of ${size} nodes`, () => startCluster(program, options));
+}
+
+async function startCluster(program: string, options: PrivateOptions): Promise<Cluster> {
+  const { home, signal, group } = options;
+  const shared = { epmdPort: await freePort(), password: makePassword(), producerPassword: makePassword() };
+  const further = { cookie: makePassword(), config: clusterConfig };
+  const nodes = await Promise.all(
+    Array.from({ length: size }, async (_, index): Promise<Node> => {
+      const folder = join(home, 'rabbitmq', String(index + 1));
+      return { name: nameOf(index), folder, port: await freePort(), further, ...shared };
+    }),
+  );
+  const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(program, node, index, options)));
+  const [command = '', ...args] = nameServiceArgs(shared.epmdPort);
+  group.use(startChild({ name: 'epmd', command, args, log: logFile(home, 'epmd'), cwd: '/' }));
+  await waitFor(async () => (await answers(shared.epmdPort)) || undefined, 5_000, signal);
+  const [first, ...others] = clusterNodes;
+  await first!.launch(); // it must have started before the others join it
+  await Promise.all(others.map((node) => node.launch()));
+  return { nodes: clusterNodes, url: clusterNodes.map(({ url }) => url).join() };
+}
+
+const clusterConfig = [
+  'cluster_formation.peer_discovery_backend = classic_config',
+  `cluster_formation.classic_config.nodes.1 = ${nameOf(0)}`,
+  'cluster_partition_handling = pause_minority',
+  // After how many seconds a node that answers nothing counts as gone; the default, 60, is for networks that are worse.
+  'net_ticktime = 5',
+];
+
+async function makeNode(program: string, node: Node, index: number, options: PrivateOptions): Promise<ClusterNode> {
+  const { url, producerUrl, env } = await prepareNode(node, options);
+  const { signal } = options;
+  const name = `RabbitMQ ${index + 1}`;
+  const isReady = async () => (await rabbitmq.letsIn(url)) && rabbitmq.letsIn(producerUrl);
+  const run = async (command: string, args: string[]) => {
+    const { code, output } = await runToEnd(join(dirname(program), command), args, { env, signal });
+    if (code !== 0) throw new Error(`${command} ended with ${code}: ${output}`);
+  };
+  const evaluate = (expression: string) => run('rabbitmqctl', ['eval', expression]);
+  const started = Promise.withResolvers<Child>();
+  const others = Array.from({ length: size }, (_, other) => `'${nameOf(other)}'`).toSpliced(index, 1);
+  return {
+    name,
+    url,
+    ready: started.promise,
+    async launch() {
+      const server = { name, command: program, args: [], env, cwd: node.folder, log: 'rabbitmq', letsIn: isReady };
+      const child = await launch(options, server);
+      started.resolve(child);
+      return child;
+    },
+    // Two nodes that take each other's cookie for wrong connect in neither direction.
+    cutOff: () => evaluate(`[{erlang:set_cookie(N, cut_off), erlang:disconnect_node(N)} || N <- [${others}]].`),
+    async rejoin() {
+      await evaluate(`[erlang:set_cookie(N, erlang:get_cookie()) || N <- [${others}]].`);
+      if (!(await waitFor(async () => (await isReady()) || undefined, readySeconds * 1_000, signal)))
+        throw new Error(`${name} did not rejoin the others within ${readySeconds} s`);
+    },
+    async whole(seconds = readySeconds) {
+      await run('rabbitmq-upgrade', ['await_online_quorum_plus_one', '--timeout', String(seconds)]);
+      // That says that they run. One that still misses something (`await_condition`) calls no election when the leader goes.
+      await evaluate(allFollow);
+    },
+  };
+}
