@@ -18,9 +18,27 @@ export function openLog(service: string, level: string, destination?: Destinatio
     serializers: { error: describeError },
     messageKey: 'message',
   };
-  const log = destination ? pino(options, destination) : pino(options);
+  const log = pino(options, destination ?? openOutput());
   modulesOf.set(log, new Map());
   return log;
+}
+
+/** Standard output. The lines of one turn of the event loop are one write, which is there before the process ends, whatever ends it from within. */
+function openOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true });
+  let lines = '';
+  const write = () => {
+    const written = lines;
+    lines = '';
+    if (written !== '') output.write(written);
+  };
+  process.on('exit', write);
+  return {
+    write(line) {
+      if (lines === '') setImmediate(write);
+      lines += line;
+    },
+  };
 }
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;

@@ -162,7 +162,9 @@ export async function startService(
   let output = '';
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(-200_000);
+      output += text;
+      // Not for each piece: a service that logs each request would keep us busy with copies.
+      if (output.length > 400_000) output = output.slice(-200_000);
     });
   }
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));

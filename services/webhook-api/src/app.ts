@@ -42,7 +42,7 @@ export function makeApp(options: {
   app.use(async (request, response, next) => {
     const token = await authenticate(request, options.checkToken);
     response.locals.token = token;
-    if (token) response.set('X-OAuth-Scopes', [...token.scopes].sort().join(', '));
+    if (token) response.setHeader('X-OAuth-Scopes', token.scopesHeader);
     next();
   });
   const router = makeRouter({ ...options, routes, baseOf });

@@ -1,5 +1,5 @@
 /** Checks access tokens of the gate (RFC 9068, or Auth0’s profile of it). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { challengeOf, explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
 import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { isIdentifier } from '../accounts/name.ts';
@@ -12,6 +12,8 @@ export type Token = {
   subject: string;
   clientId: string;
   scopes: string[];
+  /** The same as `X-OAuth-Scopes` says them. */
+  scopesHeader: string;
   /** The third-party application that acts for the user; null for the user (through a first-party client) or a machine. */
   app: string | null;
   /**
@@ -50,7 +52,7 @@ export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuers: string
   const remembered = new Map<string, { token: Token; untilMs: number }>();
 
   return async (text) => {
-    const digest = createHash('sha256').update(text).digest('base64');
+    const digest = hash('sha256', text, 'base64');
     const known = remembered.get(digest);
     if (known && known.untilMs > Date.now()) return known.token;
     remembered.delete(digest);
@@ -117,6 +119,7 @@ function readClaims(claims: JWTPayload): Token | undefined {
     subject: claims.sub,
     clientId,
     scopes,
+    scopesHeader: scopes.toSorted().join(', '),
     // Without the claim the client counts as a third party's, which may do less.
     app: isMachine || firstParty ? null : clientId,
     firstParty,

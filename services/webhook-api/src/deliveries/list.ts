@@ -47,6 +47,6 @@ export const listDeliveries = enteringOperation({
     const links: [string, string][] = [];
     if (next !== null) links.push(['next', pageAt(next)]);
     if (previous !== undefined) links.push(['prev', pageAt(previous)]);
-    return { status: 200, json: `[${json ?? ''}]`, headers: { ...linkHeader(links), ...headers } };
+    return { status: 200, json, headers: { ...linkHeader(links), ...headers } };
   },
 });

@@ -10,8 +10,8 @@ import { deliveryJson } from './present.ts';
 
 /** One page of a log. */
 export type DeliveryPage = {
-  /** The deliveries as JSON text with commas between; null: none. */
-  json: string | null;
+  /** The deliveries as a JSON array. */
+  json: string;
   /** What begins the next page: an id, or a number and an id with `_` between; null: there is none. Each a bigint below 2^53. */
   next: string | null;
 };
@@ -89,7 +89,7 @@ export async function loadPage(
            SELECT ${entryColumns}, page.*
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN LATERAL (
-               SELECT string_agg(json, ',') FILTER (WHERE place <= $7) AS json, min(${order.next}) FILTER (WHERE place > $7) AS next
+               SELECT concat('[', string_agg(json, ',') FILTER (WHERE place <= $7), ']') AS json, min(${order.next}) FILTER (WHERE place > $7) AS next
                  FROM (SELECT d.id, d.sequence, row_number() OVER () AS place, ${deliveryJson} AS json
                          FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ${outcomes[kind]} AND ${order.from}
                                 ORDER BY ${order.by} LIMIT $7::bigint + 1) d) d) page ON true`,

@@ -19,9 +19,9 @@ export function writeAnswer(
     beforeHead(answer.status);
     return void response.end();
   }
-  if (!response.hasHeader('Content-Type')) response.set('Content-Type', 'application/json; charset=utf-8');
+  if (!response.hasHeader('Content-Type')) response.setHeader('Content-Type', 'application/json; charset=utf-8');
   const etag = `"${hash('sha1', json)}"`;
-  response.set('ETag', `W/${etag}`);
+  response.setHeader('ETag', `W/${etag}`);
   if (isKnown(request, answer.status, etag)) {
     response.status(304);
     response.removeHeader('Content-Type');
@@ -29,8 +29,11 @@ export function writeAnswer(
     return void response.end();
   }
   beforeHead(answer.status);
-  response.set('Content-Length', String(Buffer.byteLength(json)));
-  response.end(request.method === 'HEAD' ? undefined : json);
+  const length = Buffer.byteLength(json);
+  response.setHeader('Content-Length', length);
+  if (request.method === 'HEAD') response.end();
+  // Node writes head and text at once in either encoding; where each character is a byte, latin1 is copied instead of encoded.
+  else response.end(json, length === json.length ? 'latin1' : 'utf8');
 }
 
 /**

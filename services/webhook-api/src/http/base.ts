@@ -14,8 +14,14 @@ export type BaseOf = (request: Request) => string;
  * since some refuse to follow links to another host.
  */
 export function makeBaseOf(own: string | undefined): BaseOf {
+  const parsed = new Map<string, URL>(); // one for each port that we listen on
+  const parse = (url: string) => {
+    const known = parsed.get(url) ?? new URL(url);
+    parsed.set(url, known);
+    return known;
+  };
   return (request) => {
-    const base = new URL(own ?? `${schemeOf(request)}://localhost:${request.socket.localPort}`);
+    const base = parse(own ?? `${schemeOf(request)}://localhost:${request.socket.localPort}`);
     const host = request.headers.host?.toLowerCase();
     const name = loopbackNames.includes(base.hostname)
       ? loopbackNames.find((candidate) => host === withPort(candidate, base.port))

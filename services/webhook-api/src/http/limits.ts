@@ -149,13 +149,11 @@ function rateLimit(consumed: number, msBeforeNext: number, limit: number): RateL
 
 function writeHeaders(response: Response, consumed: number, msBeforeNext: number, perHour: number): void {
   const { limit, used, remaining, reset, resource } = rateLimit(consumed, msBeforeNext, perHour);
-  response.set({
-    'X-RateLimit-Limit': String(limit),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Used': String(used),
-    'X-RateLimit-Reset': String(reset),
-    'X-RateLimit-Resource': resource,
-  });
+  response.setHeader('X-RateLimit-Limit', String(limit));
+  response.setHeader('X-RateLimit-Remaining', String(remaining));
+  response.setHeader('X-RateLimit-Used', String(used));
+  response.setHeader('X-RateLimit-Reset', String(reset));
+  response.setHeader('X-RateLimit-Resource', resource);
 }
 
 // Without `Retry-After`, by which clients (hub4j among them) tell the secondary limit from this one.

@@ -15,7 +15,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
     const scope = tracing?.openScope(request.headers.traceparent);
     const id = randomUUID().replaceAll('-', '').toUpperCase();
     response.locals.id = id;
-    response.set('X-GitHub-Request-Id', id);
+    response.setHeader('X-GitHub-Request-Id', id);
     response.once('close', () => {
       const route = response.locals.route as AnyRoute | undefined;
       const token = response.locals.token as Token | undefined;

@@ -28,7 +28,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     response.locals.route = route;
     const base = baseOf(request);
     response.locals.base = base;
-    if (accepted !== undefined) response.set('X-Accepted-OAuth-Scopes', accepted);
+    if (accepted !== undefined) response.setHeader('X-Accepted-OAuth-Scopes', accepted);
     if (access.kind !== 'open' && !token) throw requiresAuthentication();
 
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);

@@ -27,7 +27,7 @@ const exposed = [
   'Sunset',
 ].join(', ');
 
-const always = {
+const always = Object.entries({
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposed,
   'Cache-Control': 'private, max-age=0, must-revalidate',
@@ -38,7 +38,7 @@ const always = {
   'X-Frame-Options': 'deny',
   'X-GitHub-Media-Type': 'github.v3; format=json',
   'X-XSS-Protection': '0',
-};
+});
 
 const preflight = {
   'Access-Control-Allow-Headers':
@@ -56,14 +56,14 @@ export function makeStandingHeaders(ownUrl: string | undefined): RequestHandler 
   const own = ownUrl === undefined ? undefined : new URL(ownUrl);
   const isSecure = own?.protocol === 'https:' && !isLoopback(own.hostname);
   return (request, response, next) => {
-    response.set(always);
+    for (const [name, value] of always) response.setHeader(name, value);
     if (isSecure || isByProxy(request))
       response.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
     if (request.method === 'OPTIONS') return void response.set(preflight).status(204).end();
     const version = request.get('x-github-api-version') ?? defaultVersion;
     if (!apiVersions.includes(version))
       throw new ApiError(400, `"${version.slice(0, 40)}" is not a supported API version.`);
-    response.set('X-GitHub-Api-Version-Selected', version);
+    response.setHeader('X-GitHub-Api-Version-Selected', version);
     next();
   };
 }
