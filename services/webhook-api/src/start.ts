@@ -142,7 +142,7 @@ export async function start({
     log: logOfModule(log, 'http'),
     registry,
     checkToken: makeTokenCheck({
-      keys: keys.get,
+      keys,
       issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
       audience: env.WEBHOOK_API_AUDIENCE,
     }),

@@ -3,10 +3,12 @@
  * background. So the gate may be away as long as its keys stay the same.
  */
 import type { Log } from '@gatepost/runtime/log';
-import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, type JWKSCacheInput, type JWTVerifyGetKey, jwksCache } from 'jose';
 
 export type Keys = Disposable & {
   get: JWTVerifyGetKey;
+  /** What was read last: another object each time, whether or not the keys are others. */
+  lastRead(): unknown;
   /** @throws while no keys have been read yet. */
   ready(): void;
 };
@@ -19,7 +21,9 @@ const cooldownMs = 5_000;
 
 export function openKeys(options: { url: URL; log: Log; refreshMs?: number }): Keys {
   const { url, log } = options;
+  const read: JWKSCacheInput = {};
   const set = createRemoteJWKSet(url, {
+    [jwksCache]: read,
     cacheMaxAge: Number.POSITIVE_INFINITY,
     cooldownDuration: cooldownMs,
     timeoutDuration: timeoutMs,
@@ -41,6 +45,7 @@ export function openKeys(options: { url: URL; log: Log; refreshMs?: number }): K
 
   return {
     get: set,
+    lastRead: () => read.jwks,
     ready() {
       if (!wasRead && !set.fresh) throw new Error("the gate's keys have not been read yet");
     },

@@ -1,9 +1,10 @@
 /** Checks access tokens of the gate (RFC 9068, or Auth0’s profile of it). */
 import { hash } from 'node:crypto';
 import { challengeOf, explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
-import { errors, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { isIdentifier } from '../accounts/name.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
+import type { Keys } from './keys.ts';
 import { site as machineScopes } from './scopes.ts';
 
 /** Who calls, and through which client. */
@@ -40,39 +41,47 @@ const algorithms = [
   'Ed25519',
 ];
 const clockToleranceSeconds = 5;
-// How long a checked token is not checked again, and so how long a withdrawn key may still count.
-const rememberMs = 30_000;
 const rememberedMax = 10_000;
 
 /**
  * Makes the check for tokens for one audience, of one issuer under whichever of its names. The check throws ApiError 401
- * `Bad credentials` for any fault of the token, and 503 when keys are needed and the gate is away.
+ * `Bad credentials` for any fault of the token, and 503 when keys are needed and the gate is away. A good token is remembered, by its hash,
+ * until it expires or the gate's keys are read again (docs/decisions/0314-how-long-a-token-is-remembered.md).
  */
-export function makeTokenCheck(options: { keys: JWTVerifyGetKey; issuers: string[]; audience: string }): CheckToken {
-  const remembered = new Map<string, { token: Token; untilMs: number }>();
+export function makeTokenCheck(options: Checking): CheckToken {
+  const { keys, now = Date.now, max = rememberedMax } = options;
+  const remembered = new Map<string, { token: Token; expiresMs: number; keysRead: unknown }>();
 
   return async (text) => {
     const digest = hash('sha256', text, 'base64');
     const known = remembered.get(digest);
-    if (known && known.untilMs > Date.now()) return known.token;
+    if (known && known.expiresMs > now() && known.keysRead === keys.lastRead()) return known.token;
     remembered.delete(digest);
 
-    const claims = await verify(text, options);
+    const keysRead = keys.lastRead(); // before: keys that are read meanwhile are not those that it was checked with
+    const claims = await verify(text, options, now());
     const token = readClaims(claims);
     if (!token) throw badCredentials(explainRefusal(text, new errors.JWTInvalid('no client'), options));
-    if (remembered.size >= rememberedMax) remembered.delete(remembered.keys().next().value!);
-    const expiresMs = (claims.exp ?? 0) * 1000 + clockToleranceSeconds * 1000;
-    remembered.set(digest, { token, untilMs: Math.min(expiresMs, Date.now() + rememberMs) });
+    if (remembered.size >= max) remembered.delete(remembered.keys().next().value!);
+    remembered.set(digest, { token, expiresMs: (claims.exp! + clockToleranceSeconds) * 1000, keysRead });
     return token;
   };
 }
 
-async function verify(
-  text: string,
-  { keys, issuers, audience }: { keys: JWTVerifyGetKey; issuers: string[]; audience: string },
-): Promise<JWTPayload> {
+type Checking = {
+  keys: Pick<Keys, 'get' | 'lastRead'>;
+  issuers: string[];
+  audience: string;
+  /** Milliseconds since 1970. Default: the clock. */
+  now?: () => number;
+  /** How many tokens are remembered at most; the oldest goes first. Default 10,000. */
+  max?: number;
+};
+
+async function verify(text: string, { keys, issuers, audience }: Checking, nowMs: number): Promise<JWTPayload> {
   try {
-    const { payload, protectedHeader } = await jwtVerify(text, keys, {
+    const { payload, protectedHeader } = await jwtVerify(text, keys.get, {
+      currentDate: new Date(nowMs),
       issuer: issuers,
       audience,
       algorithms,
