@@ -15,6 +15,6 @@ test('only what is made for others can be published, and it needs no package of 
       },
   );
   const open = packages.filter((each) => each.private !== true);
-  expect(open.map(({ name }) => name).sort()).toEqual(['@gatepost/producer', '@gatepost/receiver']);
+  expect(open.map(({ name }) => name).sort()).toEqual(['@gatepost/cli', '@gatepost/producer', '@gatepost/receiver']);
   for (const { dependencies = {} } of open) expect(Object.values(dependencies).join()).not.toContain('workspace:');
 });

@@ -30,6 +30,7 @@ test('the demo seed is taken', () => {
     'example-fastapi',
     'example-go',
     'example-spring',
+    'gatepost-cli',
   ]);
   expect(seed.organizations[0]).toMatchObject({ login: 'acme', repositories: ['widgets', 'gadgets'] });
 });

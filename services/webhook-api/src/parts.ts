@@ -20,6 +20,9 @@ export type Parts = {
   /** Prisma: accounts and what belongs to them. */
   database: Database;
   publisher: Publisher;
+  /** Whose tokens are taken: the gate, under each of its names; and what they must be for. */
+  issuers: string[];
+  audience: string;
   /** How long a store may take for one thing. */
   storeTimeoutMs: number;
   /** The key of the delivery jobs’ authentication codes. */

@@ -44,6 +44,7 @@ import { getDocs, getDocsScript } from './meta/docs.ts';
 import { askGraphql } from './meta/graphql.ts';
 import { getMeta } from './meta/meta.ts';
 import { getOpenApi } from './meta/openapi.ts';
+import { getProtectedResource } from './meta/protected-resource.ts';
 import { getRateLimit } from './meta/rate-limit.ts';
 import { getRoot } from './meta/root.ts';
 import { getVersions } from './meta/versions.ts';
@@ -183,6 +184,7 @@ export const routes: AnyRoute[] = [
   at('get',    '/meta',                               open,                            getMeta),
   at('get',    '/versions',                           open,                            getVersions),
   at('get',    '/rate_limit',                         open,                            getRateLimit),
+  at('get',    '/.well-known/oauth-protected-resource', open,                    getProtectedResource),
   at('get',    '/openapi.json',                       open,                            getOpenApi),
   at('get',    '/docs',                               open,                            getDocs),
   at('get',    '/docs/viewer.js',                     open,                            getDocsScript),

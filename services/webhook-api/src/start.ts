@@ -120,6 +120,8 @@ export async function start({
     pool,
     database,
     publisher,
+    issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
+    audience: env.WEBHOOK_API_AUDIENCE,
     storeTimeoutMs,
     jobKey,
     jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
@@ -143,8 +145,8 @@ export async function start({
     registry,
     checkToken: makeTokenCheck({
       keys,
-      issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
-      audience: env.WEBHOOK_API_AUDIENCE,
+      issuers: parts.issuers,
+      audience: parts.audience,
     }),
     limits: makeLimits({
       redis: redis?.client,

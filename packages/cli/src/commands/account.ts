@@ -1,0 +1,187 @@
+/** Signing in, out, and who one is. */
+
+import type { Context, Run } from '../command.ts';
+import { readSecret } from '../input.ts';
+import { Problem, usage } from '../problem.ts';
+import { openApi } from '../session/api.ts';
+import {
+  askDevice,
+  askToken,
+  type Endpoints,
+  findEndpoints,
+  findPlace,
+  type Place,
+  pollDevice,
+  Refused,
+  revoke,
+  type Tokens,
+} from '../session/gate.ts';
+import { type Profile, readProfiles, writeProfiles } from '../session/profiles.ts';
+import { forgetSecrets, keepSecrets, readSecrets, type Secrets } from '../session/secrets.ts';
+import { chooseProfile } from '../session/session.ts';
+import { clean } from '../terminal.ts';
+
+/** What a person's token is asked for; an administrator's rights are a machine's alone. */
+const scopes = 'openid offline_access repo admin:repo_hook admin:org_hook admin:org read:org';
+const ownClient = 'gatepost-cli';
+const defaultApi = 'http://localhost:4500';
+
+export const login: Run = async (context) => {
+  const { flags, env, out, json } = context;
+  const api = flags.text('api') ?? env.GATEPOST_API ?? defaultApi;
+  const given = {
+    issuer: flags.text('issuer') ?? env.GATEPOST_ISSUER,
+    audience: flags.text('audience') ?? env.GATEPOST_AUDIENCE,
+  };
+  const place = await findPlace(api, given, env);
+  const { kind, clientId, secrets } = await signIn(context, place);
+  const token = secrets.tokens?.[place.audience]?.value ?? '';
+  const { login: subject } = (await openApi(place.api, async () => token).call('GET', '/user')) as { login: string };
+  const name = flags.text('profile') ?? new URL(place.api).host;
+  const before = readProfiles(env);
+  await endSignIn(name, before.profiles[name], env).catch(() => {}); // it is replaced, whatever became of it
+  const store = await keepSecrets(env, name, secrets);
+  const profile: Profile = { ...place, clientId, kind, subject, store };
+  // Read anew: another process may have signed in somewhere else meanwhile.
+  writeProfiles(env, { current: name, profiles: { ...readProfiles(env).profiles, [name]: profile } });
+  if (json) out.json({ profile: name, ...profile });
+  else
+    out.line(
+      `${out.paint('green', 'Signed in')} to ${clean(place.api)} as ${clean(subject)}; tokens are in ${storeNames[store]}`,
+    );
+};
+
+const storeNames = { keyring: 'the system’s keyring', file: 'a file that only you can read' };
+
+type SignedIn = { kind: Profile['kind']; clientId: string; secrets: Secrets };
+
+async function signIn(context: Context, place: Place): Promise<SignedIn> {
+  const { flags, env } = context;
+  const hold = ({ value, expiresAt }: Tokens) => ({ tokens: { [place.audience]: { value, expiresAt } } });
+  const clientId = flags.text('client-id') ?? env.GATEPOST_CLIENT_ID;
+  if (flags.is('with-token')) {
+    const value = (await readSecret('-', 'the token on standard input')).trim();
+    return { kind: 'token', clientId: '', secrets: hold({ value, expiresAt: 0 }) };
+  }
+  const endpoints = await findEndpoints(place.issuer, env);
+  if (flags.is('machine')) {
+    if (!clientId)
+      throw usage('which machine?', '--client-id ID; its secret comes from GATEPOST_CLIENT_SECRET or standard input');
+    const clientSecret =
+      env.GATEPOST_CLIENT_SECRET ?? (await readSecret('-', 'the machine’s secret on standard input'));
+    const form = {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+      audience: place.audience,
+    };
+    const tokens = await askToken(endpoints.token, form).catch(
+      refused('Is that its secret, and was it granted this API?'),
+    );
+    return { kind: 'machine', clientId, secrets: { ...hold(tokens), clientSecret } };
+  }
+  const tokens = await byDevice(context, place, endpoints, clientId ?? ownClient);
+  const { refreshToken } = tokens;
+  return {
+    kind: 'person',
+    clientId: clientId ?? ownClient,
+    secrets: { ...hold(tokens), ...(refreshToken && { refreshToken }) },
+  };
+}
+
+async function byDevice(
+  { flags, out, signal }: Context,
+  place: Place,
+  endpoints: Endpoints,
+  clientId: string,
+): Promise<Tokens> {
+  const wanted = flags.list('scopes');
+  const scope = wanted.length > 0 ? ['openid', 'offline_access', ...wanted].join(' ') : scopes;
+  const form = { client_id: clientId, scope, audience: place.audience };
+  const device = await askDevice(endpoints.device, form).catch(
+    refused(
+      `Does the gate know the application ${clientId}? Another one: --client-id ID (public, with the device grant).`,
+    ),
+  );
+  out.note(
+    `Open ${clean(device.verification_uri)} in a browser, on any device, and enter the code ${clean(device.user_code)}`,
+  );
+  if (device.verification_uri_complete) out.note(`or open ${clean(device.verification_uri_complete)}`);
+  out.note('Waiting for you there …');
+  return pollDevice(endpoints.token, clientId, device, signal).catch(refused('`gatepost login` begins anew.'));
+}
+
+const refused = (next: string) => (error: unknown) => {
+  if (!(error instanceof Refused)) throw error;
+  throw new Problem('notSignedIn', `the gate refused: ${error.message}`, next);
+};
+
+export const logout: Run = async ({ flags, env, out, json }) => {
+  const { name, profile } = chooseProfile(flags, env);
+  const isRevoked = await endSignIn(name, profile, env);
+  const { current, profiles } = readProfiles(env);
+  const { [name]: _, ...others } = profiles;
+  const next = current === name ? Object.keys(others)[0] : current;
+  writeProfiles(env, { ...(next !== undefined && { current: next }), profiles: others });
+  if (json) return out.json({ profile: name, revoked: isRevoked });
+  out.line(`Signed out of ${clean(profile.api)}`);
+  if (!isRevoked) out.note('The gate could not be told: the tokens are forgotten here, and end by themselves.');
+};
+
+/** Revokes and forgets. @returns whether the gate has heard of it, where there is something to revoke */
+async function endSignIn(name: string, profile: Profile | undefined, env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (!profile) return true;
+  try {
+    const { refreshToken } = await readSecrets(env, name, profile.store);
+    if (!refreshToken) return true;
+    const { revocation } = await findEndpoints(profile.issuer, env);
+    await revoke(revocation, { token: refreshToken, token_type_hint: 'refresh_token', client_id: profile.clientId });
+    return true;
+  } catch {
+    return false; // a gate that is away keeps nobody signed in here
+  } finally {
+    await forgetSecrets(env, name);
+  }
+}
+
+export const whoami: Run = async ({ session, out, json }) => {
+  const { name, profile, api } = await session();
+  const { body, headers } = await api.ask('GET', '/user');
+  const held = (headers.get('x-oauth-scopes') ?? '')
+    .split(',')
+    .map((scope) => scope.trim())
+    .filter(Boolean);
+  const who = {
+    login: body.login,
+    type: body.type,
+    kind: profile.kind,
+    scopes: held,
+    profile: name,
+    api: profile.api,
+    issuer: profile.issuer,
+  };
+  if (json) return out.json(who);
+  out.line(`${clean(String(body.login))} (${profile.kind}) at ${clean(profile.api)}`);
+  out.line(`scopes   ${held.join(', ') || 'none'}`);
+  out.line(`profile  ${clean(name)}${profile.issuer ? `, signed in by ${clean(profile.issuer)}` : ''}`);
+};
+
+export const listProfiles: Run = async ({ env, out, json }) => {
+  const { current, profiles } = readProfiles(env);
+  const rows = Object.entries(profiles).map(([name, profile]) => ({ name, current: name === current, ...profile }));
+  if (json) return out.json(rows);
+  out.table(
+    ['', 'PROFILE', 'API', 'WHO', 'KIND'],
+    rows.map((row) => [row.current ? '*' : '', row.name, row.api, row.subject, row.kind]),
+  );
+};
+
+export const useProfile: Run = async ({ args, env, out, json }) => {
+  const { profiles } = readProfiles(env);
+  const name = args.PROFILE!;
+  if (!profiles[name])
+    throw new Problem('notSignedIn', `there is no profile ${name}`, '`gatepost profiles list` shows them.');
+  writeProfiles(env, { current: name, profiles });
+  if (json) out.json({ current: name });
+  else out.line(`From now on ${clean(name)}: ${clean(profiles[name].subject)} at ${clean(profiles[name].api)}`);
+};

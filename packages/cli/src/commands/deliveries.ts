@@ -1,0 +1,156 @@
+/** The log of a hook's deliveries. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context, Run } from '../command.ts';
+import { idOf, numberOf, placeOf } from '../place.ts';
+import { Problem } from '../problem.ts';
+import type { Api, Json } from '../session/api.ts';
+import { clean, cleanLines, type Output, toJson } from '../terminal.ts';
+
+const deliveriesPath = (context: Context) =>
+  `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}/deliveries`;
+
+export const listDeliveries: Run = async (context) => {
+  const { flags, out, json, session } = context;
+  const path = deliveriesPath(context);
+  const limit = numberOf(flags.text('limit'), 'limit', 30, 10_000);
+  const status = flags.text('status');
+  const { api } = await session();
+  const { items, isMore } = await api.list(`${path}${status ? `?status=${status}` : ''}`, limit);
+  if (json) return out.json(items);
+  if (items.length === 0)
+    return out.note('Nothing has been delivered there yet. gatepost hooks ping HOOK sends a ping.');
+  out.table(
+    ['ID', 'WHEN', 'EVENT', 'STATUS', 'CODE', 'MS', 'TRY', 'GUID'],
+    items.map((item) => [
+      String(item.id),
+      item.delivered_at.slice(0, 19).replace('T', ' '),
+      eventOf(item),
+      item.status,
+      String(item.status_code),
+      String(Math.round(item.duration * 1000)),
+      `${item.attempt}${item.redelivery ? ' again' : ''}`,
+      item.guid,
+    ]),
+  );
+  if (isMore) out.note(`There are more: --limit ${limit * 2} shows further back.`);
+};
+
+export const eventOf = ({ event, action }: Json): string => (action ? `${event}.${action}` : event);
+
+export const showDelivery: Run = async (context) => {
+  const { args, out, json, session } = context;
+  const path = `${deliveriesPath(context)}/${idOf(args.DELIVERY, 'DELIVERY')}`;
+  const { api } = await session();
+  const item = await api.call('GET', path);
+  if (json) return out.json(item);
+  const heading = (text: string) => out.line(out.paint('bold', text));
+  heading(`${clean(eventOf(item))} ${item.guid}`);
+  out.line(`${verdict(out, item)}${item.error ? `: ${clean(item.error)}` : ''}`);
+  out.line(
+    `to ${clean(item.url)} at ${item.delivered_at}, ${timings(item)}; try ${item.attempt}${item.redelivery ? ', asked for again' : ''}`,
+  );
+  if (item.throttled_at) out.line(`waited for the limit since ${item.throttled_at}`);
+  heading('\nRequest');
+  writeHeaders(out, item.request.headers);
+  out.line(
+    item.request.payload === null
+      ? '(the payload is kept no longer)'
+      : cleanLines(JSON.stringify(item.request.payload, null, 2)),
+  );
+  heading('\nResponse');
+  writeHeaders(out, item.response.headers);
+  out.line(cleanLines(item.response.payload ?? ''));
+};
+
+export function verdict(out: Output, { status, status_code }: Json): string {
+  return out.paint(status === 'OK' ? 'green' : 'red', clean(`${status} (${status_code})`));
+}
+
+function timings({ timings: ms, duration }: Json): string {
+  const parts = ['dns', 'connect', 'tls', 'first_byte']
+    .filter((name) => typeof ms?.[name] === 'number')
+    .map((name) => `${name.replace('_', ' ')} ${ms[name]}`);
+  return `${Math.round(duration * 1000)} ms${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`;
+}
+
+function writeHeaders(out: Output, headers: Record<string, string> | null): void {
+  for (const [name, value] of Object.entries(headers ?? {}))
+    out.line(`${out.paint('cyan', clean(name))}: ${clean(value)}`);
+}
+
+/** What comes from now on, oldest first. An unchanged list is answered 304, which counts against no limit. */
+export const tailDeliveries: Run = async (context) => {
+  const { flags, out, json, session, signal } = context;
+  const path = `${deliveriesPath(context)}${flags.text('status') ? `?status=${flags.text('status')}` : ''}`;
+  const seconds = numberOf(flags.text('interval'), 'interval', 2, 3_600);
+  const most = flags.text('count') === undefined ? Number.POSITIVE_INFINITY : numberOf(flags.text('count'), 'count', 1);
+  const { api } = await session();
+  const tail = openTail(api, path);
+  await tail.next(); // what was there before
+  if (!json) out.note('Waiting for deliveries; Ctrl-C ends it.');
+  for (let shown = 0; shown < most; ) {
+    await sleep(seconds * 1000, undefined, { signal });
+    for (const item of await tail.next().catch(bearAbsence(out))) {
+      if (shown >= most) break;
+      shown += 1;
+      if (json) out.line(toJson(item));
+      else
+        out.line(
+          `${item.delivered_at}  ${clean(eventOf(item)).padEnd(24)}  ${item.guid}  ${verdict(out, item)}  ${Math.round(item.duration * 1000)} ms  ${item.id}`,
+        );
+    }
+  }
+};
+
+/** An API that is restarted ends no tail. */
+const bearAbsence =
+  (out: Output) =>
+  (error: unknown): Json[] => {
+    if (!(error instanceof Problem) || error.exit !== 'unreachable') throw error;
+    out.note(`${clean(error.message)}; trying on`);
+    return [];
+  };
+
+function openTail(api: Api, path: string): { next(): Promise<Json[]> } {
+  let etag: string | undefined;
+  let last = 0;
+  let isFirst = true;
+  return {
+    async next() {
+      const first = `${path}${path.includes('?') ? '&' : '?'}per_page=100`;
+      const { status, body, headers } = await api.ask(
+        'GET',
+        first,
+        undefined,
+        etag === undefined ? {} : { 'if-none-match': etag },
+      );
+      if (status === 304) return [];
+      etag = headers.get('etag') ?? undefined;
+      let items = body as Json[];
+      // More than a page since the last look.
+      if (!isFirst && items.length === 100 && items.every(({ id }) => id > last))
+        ({ items } = await api.list(path, 2_000));
+      const fresh = items.filter(({ id }) => id > last).reverse();
+      last = Math.max(last, ...items.map(({ id }) => id as number));
+      isFirst = false;
+      return fresh;
+    },
+  };
+}
+
+export const redeliver: Run = async (context) => {
+  const { rest, out, json, session } = context;
+  const path = deliveriesPath(context);
+  const ids = rest.map((id) => idOf(id, 'DELIVERY'));
+  const { api } = await session();
+  const bar = out.progress('redelivering', ids.length);
+  for (const [index, id] of ids.entries()) {
+    await api.call('POST', `${path}/${id}/attempts`);
+    bar.at(index + 1);
+  }
+  bar.end();
+  if (json) return out.json({ redelivered: ids.map(Number) });
+  out.line(
+    `${ids.length === 1 ? 'It is' : `${ids.length} are`} on the way again, with the same guid: gatepost deliveries tail ${context.args.HOOK}`,
+  );
+};

@@ -1,0 +1,154 @@
+/** Hooks of a repository or an organization. */
+import type { Context, Run } from '../command.ts';
+import { confirm, readInput, readSecret } from '../input.ts';
+import { idOf, placeOf } from '../place.ts';
+import { Problem, usage } from '../problem.ts';
+import type { Json } from '../session/api.ts';
+import { clean } from '../terminal.ts';
+
+const hookPath = (context: Context) => `${placeOf(context).path}/hooks/${idOf(context.args.HOOK, 'HOOK')}`;
+
+export const listHooks: Run = async (context) => {
+  const { out, json, session } = context;
+  const place = placeOf(context);
+  const { api } = await session();
+  const { items } = await api.list(`${place.path}/hooks`, 1_000);
+  if (json) return out.json(items);
+  if (items.length === 0) return out.note(`${place.name} has no hooks. gatepost hooks create URL makes one.`);
+  out.table(
+    ['ID', 'STATE', 'EVENTS', 'URL', 'LAST DELIVERY'],
+    items.map((hook) => [String(hook.id), stateOf(hook), hook.events.join(','), hook.config.url, lastOf(hook)]),
+  );
+};
+
+const stateOf = ({ active, disabled_reason }: Json): string => (active ? 'active' : (disabled_reason ?? 'inactive'));
+
+function lastOf({ last_response: last }: Json): string {
+  if (!last || last.code === null) return '-';
+  return `${last.code} ${last.message ?? ''}`.trim();
+}
+
+export const showHook: Run = async (context) => {
+  const path = hookPath(context);
+  const { api } = await context.session();
+  show(context, await api.call('GET', path));
+};
+
+function show({ out, json }: Context, hook: Json): void {
+  if (json) {
+    out.json(hook);
+    return;
+  }
+  const rows: [string, string][] = [
+    ['hook', String(hook.id)],
+    ['state', stateOf(hook)],
+    ['url', hook.config.url],
+    ['events', hook.events.join(', ') || 'none'],
+    ['content type', hook.config.content_type],
+    ['secret', hook.config.secret ? 'set' : 'none: deliveries are not signed'],
+    ['retries', hook.retry],
+    ['headers', Object.keys(hook.request_headers ?? {}).join(', ') || 'none of its own'],
+    ['last delivery', lastOf(hook)],
+  ];
+  if (hook.previous_secret_until) rows.push(['secret before', `signs too until ${hook.previous_secret_until}`]);
+  if (hook.dropped_headers) rows.push(['dropped', `${hook.dropped_headers}: they do not follow to another address`]);
+  for (const [name, value] of rows) out.line(`${out.paint('bold', name.padEnd(13))}  ${clean(String(value))}`);
+}
+
+export const createHook: Run = async (context) => {
+  const { args, flags, session } = context;
+  const place = placeOf(context);
+  const headers = await readHeaders(flags.text('headers-file'));
+  const body = {
+    name: 'web',
+    active: !flags.is('inactive'),
+    ...(flags.text('events') !== undefined && { events: flags.list('events') }),
+    ...(flags.text('retry') && { retry: flags.text('retry') }),
+    ...(headers && { request_headers: headers }),
+    config: { url: args.URL, content_type: 'json', ...(await configOf(context)) },
+  };
+  const { api } = await session();
+  show(context, await api.call('POST', `${place.path}/hooks`, body).catch(sayHowHere));
+};
+
+function sayHowHere(error: unknown): never {
+  if (error instanceof Problem && /URL host \S+ is not supported/.test(error.message))
+    throw new Problem('refused', error.message, 'To get deliveries on this machine: gatepost listen --forward-to URL');
+  throw error;
+}
+
+/** `…/config` keeps what it does not name; GitHub's rule for the hook itself is that a missing secret is removed. */
+export const editHook: Run = async (context) => {
+  const { flags, session } = context;
+  const path = hookPath(context);
+  if (flags.is('active') && flags.is('inactive')) throw usage('--active or --inactive, not both');
+  const config = await configOf(context);
+  if (flags.text('url') !== undefined) config.url = flags.text('url');
+  if (flags.text('overlap') !== undefined) config.previous_secret_until = overlapEnd(context);
+  const headers = await readHeaders(flags.text('headers-file'));
+  const rest = {
+    ...(flags.text('events') !== undefined && { events: flags.list('events') }),
+    ...(flags.text('add-events') !== undefined && { add_events: flags.list('add-events') }),
+    ...(flags.text('remove-events') !== undefined && { remove_events: flags.list('remove-events') }),
+    ...((flags.is('active') || flags.is('inactive')) && { active: flags.is('active') }),
+    ...(flags.text('retry') && { retry: flags.text('retry') }),
+    ...(headers && { request_headers: headers }),
+  };
+  const [hasConfig, hasRest] = [config, rest].map((part) => Object.keys(part).length > 0);
+  if (!hasConfig && !hasRest) throw usage('nothing to change', '`gatepost hooks edit --help` shows what can be.');
+  const { api } = await session();
+  const changed = hasConfig ? await api.call('PATCH', `${path}/config`, config) : {};
+  const hook = await (hasRest ? api.call('PATCH', path, rest) : api.call('GET', path));
+  show(context, { ...hook, ...(changed.dropped_headers && { dropped_headers: changed.dropped_headers }) });
+};
+
+function overlapEnd({ flags }: Context): string {
+  const hours = Number(flags.text('overlap'));
+  if (!flags.text('secret-file')) throw usage('--overlap goes with a new secret: --secret-file FILE');
+  if (!Number.isInteger(hours) || hours < 1 || hours > 9_999) throw usage('--overlap: how many hours?');
+  return new Date(Date.now() + hours * 3_600_000).toISOString();
+}
+
+async function configOf({ flags, env }: Context): Promise<Record<string, unknown>> {
+  const file = flags.text('secret-file');
+  const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the hook’s secret');
+  return {
+    ...(flags.text('content-type') && { content_type: flags.text('content-type') }),
+    ...(flags.is('insecure-ssl') && { insecure_ssl: '1' }),
+    ...(secret && { secret }),
+  };
+}
+
+/** Lines as `Name: value`. */
+async function readHeaders(file: string | undefined): Promise<Record<string, string> | undefined> {
+  if (file === undefined) return undefined;
+  const lines = (await readInput(file)).split(/\r?\n/).filter((line) => line.trim());
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      if (colon < 1) throw usage(`${file}: a line is not Name: value`);
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+export const deleteHook: Run = async (context) => {
+  const { args, flags, out, json, session } = context;
+  const path = hookPath(context);
+  await confirm(`Delete the hook ${args.HOOK} of ${placeOf(context).name}?`, flags.is('yes'));
+  const { api } = await session();
+  await api.call('DELETE', path);
+  if (json) out.json({ deleted: Number(args.HOOK) });
+  else out.line(`The hook ${args.HOOK} is gone; what it was sent stays in the log until that ends.`);
+};
+
+export const pingHook: Run = async (context) => {
+  const { args, out, json, session } = context;
+  const path = hookPath(context);
+  const { api } = await session();
+  const { active } = await api.call('GET', path);
+  await api.call('POST', `${path}/pings`);
+  if (json) return out.json({ pinged: Number(args.HOOK), active });
+  if (!active) return out.note('The hook is not active: nothing is sent. gatepost hooks edit HOOK --active');
+  out.line(`A ping is on its way: gatepost deliveries list ${args.HOOK} shows what came of it.`);
+};

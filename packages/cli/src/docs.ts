@@ -1,0 +1,78 @@
+/** Writes docs/cli.md from the table of commands (`npm run docs`); a test holds the page against it. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Command } from './command.ts';
+import { optionText, synopsis } from './help.ts';
+import { exitMeanings, exits } from './problem.ts';
+import { commands, environment, globalOptions } from './table.ts';
+
+export const pageFile = new URL('../../../docs/cli.md', import.meta.url);
+/** A session as it was typed, and what was answered. */
+const sessionFile = new URL('../session.txt', import.meta.url);
+
+const head = `# The command line
+
+\`gatepost\` is for whoever builds, runs and administers receivers of webhooks: hooks, deliveries, events, and the daily tasks of an administrator. It is in [packages/cli](../packages/cli/README.md), speaks the
+[webhook API](reference/webhooks-api.md) and the gate's [management API](reference/management-api.md) alone, and starts in a twentieth of a second. This page is made by \`npm run docs\` from the table of its commands.
+
+- **To have it**: \`npm pack\` in packages/cli makes \`gatepost-cli-0.1.0.tgz\`, and \`npm install --global ./gatepost-cli-0.1.0.tgz\` installs it, on Node 20.19 or newer. \`gatepost completion bash\` (zsh, fish) prints what a shell needs to complete commands.
+- **To sign in**: \`gatepost login --api http://localhost:4500\` asks the API which gate it trusts, and shows a code to enter in a browser. The application is \`gatepost-cli\`, which the demo's [seed](../infra/demo/seed.yaml) holds; on a system of
+  your own, register a public native application with the grants \`refresh_token\` and \`urn:ietf:params:oauth:grant-type:device_code\`, under that name or another one (\`--client-id\`). It asks for the scopes that a person needs here; what they open is decided by who you are in an organization.
+- **As a machine**, for what takes \`site_admin\` or the gate's management API: \`gatepost login --machine --client-id ID\`, whose secret comes from \`GATEPOST_CLIENT_SECRET\` or standard input.
+- **In a pipeline** nothing need be stored: \`GATEPOST_API\` with \`GATEPOST_TOKEN\`, or with \`GATEPOST_CLIENT_ID\` and \`GATEPOST_CLIENT_SECRET\`.
+- **For programs**: \`--json\` with every command. Results are on standard output, all else on standard error; the exit code says what happened.
+- **Where tokens are**: in the system's keyring by \`secret-tool\` (libsecret) or \`security\` (macOS), else in \`~/.config/gatepost\` (\`GATEPOST_CONFIG_DIR\`), in files of mode 600 that are refused once others may read them. Secrets are never taken from arguments, which everybody
+  on a machine can see. A token is sent to the API and the gate that it was made for: redirects are not followed, and no plain http beyond this machine unless \`GATEPOST_ALLOW_HTTP=1\`.
+- What a terminal would obey is shown as \`\\u001b\`: much of what is shown was written by others. Colours are only on a terminal, and not with \`NO_COLOR\`.`;
+
+/** The text of docs/cli.md. */
+export function page(): string {
+  const session = existsSync(sessionFile)
+    ? ['## A session', `\`\`\`console\n${readFileSync(sessionFile, 'utf8').trimEnd()}\n\`\`\``]
+    : [];
+  const codes = Object.entries(exits).map(
+    ([name, code]) => `| ${code} | ${exitMeanings[name as keyof typeof exits]} |`,
+  );
+  const variables = environment.map(({ name, summary }) => `| \`${name}\` | ${cell(summary)} |`);
+  return `${[
+    head,
+    ...session,
+    '## Exit codes',
+    ['| code | what it means |', '|---|---|', ...codes].join('\n'),
+    '## Environment',
+    ['| variable | meaning |', '|---|---|', ...variables].join('\n'),
+    '## For every command',
+    optionTable(globalOptions),
+    ...commands.map(section),
+  ].join('\n\n')}\n`;
+}
+
+function section(command: Command): string {
+  const { words, summary, about, args = [], options = [], example, needs } = command;
+  const rows = args.map(
+    ({ name, summary, optional }) => `| \`${name}\` | ${cell(summary)}${optional ? ' (may be left out)' : ''} |`,
+  );
+  return [
+    `## gatepost ${words.join(' ')}`,
+    `\`gatepost ${synopsis(command)}\``,
+    `${summary}.${needs ? ` Needs ${needs}.` : ''}${about ? `\n${about}` : ''}`,
+    ...(rows.length + options.length > 0 ? [[...tableHead, ...rows, ...optionRows(options)].join('\n')] : []),
+    ...(example ? [`Example: \`gatepost ${example}\``] : []),
+  ].join('\n\n');
+}
+
+const tableHead = ['| argument or option | meaning |', '|---|---|'];
+const optionTable = (options: Command['options'] = []) => [...tableHead, ...optionRows(options)].join('\n');
+
+function optionRows(options: NonNullable<Command['options']>): string[] {
+  return options.map((option) => {
+    const choices = option.choices ? `: ${option.choices.map((choice) => `\`${choice}\``).join(', ')}` : '';
+    return `| \`${cell(optionText(option))}\` | ${cell(option.summary)}${choices} |`;
+  });
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('*', '\\*');
+
+if (import.meta.main) {
+  writeFileSync(pageFile, page());
+  console.log('docs/cli.md is written');
+}

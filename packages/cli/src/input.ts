@@ -1,0 +1,32 @@
+/** What is read from files and from standard input, secrets above all: arguments are seen by everybody on the machine. */
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { Problem, usage } from './problem.ts';
+
+/** A file's text; `-` is standard input. */
+export async function readInput(file: string): Promise<string> {
+  if (file === '-') return text(process.stdin);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Problem('usage', `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+/** A secret on a line of its own, without that line's end. */
+export async function readSecret(file: string, what: string): Promise<string> {
+  const secret = (await readInput(file)).replace(/\r?\n$/, '');
+  if (secret === '') throw usage(`${what} is empty`);
+  return secret;
+}
+
+/** Answers yes at once with `--yes`; else asks a person. */
+export async function confirm(question: string, yes: boolean): Promise<void> {
+  if (yes) return;
+  if (!process.stdin.isTTY) throw usage(`${question} Nobody is here to answer`, '--yes says so beforehand.');
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await lines.question(`${question} [y/N] `);
+  lines.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Problem('interrupted', 'left as it was');
+}

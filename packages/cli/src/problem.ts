@@ -1,0 +1,38 @@
+/** What ends a command: in words, with what to do next, and the exit code that scripts go by. */
+export const exits = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notSignedIn: 3,
+  notFound: 4,
+  refused: 5,
+  unreachable: 6,
+  interrupted: 130,
+} as const;
+
+export type Exit = keyof typeof exits;
+
+/** As `gatepost --help` and docs/cli.md list them. */
+export const exitMeanings: Record<Exit, string> = {
+  ok: 'done',
+  failed: 'it was tried and went wrong',
+  usage: 'the command line is not understood: nothing was asked of anybody',
+  notSignedIn: 'nobody is signed in, or the token is no longer good: `gatepost login`',
+  notFound: 'there is no such thing, or this token may not see or do it',
+  refused: 'the API understood and refused: a limit, a wrong value',
+  unreachable: 'the API or the gate does not answer, or asks to come back later',
+  interrupted: 'ended by Ctrl-C',
+};
+
+export class Problem extends Error {
+  readonly exit: Exit;
+  /** What to do about it, a sentence a line. */
+  readonly next: string[];
+  constructor(exit: Exit, message: string, ...next: string[]) {
+    super(message);
+    this.exit = exit;
+    this.next = next;
+  }
+}
+
+export const usage = (message: string, ...next: string[]) => new Problem('usage', message, ...next);

@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { complete, scripts } from './complete.ts';
+import { page, pageFile } from './docs.ts';
+import { run } from './run.ts';
+import { commands, globalOptions } from './table.ts';
+
+let [out, err] = ['', ''];
+beforeEach(() => {
+  [out, err] = ['', ''];
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += text;
+    return true;
+  });
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += text;
+    return true;
+  });
+});
+afterEach(() => void jest.restoreAllMocks());
+
+const env = { GATEPOST_CONFIG_DIR: path.join(mkdtempSync(path.join(tmpdir(), 'cli-')), 'none'), NO_COLOR: '1' };
+const gatepost = (line: string, more: Record<string, string> = {}) =>
+  run(line.split(' ').filter(Boolean), { ...env, ...more });
+
+test('docs/cli.md says what there is (`npm run docs` writes it)', () => {
+  expect(readFileSync(pageFile, 'utf8')).toBe(page());
+});
+
+test.each([
+  ['', 'gatepost COMMAND …'],
+  ['hooks', 'gatepost hooks …'],
+  ['hoks list', 'gatepost: there is no command `hoks list`'],
+  ['hooks list', 'gatepost: which repository or organization?'],
+  ['hooks list --repo acme', 'gatepost: acme is not OWNER/NAME'],
+  ['hooks list --repo a/b --org a', 'gatepost: --repo or --org, not both'],
+  ['hooks show --org acme', 'gatepost: HOOK is missing'],
+  ['hooks show seven --org acme', 'gatepost: HOOK is a number, not seven'],
+  ['hooks show 7 8 --org acme', 'gatepost: `hooks show` does not take 8'],
+  ['hooks list --org acme --color', "gatepost: Unknown option '--color'"],
+  ['hooks create u --org acme --content-type xml', 'gatepost: --content-type is one of json, form'],
+  ['hooks edit 7 --org acme', 'gatepost: nothing to change'],
+  ['hooks edit 7 --org acme --overlap 5', 'gatepost: --overlap goes with a new secret: --secret-file FILE'],
+  ['deliveries list 7 --org acme --limit 0', 'gatepost: --limit is a whole number from 1 to 10000'],
+  ['completion csh', 'gatepost: SHELL is one of bash, zsh, fish'],
+  [
+    '--api http://api.example login',
+    'gatepost: http://api.example is not https: tokens would cross the network in the clear',
+  ],
+])('`%s` asks nobody, says what is wrong, and ends with 2', async (line, message) => {
+  expect(await gatepost(line)).toBe(2);
+  expect(out).toBe('');
+  expect(err.split('\n')[0]).toBe(message);
+});
+
+test('whoever is not signed in is told how to, and it ends with 3', async () => {
+  expect(await gatepost('hooks list --org acme --api https://api.example')).toBe(3);
+  expect(err).toBe('gatepost: not signed in to https://api.example\n  gatepost login --api https://api.example\n');
+  expect(await gatepost('whoami', { GATEPOST_TOKEN: 't' })).toBe(2);
+  expect(err).toContain('GATEPOST_TOKEN is for one API: GATEPOST_API says which');
+});
+
+test('an API that is not there is named, and it ends with 6', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  expect(await gatepost('whoami', { GATEPOST_TOKEN: 't', GATEPOST_API: `http://127.0.0.1:${port}` })).toBe(6);
+  expect(err).toContain(`http://127.0.0.1:${port} does not answer: ECONNREFUSED`);
+});
+
+test.each(commands.map((command) => [command.words.join(' '), command] as const))(
+  '`%s` has help',
+  async (line, { summary }) => {
+    expect(await gatepost(`${line} --help`)).toBe(0);
+    expect(out).toContain(`${summary}.`);
+    expect(out).toContain('--json');
+    expect(summary).toMatch(/^[A-Z].*[^.]$/);
+  },
+);
+
+test('help is found in three ways', async () => {
+  const texts: string[] = [];
+  for (const line of ['--help', 'help', '-h']) {
+    out = '';
+    expect(await gatepost(line)).toBe(0);
+    texts.push(out);
+  }
+  expect(new Set(texts).size).toBe(1);
+  out = '';
+  expect(await gatepost('help hooks create')).toBe(0);
+  expect(out).toContain('gatepost hooks create URL [options]');
+});
+
+const wordsOf = (line: string) => complete(line.split(' ')).map(({ word }) => word);
+
+test('completion knows commands, options and their values', () => {
+  expect(wordsOf('')).toEqual([...new Set(commands.map(({ words }) => words[0]))]);
+  expect(wordsOf('hooks ')).toEqual(['list', 'show', 'create', 'edit', 'delete', 'ping']);
+  expect(wordsOf('hooks cr')).toEqual(['create']);
+  expect(wordsOf('--api https://a.example hooks p')).toEqual(['ping']);
+  expect(wordsOf('hooks list --')).toEqual([...globalOptions.map(({ name }) => `--${name}`), '--repo', '--org']);
+  expect(wordsOf('hooks list --json --j')).toEqual([]);
+  expect(wordsOf('hooks create u --content-type ')).toEqual(['json', 'form']);
+  expect(wordsOf('completion ')).toEqual(['bash', 'zsh', 'fish']);
+  expect(wordsOf('hooks create --repo a/b ')).toEqual([]);
+});
+
+test('bash asks the program for what may follow', () => {
+  const asked = `gatepost() { printf '%s\\n' "$*" >&2; printf 'list\\tList hooks\\nshow\\tShow a hook\\n'; }
+    COMP_WORDS=(gatepost hooks ''); COMP_CWORD=2; _gatepost 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  expect(execFileSync('bash', ['-c', `${scripts.bash}\n${asked}`], { encoding: 'utf8' })).toBe('list\nshow\n');
+});

@@ -1,0 +1,149 @@
+/** One command from what was typed to its exit code: the spine. */
+import { parseArgs } from 'node:util';
+import type { Command, Context, Flags } from './command.ts';
+import { exits, Problem, usage } from './problem.ts';
+import { commands, globalOptions } from './table.ts';
+import { clean, openOutput } from './terminal.ts';
+
+export async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const abort = new AbortController();
+  const out = openOutput(env, process.stdout, process.stderr);
+  const interrupt = () => {
+    if (abort.signal.aborted) process.exit(exits.interrupted);
+    abort.abort(new Problem('interrupted', 'interrupted'));
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  // Nobody reads on (`gatepost hooks list | head`).
+  process.stdout.on('error', () => process.exit(exits.ok));
+  try {
+    if (argv[0] === '__complete') return await answerShell(argv.slice(1));
+    const { command, rest } = findCommand(argv);
+    if (!command || rest.includes('--help') || rest.includes('-h')) return await help(command, argv, rest);
+    const context = contextOf(command, rest, { env, out, signal: abort.signal });
+    await (await command.load())(context);
+    return exits.ok;
+  } catch (error) {
+    const ended = abort.signal.aborted ? (abort.signal.reason as unknown) : error;
+    if (!(ended instanceof Problem)) throw ended;
+    if (ended.exit !== 'interrupted') {
+      const { paint } = openOutput(env, process.stderr, process.stderr);
+      out.note(`${paint('red', 'gatepost:')} ${clean(ended.message)}`);
+      for (const line of ended.next) out.note(`  ${clean(line)}`);
+    }
+    return exits[ended.exit];
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+/** The longest row of the table that the words begin with; options may stand anywhere. */
+export function findCommand(argv: string[]): { command: Command | undefined; words: string[]; rest: string[] } {
+  const words: string[] = [];
+  const places: number[] = [];
+  for (let index = 0; index < argv.length && words.length < 3; index += 1) {
+    const word = argv[index]!;
+    if (word === '--') break;
+    if (!word.startsWith('-')) {
+      words.push(word);
+      places.push(index);
+    } else if (globalOptions.some(({ name, value }) => value && word === `--${name}`)) index += 1;
+  }
+  for (let count = words.length; count > 0; count -= 1) {
+    const typed = words.slice(0, count).join(' ');
+    const command = commands.find((each) => each.words.join(' ') === typed);
+    if (command) return { command, words, rest: argv.filter((_, index) => !places.slice(0, count).includes(index)) };
+  }
+  return { command: undefined, words, rest: argv };
+}
+
+function contextOf(command: Command, rest: string[], base: Pick<Context, 'env' | 'out' | 'signal'>): Context {
+  const known = [...globalOptions, ...(command.options ?? [])];
+  const options = Object.fromEntries(
+    known.map(({ name, value, many }) => [
+      name,
+      { type: value ? 'string' : 'boolean', multiple: Boolean(many) } as const,
+    ]),
+  );
+  const hint = `\`gatepost ${command.words.join(' ')} --help\` shows what it takes.`;
+  let parsed: ReturnType<typeof parseArgs>;
+  try {
+    parsed = parseArgs({ args: rest, options, allowPositionals: true });
+  } catch (error) {
+    throw usage((error as Error).message.split('. ')[0]!, hint);
+  }
+  const { values, positionals } = parsed;
+  for (const { name, choices } of known) {
+    const given = values[name];
+    const wrong = choices && [given ?? []].flat().find((one) => !choices.includes(String(one)));
+    if (wrong !== undefined) throw usage(`--${name} is one of ${choices!.join(', ')}`, hint);
+  }
+  const args = readArguments(command, positionals, hint);
+  const flags = readFlags(values);
+  return {
+    ...base,
+    args,
+    rest: positionals.slice((command.args?.length ?? 0) - 1),
+    flags,
+    json: flags.is('json'),
+    async session() {
+      const { openSession } = await import('./session/session.ts');
+      return openSession(flags, base.env);
+    },
+  };
+}
+
+function readArguments(command: Command, given: string[], hint: string): Record<string, string> {
+  const expected = command.args ?? [];
+  const missing = expected.find((argument, index) => !argument.optional && given[index] === undefined);
+  if (missing) throw usage(`${missing.name} is missing`, hint);
+  if (given.length > expected.length && !expected.at(-1)?.many)
+    throw usage(`\`${command.words.join(' ')}\` does not take ${given.slice(expected.length).join(' ')}`, hint);
+  for (const [index, { name, choices }] of expected.entries()) {
+    const value = given[index];
+    if (value !== undefined && choices && !choices.includes(value))
+      throw usage(`${name} is one of ${choices.join(', ')}`, hint);
+  }
+  return Object.fromEntries(
+    expected.flatMap(({ name }, index) => (given[index] === undefined ? [] : [[name, given[index]]])),
+  );
+}
+
+function readFlags(values: Record<string, unknown>): Flags {
+  return {
+    text: (name) => values[name] as string | undefined,
+    is: (name) => values[name] === true,
+    list: (name) =>
+      [values[name] ?? []]
+        .flat()
+        .flatMap((text) => String(text).split(','))
+        .map((text) => text.trim())
+        .filter(Boolean),
+  };
+}
+
+async function help(command: Command | undefined, argv: string[], rest: string[]): Promise<number> {
+  const { helpOf, overview } = await import('./help.ts');
+  if (command) {
+    process.stdout.write(helpOf(command));
+    return exits.ok;
+  }
+  const { words } = findCommand(argv);
+  if (rest.includes('--version')) {
+    const { version } = await import('./version.ts');
+    process.stdout.write(`gatepost ${version}\n`);
+    return exits.ok;
+  }
+  const asked = words[0] === 'help' ? words.slice(1) : words;
+  const within = commands.filter((each) => asked.every((word, index) => each.words[index] === word));
+  if (asked.length > 0 && within.length === 0)
+    throw usage(`there is no command \`${asked.join(' ')}\``, '`gatepost --help` lists them.');
+  const wanted = words[0] === 'help' || rest.includes('--help') || rest.includes('-h');
+  (wanted ? process.stdout : process.stderr).write(within.length === 1 ? helpOf(within[0]!) : overview(within, asked));
+  return wanted ? exits.ok : exits.usage;
+}
+
+async function answerShell(words: string[]): Promise<number> {
+  const { complete } = await import('./complete.ts');
+  for (const { word, summary } of complete(words)) process.stdout.write(`${word}\t${summary}\n`);
+  return exits.ok;
+}

@@ -1,0 +1,100 @@
+/** Requests to an API with a token, and what its refusals mean to who typed the command. */
+import { Problem } from '../problem.ts';
+import { type Answered, parseJson, request } from './request.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each command reads what it names
+export type Json = any;
+
+export type Api = {
+  base: string;
+  /** The parsed body; undefined: the answer has none. @throws Problem for every refusal. */
+  call(method: string, path: string, body?: unknown): Promise<Json>;
+  /** The same with status and headers; a 304 is no refusal. */
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answered & { body: Json }>;
+  /** Items of a list, page after page, until `most`. */
+  list(path: string, most: number): Promise<{ items: Json[]; isMore: boolean }>;
+};
+
+export function openApi(base: string, token: () => Promise<string>): Api {
+  const ask: Api['ask'] = async (method, path, body, headers = {}) => {
+    const answered = await request(base + path, {
+      method,
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${await token()}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (answered.status >= 400) throw refusal(`${method} ${path.split('?')[0]}`, answered);
+    return { ...answered, body: answered.text === '' ? undefined : parseJson(answered.text, base + path) };
+  };
+  return {
+    base,
+    ask,
+    call: async (...asked) => (await ask(...asked)).body,
+    async list(path, most) {
+      const items: Json[] = [];
+      const join = path.includes('?') ? '&' : '?';
+      for (let at: string | undefined = `${path}${join}per_page=${Math.min(100, most)}`; at !== undefined; ) {
+        const { body, headers } = await ask('GET', at);
+        items.push(...(body as Json[]));
+        const [, next] = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
+        if (next === undefined || items.length >= most)
+          return { items: items.slice(0, most), isMore: next !== undefined || items.length > most };
+        // The link names the API as it calls itself, which need not be how it is reached from here.
+        at = path.replace(/\?.*/, '') + new URL(next).search;
+      }
+      return { items, isMore: false };
+    },
+  };
+}
+
+function refusal(what: string, { status, headers, text }: Answered): Problem {
+  const said = describe(text);
+  const message = `${said || `status ${status}`} (${what}: ${status})`;
+  if (status === 401) return new Problem('notSignedIn', message, 'The token is not good any more: gatepost login');
+  if (status === 403 || status === 404) return new Problem('notFound', message, ...whyNot(headers));
+  if (status === 429 || status >= 500) {
+    const wait = headers.get('retry-after');
+    return new Problem('unreachable', message, wait ? `Try again in ${wait} s.` : 'Try again in a moment.');
+  }
+  return new Problem('refused', message);
+}
+
+function describe(text: string): string {
+  let said: { message?: unknown; errors?: unknown; error_description?: unknown };
+  try {
+    said = JSON.parse(text);
+  } catch {
+    return text.slice(0, 200).trim();
+  }
+  const { message, error_description, errors } = said ?? {};
+  const items = (Array.isArray(errors) ? errors : []).map((item: unknown) => {
+    if (typeof item === 'string') return item;
+    const { field, message, code, value } = item as Record<string, string | undefined>;
+    return [field, message ?? code, value && `(${value})`].filter(Boolean).join(' ');
+  });
+  return [message ?? error_description ?? '', ...items].filter(Boolean).join('; ');
+}
+
+function whyNot(headers: Headers): string[] {
+  const list = (name: string) =>
+    (headers.get(name) ?? '')
+      .split(',')
+      .map((scope) => scope.trim())
+      .filter(Boolean);
+  const [held, accepted] = [list('x-oauth-scopes'), list('x-accepted-oauth-scopes')];
+  if (accepted.length === 0 || accepted.some((scope) => held.includes(scope)))
+    return ['Either there is no such thing, or you may not see it: `gatepost whoami` shows who you are here.'];
+  const needed = accepted.join(', ');
+  if (accepted.join() === 'site_admin')
+    return ['It takes a machine with the scope site_admin: gatepost login --machine --client-id ID'];
+  return [`Your token lacks its scope. One of these is needed: ${needed}`, `gatepost login --scopes ${accepted[0]}`];
+}

@@ -1,0 +1,37 @@
+/** Where somebody is signed in, and as whom: `profiles.json`, which holds no secret. */
+import path from 'node:path';
+import { Problem } from '../problem.ts';
+import { configFolder, readPrivate, writePrivate } from './private-file.ts';
+
+export type Profile = {
+  /** Without a slash at its end. */
+  api: string;
+  issuer: string;
+  /** What access tokens for the API are asked for. */
+  audience: string;
+  clientId: string;
+  /** A person by the device flow, a machine by its secret, or a token that was given. */
+  kind: 'person' | 'machine' | 'token';
+  subject: string;
+  /** Where its secrets are. */
+  store: 'keyring' | 'file';
+};
+
+export type Profiles = { current?: string; profiles: Record<string, Profile> };
+
+export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
+  const file = profilesFile(env);
+  const text = readPrivate(file);
+  if (text === undefined) return { profiles: {} };
+  try {
+    return JSON.parse(text) as Profiles; // nobody else may write it
+  } catch {
+    throw new Problem('failed', `${file} is damaged`, `Remove it and sign in again: rm '${file}'`);
+  }
+}
+
+export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void {
+  writePrivate(profilesFile(env), `${JSON.stringify(profiles, null, 2)}\n`);
+}
+
+const profilesFile = (env: NodeJS.ProcessEnv) => path.join(configFolder(env), 'profiles.json');

@@ -1,0 +1,82 @@
+/** One HTTP request. No redirect is followed: a token goes nowhere but where it was made for. */
+import { Problem } from '../problem.ts';
+import { version } from '../version.ts';
+
+export type Asked = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | URLSearchParams;
+  signal?: AbortSignal;
+};
+export type Answered = { status: number; headers: Headers; text: string };
+
+const timeoutMs = 30_000;
+
+/** @throws Problem `unreachable` when there is no answer, `failed` for a redirect. */
+export async function request(url: string, { signal, ...asked }: Asked = {}): Promise<Answered> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  let answered: Answered;
+  try {
+    const response = await fetch(url, {
+      ...asked,
+      redirect: 'manual',
+      headers: { 'user-agent': `gatepost-cli/${version}`, ...asked.headers },
+      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+    });
+    answered = { status: response.status, headers: response.headers, text: await response.text() };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw noAnswer(new URL(url).origin, error as Error & { cause?: NodeJS.ErrnoException });
+  }
+  const { status, headers } = answered;
+  if (status >= 300 && status < 400 && status !== 304)
+    throw new Problem(
+      'failed',
+      `${url} leads on to ${headers.get('location')}, which gatepost does not follow with a token`,
+      'Sign in at the address where the API really is: gatepost login --api URL',
+    );
+  return answered;
+}
+
+function noAnswer(origin: string, error: Error & { cause?: NodeJS.ErrnoException }): Problem {
+  const { cause } = error;
+  const why = cause?.code ?? cause?.message ?? error.message;
+  const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(String(why));
+  return new Problem(
+    'unreachable',
+    `${origin} does not answer: ${why}`,
+    isCertificate
+      ? 'Its certificate is not trusted here. For a certificate authority of your own: NODE_EXTRA_CA_CERTS=FILE gatepost …'
+      : 'Is the address right, and is it running? `gatepost whoami` shows which one is meant.',
+  );
+}
+
+/** What was answered as JSON. @throws Problem where something else answers. */
+export function parseJson(text: string, url: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem('failed', `${url} answers something else than JSON`, 'Is it the webhook API of Gatepost?');
+  }
+}
+
+/** Nothing secret crosses a network in the clear. */
+export function checkTransport(url: string, env: NodeJS.ProcessEnv): void {
+  const { protocol, hostname } = parseUrl(url);
+  const isHere =
+    hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
+  if (protocol === 'https:' || (protocol === 'http:' && (isHere || env.GATEPOST_ALLOW_HTTP === '1'))) return;
+  throw new Problem(
+    'usage',
+    `${url} is not https: tokens would cross the network in the clear`,
+    'GATEPOST_ALLOW_HTTP=1 allows it.',
+  );
+}
+
+export function parseUrl(url: string): URL {
+  try {
+    return new URL(url);
+  } catch {
+    throw new Problem('usage', `${url} is no URL`);
+  }
+}

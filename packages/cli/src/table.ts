@@ -1,0 +1,193 @@
+/** All commands. What is here is what the parser takes, what help and completions show, and what docs/cli.md says. */
+import type { Argument, Command, Option } from './command.ts';
+import { placeOptions } from './place.ts';
+
+export const globalOptions: readonly Option[] = [
+  { name: 'api', value: 'URL', summary: 'the webhook API, of those one is signed in to (else GATEPOST_API)' },
+  { name: 'profile', value: 'NAME', summary: 'a sign-in by its name (else GATEPOST_PROFILE)' },
+  { name: 'json', summary: 'the answer as JSON; what goes on and on, a line an item' },
+  { name: 'help', summary: 'what a command does and takes' },
+];
+
+export const environment: readonly { name: string; summary: string }[] = [
+  { name: 'GATEPOST_API', summary: 'the webhook API, as `--api`' },
+  { name: 'GATEPOST_PROFILE', summary: 'a sign-in by its name, as `--profile`' },
+  { name: 'GATEPOST_REPO', summary: 'the repository, where neither `--repo` nor `--org` is given' },
+  { name: 'GATEPOST_TOKEN', summary: 'an access token instead of a sign-in, with GATEPOST_API' },
+  {
+    name: 'GATEPOST_CLIENT_ID',
+    summary: 'a machine instead of a sign-in, with its secret and GATEPOST_API; for `login` as `--client-id`',
+  },
+  { name: 'GATEPOST_CLIENT_SECRET', summary: 'its secret' },
+  { name: 'GATEPOST_ISSUER', summary: 'the gate, as `login --issuer`' },
+  { name: 'GATEPOST_AUDIENCE', summary: 'the API’s identifier, as `login --audience`' },
+  { name: 'GATEPOST_WEBHOOK_SECRET', summary: 'a hook’s secret, instead of `--secret-file`' },
+  {
+    name: 'GATEPOST_CONFIG_DIR',
+    summary: 'where sign-ins are kept (default: gatepost in XDG_CONFIG_HOME or ~/.config)',
+  },
+  { name: 'GATEPOST_NO_KEYRING', summary: 'keep tokens in a file' },
+  { name: 'GATEPOST_ALLOW_HTTP', summary: '1: send tokens over plain http beyond this machine' },
+  { name: 'NO_COLOR', summary: 'no colours' },
+];
+
+const hook: Argument = { name: 'HOOK', summary: 'its number, as `gatepost hooks list` shows it' };
+const delivery: Argument = { name: 'DELIVERY', summary: 'its number, as `gatepost deliveries list` shows it' };
+const yes: Option = { name: 'yes', summary: 'do not ask first' };
+const status: Option = { name: 'status', value: 'STATUS', choices: ['success', 'failure'], summary: 'only those' };
+
+const events: Option = {
+  name: 'events',
+  value: 'NAME,…',
+  summary: 'what it subscribes to; * is everything (default push)',
+};
+const hookOptions: readonly Option[] = [
+  { name: 'content-type', value: 'TYPE', choices: ['json', 'form'], summary: 'how payloads are sent (default json)' },
+  { name: 'secret-file', value: 'FILE', summary: 'its secret; - is standard input (else GATEPOST_WEBHOOK_SECRET)' },
+  { name: 'headers-file', value: 'FILE', summary: 'request headers of its own, a line each: Name: value' },
+  { name: 'retry', value: 'ON|OFF', choices: ['on', 'off'], summary: 'whether failures are tried again by themselves' },
+  { name: 'insecure-ssl', summary: 'do not check the receiver’s certificate' },
+  { name: 'inactive', summary: 'deliver nothing' },
+];
+
+const account = () => import('./commands/account.ts');
+const hooks = () => import('./commands/hooks.ts');
+const deliveries = () => import('./commands/deliveries.ts');
+
+export const commands: readonly Command[] = [
+  {
+    words: ['login'],
+    summary: 'Sign in, by a code that you enter in a browser',
+    about: `The API says which gate it trusts (RFC 9728); the gate gives a code (RFC 8628) that is entered on any device. Tokens are kept in the system's keyring
+(libsecret's secret-tool, macOS's security) where there is one, else in a file with mode 600, and renewed by themselves.
+GATEPOST_NO_KEYRING=1 means the file. Without signing in: GATEPOST_TOKEN, or GATEPOST_CLIENT_ID and GATEPOST_CLIENT_SECRET, each with GATEPOST_API.`,
+    options: [
+      { name: 'issuer', value: 'URL', summary: 'the gate, where the API does not say it (else GATEPOST_ISSUER)' },
+      {
+        name: 'audience',
+        value: 'ID',
+        summary: 'the API’s identifier, where it is not its address (else GATEPOST_AUDIENCE)',
+      },
+      { name: 'client-id', value: 'ID', summary: 'the application (else GATEPOST_CLIENT_ID; default gatepost-cli)' },
+      { name: 'scopes', value: 'SCOPE,…', summary: 'what the token may do (default: all that a person needs here)' },
+      { name: 'machine', summary: 'as a machine; its secret comes from GATEPOST_CLIENT_SECRET or standard input' },
+      { name: 'with-token', summary: 'with an access token from standard input, until that ends' },
+    ],
+    example: 'login --api http://localhost:4500',
+    load: async () => (await account()).login,
+  },
+  {
+    words: ['logout'],
+    summary: 'Sign out: revoke the tokens at the gate, and forget them',
+    load: async () => (await account()).logout,
+  },
+  {
+    words: ['whoami'],
+    summary: 'Who is signed in, where, and with which scopes',
+    load: async () => (await account()).whoami,
+  },
+  { words: ['profiles', 'list'], summary: 'Where you are signed in', load: async () => (await account()).listProfiles },
+  {
+    words: ['profiles', 'use'],
+    summary: 'Which sign-in is meant from now on',
+    args: [{ name: 'PROFILE', summary: 'its name: the API’s host, or what `login --profile` said' }],
+    load: async () => (await account()).useProfile,
+  },
+
+  {
+    words: ['hooks', 'list'],
+    summary: 'List hooks',
+    options: placeOptions,
+    example: 'hooks list --repo acme/widgets',
+    load: async () => (await hooks()).listHooks,
+  },
+  {
+    words: ['hooks', 'show'],
+    summary: 'Show a hook',
+    args: [hook],
+    options: placeOptions,
+    load: async () => (await hooks()).showHook,
+  },
+  {
+    words: ['hooks', 'create'],
+    summary: 'Create a hook',
+    args: [{ name: 'URL', summary: 'where it delivers to' }],
+    options: [...placeOptions, events, ...hookOptions],
+    example: 'hooks create https://ci.example/hook --repo acme/widgets --events push,issues --secret-file secret.txt',
+    load: async () => (await hooks()).createHook,
+  },
+  {
+    words: ['hooks', 'edit'],
+    summary: 'Change a hook; what is not named stays',
+    args: [hook],
+    options: [
+      ...placeOptions,
+      { name: 'url', value: 'URL', summary: 'where it delivers to' },
+      { ...events, summary: 'what it subscribes to' },
+      { name: 'add-events', value: 'NAME,…', summary: 'subscribe to these too' },
+      { name: 'remove-events', value: 'NAME,…', summary: 'no longer to these' },
+      ...hookOptions,
+      { name: 'active', summary: 'deliver again' },
+      { name: 'overlap', value: 'HOURS', summary: 'with a new secret: the one before signs too, so long' },
+    ],
+    example: 'hooks edit 7 --repo acme/widgets --secret-file new.txt --overlap 24',
+    load: async () => (await hooks()).editHook,
+  },
+  {
+    words: ['hooks', 'delete'],
+    summary: 'Delete a hook',
+    args: [hook],
+    options: [...placeOptions, yes],
+    load: async () => (await hooks()).deleteHook,
+  },
+  {
+    words: ['hooks', 'ping'],
+    summary: 'Send a ping',
+    args: [hook],
+    options: placeOptions,
+    load: async () => (await hooks()).pingHook,
+  },
+
+  {
+    words: ['deliveries', 'list'],
+    summary: 'List what was delivered, newest first',
+    args: [hook],
+    options: [...placeOptions, status, { name: 'limit', value: 'N', summary: 'at most so many (default 30)' }],
+    load: async () => (await deliveries()).listDeliveries,
+  },
+  {
+    words: ['deliveries', 'show'],
+    summary: 'Show what was sent and what came back',
+    args: [hook, delivery],
+    options: placeOptions,
+    load: async () => (await deliveries()).showDelivery,
+  },
+  {
+    words: ['deliveries', 'tail'],
+    summary: 'Show deliveries as they are made',
+    args: [hook],
+    options: [
+      ...placeOptions,
+      status,
+      { name: 'interval', value: 'SECONDS', summary: 'how often to look (default 2)' },
+      { name: 'count', value: 'N', summary: 'end after so many' },
+    ],
+    load: async () => (await deliveries()).tailDeliveries,
+  },
+  {
+    words: ['deliveries', 'redeliver'],
+    summary: 'Deliver again, under the same guid',
+    args: [hook, { ...delivery, many: true }],
+    options: placeOptions,
+    example: 'deliveries redeliver 7 1234 1235 --repo acme/widgets',
+    load: async () => (await deliveries()).redeliver,
+  },
+
+  {
+    words: ['completion'],
+    summary: 'Print what a shell needs to complete commands',
+    args: [{ name: 'SHELL', choices: ['bash', 'zsh', 'fish'], summary: 'bash, zsh or fish' }],
+    example: 'completion bash >> ~/.bashrc',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
+];

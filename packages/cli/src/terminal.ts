@@ -1,0 +1,89 @@
+/**
+ * What is written to the terminal. Much of it was written by others: a payload, a header, a message of a receiver. So every
+ * character that a terminal obeys or that turns text around is written as an escape (`\u001b`), in tables, in messages and in JSON.
+ */
+const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+
+/** Text in which nothing is obeyed by a terminal; it stays on its line. */
+export function clean(text: string): string {
+  return text.replace(unsafe, escapeCharacter);
+}
+
+/** The same for a text of several lines. */
+export function cleanLines(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.split('\t').map(clean).join('\t'))
+    .join('\n');
+}
+
+/** JSON that a terminal obeys as little, and that is read back as the same value. */
+export function toJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(unsafe, (character) =>
+    character === '\n' ? character : escapeCharacter(character),
+  );
+}
+
+function escapeCharacter(character: string): string {
+  return Array.from({ length: character.length }, (_, index) => {
+    const code = character.charCodeAt(index);
+    return `\\u${code.toString(16).padStart(4, '0')}`;
+  }).join('');
+}
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+const codes: Record<Style, number> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+
+/** One place to write to; the terminal's own colours only where there is a terminal that wants them (https://no-color.org). */
+export type Output = {
+  /** A result: standard output. */
+  line(text?: string): void;
+  /** One value: pretty with `--json`'s spaces on a terminal, else on a line. */
+  json(value: unknown): void;
+  table(head: string[], rows: string[][]): void;
+  /** What goes on beside the result: standard error. */
+  note(text: string): void;
+  /** A bar on standard error, while that is a terminal; `end` takes it away. */
+  progress(what: string, total: number): Progress;
+  paint(style: Style, text: string): string;
+};
+
+export type Progress = { at(done: number): void; end(): void };
+
+type Stream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
+
+export function openOutput(env: NodeJS.ProcessEnv, out: Stream, err: Stream): Output {
+  const colours = (stream: Stream) => Boolean(stream.isTTY) && !env.NO_COLOR && env.TERM !== 'dumb';
+  const paint = (style: Style, text: string) => (colours(out) ? `\u001b[${codes[style]}m${text}\u001b[0m` : text);
+  const line = (text = '') => void out.write(`${text}\n`);
+  return {
+    line,
+    paint,
+    note: (text) => void err.write(`${text}\n`),
+    json: (value) => line(toJson(value, out.isTTY ? 2 : undefined)),
+    table(head, rows) {
+      const cells = rows.map((row) => row.map(clean));
+      const widths = head.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]!.length)));
+      const write = (row: string[], style?: Style) => {
+        const text = row
+          .map((cell, column) => cell.padEnd(widths[column]!))
+          .join('  ')
+          .trimEnd();
+        line(style ? paint(style, text) : text);
+      };
+      write(head, 'bold');
+      for (const row of cells) write(row);
+    },
+    progress(what, total) {
+      if (!err.isTTY) return { at() {}, end() {} };
+      const width = 30;
+      return {
+        at(done) {
+          const full = total === 0 ? width : Math.min(width, Math.round((done / total) * width));
+          err.write(`\r${what} [${'#'.repeat(full)}${'.'.repeat(width - full)}] ${done}/${total}\u001b[K`);
+        },
+        end: () => void err.write('\r\u001b[K'),
+      };
+    },
+  };
+}

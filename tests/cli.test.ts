@@ -1,0 +1,175 @@
+/** The command line as it is packed, against the whole system: a developer's day, from signing in to signing out. */
+import { execFile, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Browser } from '@gatepost/testkit/browser';
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { openSystem, type System } from '@gatepost/testkit/system';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const folder = mkdtempSync(join(tmpdir(), 'gatepost-cli-'));
+const config = join(folder, 'config');
+const program = join(folder, 'packed/lib/gatepost.js');
+let system: System;
+
+beforeAll(async () => {
+  const pack = fileURLToPath(new URL('../packages/cli/bundle.ts', import.meta.url));
+  await promisify(execFile)(process.execPath, [pack, join(folder, 'packed')]);
+  system = stack.use(await openSystem());
+});
+
+type Ended = { code: number; out: string; err: string };
+
+/** Runs it to its end; `seen` gets all that it has written so far. */
+function gatepost(
+  args: string[],
+  more: { env?: Record<string, string>; input?: string; seen?: (text: string) => void } = {},
+) {
+  const env = { PATH: process.env.PATH!, GATEPOST_CONFIG_DIR: config, GATEPOST_REPO: 'acme/widgets', ...more.env };
+  const child = spawn(process.execPath, [program, ...args], { env });
+  const written = { out: '', err: '' };
+  for (const [name, stream] of [
+    ['out', child.stdout],
+    ['err', child.stderr],
+  ] as const)
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      written[name] += text;
+      more.seen?.(written.out + written.err);
+    });
+  child.stdin.on('error', () => {}).end(more.input);
+  return new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...written })));
+}
+
+/** The JSON that a command answers. */
+// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, of which each test expects what it names
+async function json(...args: string[]): Promise<any> {
+  const { code, out, err } = await gatepost([...args, '--json']);
+  if (code !== 0) throw new Error(`${args.join(' ')}: ${code}\n${err}`);
+  return JSON.parse(out);
+}
+
+/** Enters the code that it shows, and signs in as alice. */
+async function approve(text: string): Promise<void> {
+  const browser = new Browser(system);
+  const confirm = await browser.submit(await browser.get('activate'), {
+    user_code: /enter the code (\S+)/.exec(text)![1]!,
+  });
+  await browser.logIn(await browser.submit(confirm, { confirm: 'yes' }));
+}
+
+test('a person signs in by a code; an API that wants tokens for another address is not trusted', async () => {
+  const distrusted = await gatepost(['login', '--api', system.apiUrl]);
+  expect([distrusted.code, distrusted.err]).toEqual([1, expect.stringContaining(`--audience '${system.audience}'`)]);
+  let approved: Promise<void> | undefined;
+  const seen = (text: string) => {
+    if (text.includes('Waiting for you')) approved ??= approve(text);
+  };
+  const { code, out, err } = await gatepost(['login', '--api', system.apiUrl, '--audience', system.audience], { seen });
+  await approved;
+  expect([code, out, err.includes('eyJ')]).toEqual([0, expect.stringContaining('as auth0|alice'), false]);
+  expect(await json('whoami')).toMatchObject({
+    login: 'auth0|alice',
+    kind: 'person',
+    scopes: expect.arrayContaining(['repo']),
+  });
+  for (const name of readdirSync(config))
+    expect([name, statSync(join(config, name)).mode & 0o777]).toEqual([name, 0o600]);
+  expect(statSync(config).mode & 0o777).toBe(0o700);
+});
+
+test('two at once renew an expired token once; what others may read is refused', async () => {
+  const file = join(config, readdirSync(config).find((name) => name.startsWith('secrets-'))!);
+  const read = () => JSON.parse(readFileSync(file, 'utf8'));
+  for (let round = 0; round < 2; round += 1) {
+    const before = read();
+    before.tokens[system.audience].expiresAt = 0;
+    writeFileSync(file, JSON.stringify(before));
+    // The gate ends the whole sign-in when a refresh token comes twice.
+    const both = await Promise.all([gatepost(['whoami']), gatepost(['hooks', 'list'])]);
+    expect(both).toMatchObject([{ code: 0 }, { code: 0 }]);
+    expect(read().refreshToken).not.toBe(before.refreshToken);
+  }
+  chmodSync(file, 0o644);
+  expect(await gatepost(['whoami'])).toMatchObject({ code: 1, err: expect.stringContaining(`chmod 600 '${file}'`) });
+  chmodSync(file, 0o600);
+});
+
+test('hooks are made, pinged, changed and deleted; their deliveries shown, followed and sent again', async () => {
+  const receiver = stack.use(await openReceiver());
+  receiver.behave({ headers: { 'x-odd': 'a\u009bb' }, body: 'thanks \u001b[31m' });
+  const secret = join(folder, 'secret');
+  writeFileSync(secret, 'one secret\n', { mode: 0o600 });
+  const made = await json('hooks', 'create', receiver.url, '--events', 'push,issues', '--secret-file', secret);
+  const hook = String(made.id);
+  const [ping] = await until('the ping in the log', async () => {
+    const all = await json('deliveries', 'list', hook);
+    return all.length > 0 && all;
+  });
+  const shown = await gatepost(['deliveries', 'show', hook, String(ping.id)]);
+  expect(shown.out).toContain('thanks \\u001b[31m');
+  expect(/\p{Cc}/u.test(shown.out.replaceAll('\n', ''))).toBe(false);
+
+  const edited = await json(
+    'hooks',
+    'edit',
+    hook,
+    '--add-events',
+    'create',
+    '--retry',
+    'off',
+    '--content-type',
+    'form',
+  );
+  expect(edited).toMatchObject({
+    events: ['push', 'issues', 'create'],
+    retry: 'off',
+    config: { content_type: 'form', secret: '********' },
+  });
+
+  let asked: Promise<Ended> | undefined;
+  const seen = (text: string) => {
+    if (text.includes('Waiting for deliveries'))
+      asked ??= gatepost(['deliveries', 'redeliver', hook, String(ping.id), String(ping.id)]);
+  };
+  const tail = await gatepost(['deliveries', 'tail', hook, '--interval', '1', '--count', '2'], { seen });
+  expect(await asked).toMatchObject({ code: 0 });
+  expect(tail.out.split('\n').filter(Boolean)).toEqual([
+    expect.stringContaining(ping.guid),
+    expect.stringContaining(ping.guid),
+  ]);
+
+  expect(
+    await gatepost(['hooks', 'create', receiver.url, '--content-type', 'form', '--secret-file', secret]),
+  ).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('Hook already exists'),
+  });
+  expect(await gatepost(['hooks', 'create', 'http://localhost:3000/hook'])).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('gatepost listen --forward-to'),
+  });
+  expect(await gatepost(['hooks', 'delete', hook])).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+  expect(await gatepost(['hooks', 'delete', hook, '--yes'])).toMatchObject({ code: 0 });
+  expect(await gatepost(['hooks', 'show', hook])).toMatchObject({ code: 4 });
+});
+
+test('signing out ends the sign-in at the gate', async () => {
+  const file = join(config, readdirSync(config).find((name) => name.startsWith('secrets-'))!);
+  const { refreshToken } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(await json('logout')).toMatchObject({ revoked: true });
+  expect(readdirSync(config)).toEqual(['profiles.json']);
+  const body = new URLSearchParams({
+    grant_type: 'refresh_token',
+    client_id: 'gatepost-cli',
+    refresh_token: refreshToken,
+  });
+  expect((await fetch(`${system.issuer}oauth/token`, { method: 'POST', body })).status).toBe(400);
+  expect(await gatepost(['whoami'])).toMatchObject({ code: 3 });
+});
