@@ -37,7 +37,7 @@ export default {
       testMatch: ['<rootDir>/tests/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
     },
   ],
-  testSequencer: '<rootDir>/infra/local/commands/spread-stories.mjs',
+  testSequencer: '<rootDir>/infra/tests/spread-stories.mjs',
   // For what hangs: `until` gives up before it and says what did not come. On a busy machine everything takes ten times as long.
   testTimeout: 300_000,
 };

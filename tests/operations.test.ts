@@ -19,13 +19,13 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL('../infra/local/commands/ops.ts', import.meta.url));
+const command = fileURLToPath(new URL('../infra/local/commands/command.ts', import.meta.url));
 const quiet = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
 
 /** `npm run ops -- …` against a system. */
 async function ops({ issuer, apiUrl, audience }: System, ...args: string[]): Promise<unknown> {
   const env = { ...process.env, ISSUER: issuer, WEBHOOK_API_URL: apiUrl, WEBHOOK_API_AUDIENCE: audience };
-  const { stdout } = await run(process.execPath, [...quiet, program, ...args], { env });
+  const { stdout } = await run(process.execPath, [...quiet, command, 'infra/ops/main.ts', ...args], { env });
   return stdout.startsWith('{') || stdout.startsWith('[') ? JSON.parse(stdout) : stdout.trim();
 }
 

@@ -8,7 +8,7 @@ import { Trouble } from '../local/processes/trouble.ts';
 import { type ChaosOptions, runChaos } from './chaos.ts';
 import { rowsOf } from './proof.ts';
 
-export async function chaos(context: Context): Promise<number> {
+export default async function chaos(context: Context): Promise<number> {
   const options = readOptions(context.args);
   const { say } = context;
   say.line(`  ${options.seconds} s of chaos, --seed ${options.seed}`);

@@ -25,7 +25,7 @@ const elsewhere: Record<string, string> = { 'docs/walk-through.md': 'tests/walk-
 const hookPort = 8080;
 
 /** 0 if every block that was run ended well, and no answer of 4xx or 5xx was among it. */
-export async function commands({ args, env, home, say, signal, stack }: Context): Promise<number> {
+export default async function commands({ args, env, home, say, signal, stack }: Context): Promise<number> {
   const files = args.length > 0 ? args : documents();
   const system = stack.use(await useSystem({ env, home, say, signal }));
   const options = { cwd: rootFolder, env: { ...env, ...system.trust, GATEPOST_HOME: system.home }, signal };

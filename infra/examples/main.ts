@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { launchOptions } from '@gatepost/testkit/chromium';
 import { chromium } from 'playwright-core';
-import { findChromium } from '../local/commands/chromium.ts';
 import type { Context } from '../local/commands/command.ts';
 import { makeFolder } from '../local/processes/home.ts';
 import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { openMachine } from '../local/stores/stores.ts';
+import { findChromium } from '../tests/programs.ts';
 import { type QuickStart, quickStarts } from './quick-starts.ts';
 import { runQuickStart } from './run.ts';
 import { dropHooksAt, useSystem } from './system.ts';
@@ -19,7 +19,7 @@ npm run examples -- go vue    runs these
 They take the ports 4701 to 4708, and download what they need. Without a running \`npm start\` one is started, with data of its own.`;
 
 /** 0 if all that could run here passed. */
-export async function examples({ args, env, home, say, signal, stack }: Context): Promise<number> {
+export default async function examples({ args, env, home, say, signal, stack }: Context): Promise<number> {
   if (args.includes('--help')) {
     console.log(help.trim());
     return 0;

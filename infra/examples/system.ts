@@ -32,7 +32,13 @@ export async function useSystem({
   const own = makeFolder(join(home, 'tried'));
   const log = logFile(own, 'start');
   rmSync(log, { force: true });
-  const args = ['--conditions=source', join(rootFolder, 'infra/local/commands/start.ts'), '--private', '--fresh'];
+  const args = [
+    '--conditions=source',
+    join(rootFolder, 'infra/local/commands/command.ts'),
+    'infra/local/commands/start.ts',
+    '--private',
+    '--fresh',
+  ];
   return say.step('system', 'a `npm start` of its own', async () => {
     const child = startChild({
       name: 'start',

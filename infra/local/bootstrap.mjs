@@ -1,20 +1,19 @@
 /**
  * The first program of every `npm` command. It runs on the machine's own Node with nothing installed yet: it checks Node's
  * version, installs the dependencies, generates the database clients and builds the services when they are out of date, then hands over to
- * `infra/local/commands/<command>.ts` on the Node that the project pins, and ends with that program's status.
+ * `commands/command.ts` on the Node that the project pins, and ends with that program's status.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { delimiter, join } from 'node:path';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const [command = 'start', ...args] = process.argv.slice(2);
-const bin = join(root, 'node_modules/.bin');
+const root = join(import.meta.dirname, '../..');
+const [program = 'infra/local/commands/start.ts', ...args] = process.argv.slice(2);
 const pinnedNode = join(root, 'node_modules/node/bin/node');
-const PATH = [bin, process.env.PATH].join(delimiter);
+const stampFile = join(root, 'node_modules/.gatepost.json');
+const PATH = [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter);
 // Nothing here reports anything to anybody, and nothing asks a question.
 const quiet = {
   TURBO_TELEMETRY_DISABLED: '1',
@@ -22,7 +21,6 @@ const quiet = {
   CHECKPOINT_DISABLE: '1',
   PRISMA_HIDE_UPDATE_MESSAGE: '1',
 };
-const installDeadlineMs = 15 * 60_000;
 
 let stop = () => {}; // what runs
 let stoppedBy;
@@ -34,25 +32,21 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 }
 
 answerHelp();
-checkNode();
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19))
+  fail(`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`);
 await installDependencies();
 await generateClients();
 const services = ['services/auth', 'services/webhook-api', 'services/dispatcher'];
-await step('build', 'tsc', ['--build', ...services], { quietMs: 1_000 }); // the compiler knows what has changed since
-await handOver();
+await step('build', 'tsc', ['--build', ...services], 1_000); // the compiler knows what has changed since
+handOver();
 
 /** Whoever asks what there is has installed nothing yet. */
 function answerHelp() {
-  const file = join(root, 'infra/local/commands', `${command}-help.txt`);
+  const file = join(root, program.replace(/\.ts$/, '-help.txt'));
   if (!args.some((arg) => arg === '--help' || arg === '-h') || !existsSync(file)) return;
   process.stdout.write(readFileSync(file, 'utf8'));
   process.exit(0);
-}
-
-function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  fail([`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`]);
 }
 
 /** Installs when the lock file is not the one that was installed last; an interrupted installation leaves no stamp. */
@@ -60,34 +54,32 @@ async function installDependencies() {
   const lock = digestOf('pnpm-lock.yaml');
   if (readStamp().lock === lock && existsSync(pinnedNode)) return;
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const advice = [
-    'Is the package registry reachable (`npm ping`)? `npm config get registry` shows which one is asked.',
-  ];
-  await step('dependencies', 'npx', ['--yes', packageManager, 'install', '--frozen-lockfile'], { advice });
-  writeStamp({ lock });
+  await step('dependencies', 'npx', ['--yes', packageManager, 'install', '--frozen-lockfile']);
+  writeFileSync(stampFile, JSON.stringify({ lock }));
 }
 
 /** Generates the database clients whose schema is not the one that they were generated from. */
 async function generateClients() {
-  const folders = ['packages', 'services']
-    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
-    .filter((folder) => existsSync(join(root, folder, 'prisma/schema.prisma')));
+  const folders = ['packages/webhook-db', 'services/auth'];
   const schemas = folders.map((folder) => digestOf(`${folder}/prisma/schema.prisma`)).join();
   const there = folders.every((folder) => existsSync(join(root, folder, 'src/generated')));
-  const stamp = readStamp();
-  if (there && stamp.schemas === schemas) return;
+  if (there && readStamp().schemas === schemas) return;
   await step('database clients', 'turbo', ['run', 'generate', '--output-logs=errors-only', '--no-update-notifier']);
-  writeStamp({ ...stamp, schemas });
+  writeFileSync(stampFile, JSON.stringify({ ...readStamp(), schemas }));
 }
 
 /**
  * Runs the command in a session of its own: Ctrl-C goes to the whole foreground group, and both the terminal and npm may tell
  * us of it; the command hears of it once, from us. The channel tells it when we are gone.
  */
-async function handOver() {
-  const program = join(root, 'infra/local/commands', `${command}.ts`);
-  if (!existsSync(program)) fail([`there is no command \`${command}\``]);
-  const child = spawn(pinnedNode, ['--conditions=source', '--disable-warning=ExperimentalWarning', program, ...args], {
+function handOver() {
+  const run = [
+    '--conditions=source',
+    '--disable-warning=ExperimentalWarning',
+    'infra/local/commands/command.ts',
+    program,
+  ];
+  const child = spawn(pinnedNode, [...run, ...args], {
     cwd: root,
     // What was compiled once starts faster the next time; the services inherit it.
     env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env, PATH },
@@ -99,7 +91,7 @@ async function handOver() {
   // An npm that is killed outright tells nobody; its children get another parent.
   const parent = process.ppid;
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
-  child.once('error', (error) => fail([error.message]));
+  child.once('error', (error) => fail(error.message));
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
@@ -107,52 +99,27 @@ async function handOver() {
  * Runs one program of the preparation, shows that it goes on, and ends everything with the end of its output if it fails. One that
  * had nothing to do, and ended within `quietMs`, is not mentioned.
  */
-async function step(label, program, programArgs, { quietMs = 0, advice = [] } = {}) {
+async function step(label, command, commandArgs, quietMs = 0) {
   const startedAt = Date.now();
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
-  const tty = process.stdout.isTTY;
-  const show = () => process.stdout.write(`${tty ? '\r\x1b[K' : ''}  … ${label} ${seconds()}${tty ? '' : '\n'}`);
-  const showing = setInterval(show, tty ? 200 : 15_000);
-  const child = spawn(program, programArgs, {
-    cwd: root,
-    env: { ...process.env, ...quiet, PATH, CI: process.env.CI || 'true' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  const kill = (signal) => {
-    try {
-      process.kill(-child.pid, signal);
-    } catch {
-      // it has just ended
-    }
-  };
-  stop = (signal) => {
-    kill(signal);
-    setTimeout(kill, 3_000, 'SIGKILL').unref();
-  };
-  const deadline = setTimeout(kill, installDeadlineMs, 'SIGTERM');
+  const [before, after] = process.stdout.isTTY ? ['\r\x1b[K', ''] : ['', '\n'];
+  const show = () => process.stdout.write(`${before}  … ${label} ${seconds()}${after}`);
+  const showing = setInterval(show, process.stdout.isTTY ? 200 : 15_000);
+  const env = { ...process.env, ...quiet, PATH, CI: process.env.CI || 'true' };
+  const child = spawn(command, commandArgs, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  stop = (signal) => child.exitCode === null && process.kill(-child.pid, signal);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output = (output + chunk).slice(-8_000);
-    });
-  }
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const failure = await new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `status ${code}`}`));
   });
+  stop = () => {};
   clearInterval(showing);
-  clearTimeout(deadline);
-  if (tty) process.stdout.write('\r\x1b[K');
+  process.stdout.write(before);
   if (stoppedBy) process.exit(128 + constants.signals[stoppedBy]);
-  if (failure) {
-    const end = output.trimEnd().split('\n').slice(-15);
-    fail([
-      `${label}: \`${program} ${programArgs.join(' ')}\` ${failure}`,
-      ...end.map((line) => `  ${line}`),
-      ...advice,
-    ]);
-  }
+  const end = output.trimEnd().split('\n').slice(-15).join('\n  ');
+  if (failure) fail(`${label}: \`${[command, ...commandArgs].join(' ')}\` ${failure}\n  ${end}`);
   if (Date.now() - startedAt >= quietMs)
     console.log(`  ✓ ${label.padEnd(16)} ${'ready'.padEnd(58)} ${seconds().padStart(8)}`);
 }
@@ -160,15 +127,10 @@ async function step(label, program, programArgs, { quietMs = 0, advice = [] } = 
 /** What was installed and generated last: nothing yet, where the file is missing or damaged. */
 function readStamp() {
   try {
-    return JSON.parse(readFileSync(join(root, 'node_modules/.gatepost.json'), 'utf8'));
+    return JSON.parse(readFileSync(stampFile, 'utf8'));
   } catch {
     return {};
   }
-}
-
-function writeStamp(stamp) {
-  mkdirSync(join(root, 'node_modules'), { recursive: true });
-  writeFileSync(join(root, 'node_modules/.gatepost.json'), JSON.stringify(stamp));
 }
 
 function digestOf(file) {
@@ -177,7 +139,7 @@ function digestOf(file) {
     .digest('hex');
 }
 
-function fail(lines) {
-  for (const line of lines) console.error(line);
+function fail(text) {
+  console.error(text);
   process.exit(1);
 }

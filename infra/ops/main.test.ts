@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { ops } from './main.ts';
+import ops from './main.ts';
 
 let url: string;
 let asked: string[] = [];

@@ -18,9 +18,9 @@ const options = {
 type Given = { words: string[]; flags: ReturnType<typeof parse>['values'] };
 const parse = (args: string[]) => parseArgs({ args, options, allowPositionals: true });
 
-const help = () => readFileSync(new URL('../local/commands/ops-help.txt', import.meta.url), 'utf8').trimEnd();
+const help = () => readFileSync(new URL('main-help.txt', import.meta.url), 'utf8').trimEnd();
 
-export async function ops({ args, env, home }: Pick<Context, 'args' | 'env' | 'home'>): Promise<number> {
+export default async function ops({ args, env, home }: Pick<Context, 'args' | 'env' | 'home'>): Promise<number> {
   let given: Given;
   try {
     const { positionals, values } = parse(args);

@@ -1,11 +1,13 @@
 /**
- * How each command of ours runs and ends. The first SIGINT, SIGTERM or SIGHUP stops what runs, at whatever point, and closes
- * everything that was opened, newest first; a second one ends it all at once, and so does the time that services and stores may take.
+ * How each command of ours runs and ends: `command.ts PROGRAM [arguments]` calls what PROGRAM exports by default. The first SIGINT,
+ * SIGTERM or SIGHUP stops what runs, at whatever point, and closes everything that was opened, newest first; a second one ends it all at
+ * once, and so does the time that services and stores may take.
  */
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { killAll } from '../processes/child.ts';
-import { homeFolder } from '../processes/home.ts';
+import { homeFolder, rootFolder } from '../processes/home.ts';
 import { serviceStopMs } from '../processes/services.ts';
 import { Stopped, Trouble } from '../processes/trouble.ts';
 import { makeSay, type Say } from './say.ts';
@@ -21,44 +23,41 @@ export type Context = {
   stack: AsyncDisposableStack;
 };
 
+/** What a program of ours exports by default. The process ends with the status that it gives. */
+export type Command = (context: Context) => Promise<number>;
+
 /** Stores stop after the services. */
 const storesStopMs = 20_000;
 // npm and the terminal may both tell us of one Ctrl-C.
 const oneKeystrokeMs = 600;
 
-/** Runs `main` and ends the process with the status it gives; 1 on trouble, 128 + the signal's number when told to stop. */
-export async function runCommand(main: (context: Context) => Promise<number>): Promise<void> {
-  process.umask(0o077);
-  const abort = new AbortController();
-  setMaxListeners(0, abort.signal);
-  const say = makeSay();
-  listenForStop(abort, say);
-  const stack = new AsyncDisposableStack();
-  let status: number;
-  try {
-    status = await main({
-      args: process.argv.slice(2),
-      env: process.env,
-      home: homeFolder(process.env),
-      say,
-      signal: abort.signal,
-      stack,
-    });
-  } catch (error) {
-    status = explain(abort.signal.aborted ? abort.signal.reason : error);
-  }
-  abort.abort(new Error('the command has ended')); // whatever still goes on beside what ended
-  process.on('unhandledRejection', () => {}); // it ends for the reason that was just shown
-  try {
-    await stack.disposeAsync();
-  } catch (error) {
-    status ||= explain(error);
-  }
-  killAll();
-  process.exit(status);
+process.umask(0o077);
+const [program = '', ...args] = process.argv.slice(2);
+const { env } = process;
+const abort = new AbortController();
+const { signal } = abort;
+setMaxListeners(0, signal);
+const say = makeSay();
+listenForStop();
+const stack = new AsyncDisposableStack();
+let status: number;
+try {
+  const { default: main } = (await import(join(rootFolder, program))) as { default: Command };
+  status = await main({ args, env, home: homeFolder(env), say, signal, stack });
+} catch (error) {
+  status = explain(signal.aborted ? signal.reason : error);
 }
+abort.abort(new Error('the command has ended')); // whatever still goes on beside what ended
+process.on('unhandledRejection', () => {}); // it ends for the reason that was just shown
+try {
+  await stack.disposeAsync();
+} catch (error) {
+  status ||= explain(error);
+}
+killAll();
+process.exit(status);
 
-function listenForStop(abort: AbortController, say: Say): void {
+function listenForStop(): void {
   let firstAt: number | undefined;
   const stop = (by: NodeJS.Signals) => {
     const now = performance.now();
@@ -67,12 +66,12 @@ function listenForStop(abort: AbortController, say: Say): void {
       say.line();
       say.about('stopping', by === 'SIGINT' ? 'Ctrl-C again ends everything at once' : by);
       abort.abort(new Stopped(by));
-      setTimeout(endNow, serviceStopMs(process.env) + storesStopMs, by).unref();
+      setTimeout(endNow, serviceStopMs(env) + storesStopMs, by).unref();
     } else if (now - firstAt > oneKeystrokeMs) {
       endNow(by);
     }
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
   process.once('disconnect', () => stop('SIGTERM')); // bootstrap.mjs is gone
   process.channel?.unref();
   // Nobody reads what we print any more (`npm start | head`).
@@ -87,8 +86,7 @@ function endNow(by: NodeJS.Signals): never {
 /** Prints what went wrong; the status it makes. */
 function explain(error: unknown): number {
   if (error instanceof Stopped) return 128 + constants.signals[error.by];
-  const lines =
-    error instanceof Trouble ? error.lines : [error instanceof Error ? (error.stack ?? error.message) : String(error)];
-  for (const line of lines) process.stderr.write(`${line}\n`);
+  const stackOf = (thrown: unknown) => (thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+  process.stderr.write(`${error instanceof Trouble ? error.lines.join('\n') : stackOf(error)}\n`);
   return 1;
 }

@@ -5,50 +5,37 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, writePrivate } from '../processes/home.ts';
-import { portOf, servicePorts } from '../processes/services.ts';
+import { portOf } from '../processes/services.ts';
 import { Trouble } from '../processes/trouble.ts';
 import type { StoreName } from '../stores/private.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 
-/** What others who use this system must agree on; written down when it is given. */
-const sharedVariables = [
-  'HOST',
-  'ISSUER',
-  'TLS_ISSUER',
-  'TLS_CERT_FILE',
-  'TLS_KEY_FILE',
-  'ISSUER_ALIASES',
-  'WEBHOOK_API_AUDIENCE',
-  'WEBHOOK_API_URL',
-  'AUTH_DATABASE_URL',
-  'WEBHOOK_DATABASE_URL',
-  'MAIL_URL',
-  'SMS_URL',
-  'SMS_FORMAT',
-  'SMS_FROM',
-  'EVENTS_ACCOUNT',
-  'EVENT_CATALOG_FILE',
-  ...servicePorts.map(({ variable }) => variable),
-];
+/** The variables of the services. */
+const ours =
+  /^(DATABASE_URL$|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL$|PRODUCER|SECRETS_KEY|SEED_FILE$|ISSUER|JWKS_URL$|MAIL_|SMS_|DELIVERY_|OUTBOUND_|TRUST|TLS_|RETRY_|THROTTLE_|EVENT|HOST$|START_|STOP_|STORE_|GATEPOST_)/;
+const others = /^(LOG_LEVEL|NODE_ENV|PG[A-Z]+|FORCE_COLOR)$/;
+
+/** What of the environment the programs under test may see: nothing that leads to anybody's data or changes a default. */
+export function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name) && !others.test(name)));
+}
 
 /** What a program that publishes events needs, and nothing that a service needs. */
 export function writeProducerEnv(home: string, url: string): { PRODUCER_AMQP_URL: string } {
-  const lines = ['# Written by npm start at every start: for producers.', `PRODUCER_AMQP_URL=${quote(url)}`];
-  writePrivate(producerEnvFile(home), `${lines.join('\n')}\n`);
+  writeEnv(producerEnvFile(home), ': for producers', { PRODUCER_AMQP_URL: url });
   return { PRODUCER_AMQP_URL: url };
 }
 
 /** The URL of the last start; undefined before the first. */
 export function readProducerUrl(home: string): string | undefined {
-  const file = producerEnvFile(home);
-  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')).PRODUCER_AMQP_URL : undefined;
+  return readEnv(producerEnvFile(home))?.PRODUCER_AMQP_URL;
 }
 
 export function producerEnvFile(home: string): string {
   return join(home, 'producer.env');
 }
 
-/** Makes the variables and writes them down. What the environment gives goes before what is made here. */
+/** Makes the variables and writes them down, with all of ours that are given. */
 export function writeServicesEnv(
   home: string,
   given: NodeJS.ProcessEnv,
@@ -56,27 +43,31 @@ export function writeServicesEnv(
   certificate: Pick<CertificateFiles, 'cert' | 'key'>,
 ): Record<string, string> {
   const values: Record<string, string> = {
-    DATABASE_URL: urls.PostgreSQL,
-    REDIS_URL: urls.Redis,
-    REDIS_KEY_PREFIX: given.REDIS_KEY_PREFIX || redisKeyPrefix,
-    AMQP_URL: urls.RabbitMQ,
-    SECRETS_KEY: given.SECRETS_KEY || secretsKey(home),
-    SEED_FILE: seedFiles(given).join(','),
-    DELIVERY_ALLOWED_NETWORKS: given.DELIVERY_ALLOWED_NETWORKS ?? '127.0.0.2/32',
+    DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
     // The applications that a developer's gate tells of a logout are on his machine.
-    OUTBOUND_ALLOWED_NETWORKS: given.OUTBOUND_ALLOWED_NETWORKS ?? '127.0.0.0/8,::1/128',
-    GATEPOST_HOME: home,
+    OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
     AUTH_TLS_PORT: String(portOf(given, 'AUTH_TLS_PORT')),
     WEBHOOK_API_TLS_PORT: String(portOf(given, 'WEBHOOK_API_TLS_PORT')),
     TLS_CERT_FILE: certificate.cert,
     TLS_KEY_FILE: certificate.key,
     ISSUER_ALIASES: tlsIssuer(given),
+    REDIS_KEY_PREFIX: redisKeyPrefix,
+    // Whoever moves the gate's port wants to find it there.
+    ...(given.AUTH_PORT && { ISSUER: `http://localhost:${given.AUTH_PORT}/` }),
+    ...Object.fromEntries(
+      Object.entries(given).flatMap(([name, value]) => (value && ours.test(name) ? [[name, value]] : [])),
+    ),
+    // Empty, it allows none.
+    ...(given.DELIVERY_ALLOWED_NETWORKS === '' && { DELIVERY_ALLOWED_NETWORKS: '' }),
+    ...(given.OUTBOUND_ALLOWED_NETWORKS === '' && { OUTBOUND_ALLOWED_NETWORKS: '' }),
+    DATABASE_URL: urls.PostgreSQL,
+    REDIS_URL: urls.Redis,
+    AMQP_URL: urls.RabbitMQ,
+    SECRETS_KEY: given.SECRETS_KEY || secretsKey(home),
+    SEED_FILE: seedFiles(given).join(','),
+    GATEPOST_HOME: home,
   };
-  // Whoever moves the gate's port wants to find it there.
-  if (given.AUTH_PORT && !given.ISSUER) values.ISSUER = `http://localhost:${given.AUTH_PORT}/`;
-  for (const name of sharedVariables) if (given[name]) values[name] = given[name];
-  const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
-  writePrivate(servicesEnvFile(home), `# Written by npm start at every start.\n${lines.join('\n')}\n`);
+  writeEnv(servicesEnvFile(home), '', values);
   return values;
 }
 
@@ -87,8 +78,7 @@ export function tlsIssuer(env: NodeJS.ProcessEnv): string {
 
 /** The variables of the running system; undefined before the first `npm start`. */
 export function readServicesEnv(home: string): NodeJS.Dict<string> | undefined {
-  const file = servicesEnvFile(home);
-  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
+  return readEnv(servicesEnvFile(home));
 }
 
 /**
@@ -124,7 +114,7 @@ export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
   return given || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
 }
 
-export function servicesEnvFile(home: string): string {
+function servicesEnvFile(home: string): string {
   return join(home, 'services.env');
 }
 
@@ -133,6 +123,15 @@ function secretsKey(home: string): string {
   const file = join(home, 'secrets-key');
   if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('base64')}\n`);
   return readFileSync(file, 'utf8').trim();
+}
+
+function readEnv(file: string): NodeJS.Dict<string> | undefined {
+  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
+}
+
+function writeEnv(file: string, forWhom: string, values: Record<string, string>): void {
+  const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
+  writePrivate(file, `# Written by npm start at every start${forWhom}.\n${lines.join('\n')}\n`);
 }
 
 /** In a form that Node's `--env-file` and a POSIX shell read alike. */

@@ -1,11 +1,10 @@
-/** `npm run smoke`: the smoke story against the system that `npm start` keeps running, or that the environment names. */
-
+/** `npm run smoke`: the smoke story of infra/demo against the system that `npm start` keeps running, or that the environment names. */
+import { runShown } from '../processes/child.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { runCommand } from './command.ts';
+import type { Context } from './command.ts';
 import { readProducerUrl, readServicesEnv, webhookApiUrl } from './environment.ts';
-import { runSmoke } from './smoke-story.ts';
 
-await runCommand(async ({ env, home, signal }) => {
+export default async function smoke({ env, home, signal }: Context): Promise<number> {
   const written = readServicesEnv(home);
   if (!written && !env.AMQP_URL)
     throw new Trouble(
@@ -13,4 +12,9 @@ await runCommand(async ({ env, home, signal }) => {
     );
   const values = { ...written, PRODUCER_AMQP_URL: env.AMQP_URL ? undefined : readProducerUrl(home), ...env };
   return (await runSmoke({ ...values, WEBHOOK_API_URL: webhookApiUrl(values) }, signal)) ? 0 : 1;
-});
+}
+
+/** Its lines go to our output as they come; true if every step held. */
+export function runSmoke(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<boolean> {
+  return runShown(['infra/demo/smoke.ts'], { env, signal, deadlineMs: 120_000 });
+}

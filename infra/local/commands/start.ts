@@ -8,20 +8,17 @@ import { keepCertificates } from '../processes/certificates.ts';
 import { type Child, openGroup } from '../processes/child.ts';
 import { logEnd, takeHome } from '../processes/home.ts';
 import { isFree } from '../processes/ports.ts';
-import { checkPorts, demoPort, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
+import { checkPorts, demoPort, migrate, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
 import { type Death, describeExit, supervise } from '../processes/supervise.ts';
 import { BadConfiguration, Trouble } from '../processes/trouble.ts';
 import { dropPrivateData } from '../stores/fresh.ts';
 import { bringUp, findSources, openMachine, type Store, urlsOf } from '../stores/stores.ts';
-import { type Context, runCommand } from './command.ts';
+import type { Context } from './command.ts';
 import { checkSeedFiles, webhookApiUrl, writeProducerEnv, writeServicesEnv } from './environment.ts';
-import { migrate } from './migrate.ts';
-import { runSmoke } from './smoke-story.ts';
+import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
-await runCommand(start);
-
-async function start(context: Context): Promise<number> {
+export default async function start(context: Context): Promise<number> {
   const { args, env, home, say, signal, stack } = context;
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)

@@ -119,10 +119,12 @@ export async function runToEnd(
   return { ...exit, output };
 }
 
+/** Before one of our own programs, which Node runs from its source. */
+export const sourceFlags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
+
 /** Runs one of our own programs with our output; true if it ended well. */
 export async function runShown(args: string[], options: RunOptions): Promise<boolean> {
-  const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
-  return (await runToEnd(process.execPath, [...flags, ...args], { ...options, show: true })).code === 0;
+  return (await runToEnd(process.execPath, [...sourceFlags, ...args], { ...options, show: true })).code === 0;
 }
 
 /** Ends whatever we still have running, at once: the last resort of a second Ctrl-C. */

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
-import { type Child, type Group, startChild } from './child.ts';
+import { type Child, type Group, runToEnd, sourceFlags, startChild } from './child.ts';
 import { logEnd, logFile, logLength, rootFolder } from './home.ts';
 import { findHolder, isFree } from './ports.ts';
-import { BadConfiguration, Trouble } from './trouble.ts';
+import { BadConfiguration, endOf, Trouble } from './trouble.ts';
 
 export type ServiceName = 'auth' | 'webhook-api' | 'dispatcher';
 
@@ -69,8 +69,18 @@ export function startService(name: ServiceName, options: ServiceOptions): Promis
 export const demoPort = 4599;
 
 export function startDemoApp(options: ServiceOptions): Promise<Child> {
-  const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
-  return startReady('demo', [process.execPath, ...flags, 'demo/app/main.ts'], 'infra', options);
+  return startReady('demo', [process.execPath, ...sourceFlags, 'demo/app/main.ts'], 'infra', options);
+}
+
+/** Both sides' migrations, each by its own program, side by side. @throws Trouble with what the one that failed said. */
+export async function migrate(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+  const programs = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
+  await Promise.all(
+    programs.map(async (program) => {
+      const { code, output } = await runToEnd(process.execPath, [...sourceFlags, program], { env, signal });
+      if (code !== 0) throw new Trouble(`${program} failed:`, ...endOf(output));
+    }),
+  );
 }
 
 async function startReady(

@@ -40,10 +40,3 @@ export async function openOwnStores(
   const close = () => group[Symbol.asyncDispose]();
   return { urls: urlsOf(stores), managementUrl, stores, machine, options, [Symbol.asyncDispose]: close };
 }
-
-/** What of the environment the programs under test may see: nothing that leads to anybody's data or changes a default. */
-export function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const ours =
-    /^(DATABASE_URL|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL|PRODUCER|SECRETS_KEY|SEED_FILE|ISSUER|JWKS_URL|MAIL_|DELIVERY_|OUTBOUND_|TRUST|TLS_|RETRY_|THROTTLE_|EVENT|HOST$|LOG_LEVEL|NODE_ENV|START_|STOP_|STORE_|GATEPOST_|PG[A-Z]+$|FORCE_COLOR)/;
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)));
-}

@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { cleanEnv } from '../commands/environment.ts';
 import { rootFolder } from '../processes/home.ts';
 import { freePort } from '../processes/ports.ts';
 import { servicePorts } from '../processes/services.ts';
 import { waitFor } from '../processes/wait.ts';
-import { cleanEnv } from '../stores/own-stores.ts';
 import { dataFolder } from '../stores/postgres.ts';
 
 let home = '';
@@ -29,17 +29,16 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
+const run = join(rootFolder, 'infra/local/commands/command.ts');
+const command = ['--conditions=source', run, 'infra/local/commands/start.ts'];
+
 type Run = { child: ChildProcess; output(): string; ended: Promise<number | null> };
 
 function start(args: string[] = [], more: NodeJS.ProcessEnv = {}): Run {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=source', join(rootFolder, 'infra/local/commands/start.ts'), '--private', ...args],
-    {
-      env: { ...env, ...more },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(process.execPath, [...command, '--private', ...args], {
+    env: { ...env, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   started.push(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -149,7 +148,7 @@ test('a URL at which nothing answers is named, and nothing is started in its ste
     REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
     AMQP_URL: `amqp://127.0.0.1:${port}`,
   };
-  const child = spawn(process.execPath, ['--conditions=source', join(rootFolder, 'infra/local/commands/start.ts')], {
+  const child = spawn(process.execPath, command, {
     env: { ...env, ...urls },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countJest, failedFiles, total, withReruns } from './test-count.ts';
+import { countJest, failedFiles, total } from './count.ts';
 
 const report = (numPassedTests: number, numFailedTests = 0, numRuntimeErrorTestSuites = 0) => ({
   numPassedTests,
@@ -16,7 +16,7 @@ test.each([
   ['nothing ran', report(0), true, false, [0, 1]],
   ['nothing ran here of what was asked for', report(0), true, true, [0, 0]],
 ] as const)('counts a run: %s', (_, jest, endedWell, narrowed, [passed, failed]) => {
-  expect(countJest('unit', jest, endedWell, narrowed)).toEqual({ name: 'unit', passed, failed });
+  expect(countJest(jest, endedWell, narrowed)).toEqual({ passed, failed });
 });
 
 test('a run in which no test was found at all has failed', () => {
@@ -28,33 +28,15 @@ test('a run in which no test was found at all has failed', () => {
   expect(total([types], false)).toEqual({ passed: 1, failed: 0 });
 });
 
-test('a file that passes when it is run again counts as passed and is named as flaky; one that fails again still counts', () => {
+test('each file that failed is run again, for the failures that it counted for', () => {
   const file = (name: string, ...statuses: string[]) => ({
     name,
     status: statuses.length > 0 && statuses.every((status) => status === 'passed') ? 'passed' : 'failed',
     assertionResults: statuses.map((status) => ({ status })),
   });
-  const jest = {
-    ...report(2, 3, 1),
-    testResults: [
-      file('good', 'passed'),
-      file('shaky', 'failed', 'failed', 'passed'),
-      file('broken', 'failed'),
-      file('unread'),
-    ],
-  };
-  const failed = failedFiles(jest);
-  expect(failed).toEqual([
+  const files = [file('good', 'passed'), file('shaky', 'failed', 'failed', 'passed'), file('unread')];
+  expect(failedFiles({ ...report(2, 2, 1), testResults: files })).toEqual([
     { file: 'shaky', failures: 2 },
-    { file: 'broken', failures: 1 },
     { file: 'unread', failures: 1 },
   ]);
-  const again = (failures: number) => ({ name: 'unit', passed: 1, failed: failures });
-  const reruns = failed.map((one) => ({ ...one, again: again(one.file === 'shaky' ? 0 : 1) }));
-  expect(withReruns(countJest('unit', jest, false, false), reruns)).toEqual({
-    name: 'unit',
-    passed: 4,
-    failed: 2,
-    flaky: ['shaky'],
-  });
 });

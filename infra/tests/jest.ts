@@ -4,10 +4,10 @@
  */
 import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { runShown } from '../processes/child.ts';
-import { makeFolder, readJson, rootFolder } from '../processes/home.ts';
-import type { Context } from './command.ts';
-import { type Count, countJest, failedFiles, type JestReport, type Rerun, withReruns } from './test-count.ts';
+import type { Context } from '../local/commands/command.ts';
+import { runShown } from '../local/processes/child.ts';
+import { makeFolder, readJson, rootFolder } from '../local/processes/home.ts';
+import { type Count, countJest, failedFiles, type JestReport } from './count.ts';
 
 // For a process that hangs, where no test's own time-out helps; a busy machine takes five times as long as an idle one.
 const deadlineMs = 90 * 60_000;
@@ -21,21 +21,25 @@ export async function runJest(
   env: NodeJS.ProcessEnv,
 ): Promise<Count> {
   const reportFile = join(makeFolder(join(home, 'test', 'reports')), 'tests.json');
-  const runFiles = async (title: string, files: string[], withinMs: number) => {
+  const runFiles = async (title: string, files: string[], narrowed: boolean, withinMs: number) => {
     say.line();
     say.line(`  ${title}`);
     rmSync(reportFile, { force: true });
     const endedWell = await runShown(jestArgs(projects, reportFile, files, env), { env, signal, deadlineMs: withinMs });
-    return { endedWell, report: readJson<JestReport>(reportFile) };
+    const report = readJson<JestReport>(reportFile);
+    return { report, ...countJest(report, endedWell, narrowed) };
   };
-  const { report, endedWell } = await runFiles(projects.join(', '), rest, deadlineMs);
-  const reruns: Rerun[] = [];
-  for (const { file, failures } of report ? failedFiles(report) : []) {
+  const { report, ...count } = await runFiles(projects.join(', '), rest, rest.length > 0, deadlineMs);
+  const flaky: string[] = [];
+  for (const { file, failures } of failedFiles(report)) {
     const name = relative(rootFolder, file);
-    const again = await runFiles(`${name} failed; once more by itself`, ['--runTestsByPath', file], fileDeadlineMs);
-    reruns.push({ file: name, failures, again: countJest(name, again.report, again.endedWell, false) });
+    const title = `${name} failed; once more by itself`;
+    if ((await runFiles(title, ['--runTestsByPath', file], false, fileDeadlineMs)).failed > 0) continue;
+    flaky.push(name);
+    count.passed += failures;
+    count.failed -= failures;
   }
-  return withReruns(countJest('tests', report, endedWell, rest.length > 0), reruns);
+  return { name: 'tests', ...count, flaky };
 }
 
 /** One more than the cores of a small machine: many a test waits, and while it does another has its core. */

@@ -7,22 +7,19 @@
  *   npm test -- --only integration services/dispatcher      what follows narrows the files, as in Jest
  */
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { runToEnd } from '../processes/child.ts';
-import { makeFolder, rootFolder } from '../processes/home.ts';
-import { Trouble } from '../processes/trouble.ts';
-import { cleanEnv, type OwnStores, openOwnStores } from '../stores/own-stores.ts';
-import { findChromium } from './chromium.ts';
-import { type Context, runCommand } from './command.ts';
-import { needPgBouncer } from './pgbouncer.ts';
-import { runJest } from './run-jest.ts';
-import { type Count, total } from './test-count.ts';
+import type { Context } from '../local/commands/command.ts';
+import { cleanEnv } from '../local/commands/environment.ts';
+import { runToEnd } from '../local/processes/child.ts';
+import { makeFolder, rootFolder } from '../local/processes/home.ts';
+import { Trouble } from '../local/processes/trouble.ts';
+import { type OwnStores, openOwnStores } from '../local/stores/own-stores.ts';
+import { type Count, total } from './count.ts';
+import { runJest } from './jest.ts';
+import { findChromium, needPgBouncer } from './programs.ts';
 
-await runCommand(test);
-
-async function test(context: Context): Promise<number> {
+export default async function test(context: Context): Promise<number> {
   const { say, args } = context;
-  const config = await import(pathToFileURL(join(rootFolder, 'jest.config.mjs')).href);
+  const config = await import(join(rootFolder, 'jest.config.mjs'));
   const projects: string[] = config.default.projects.map((project: { displayName: string }) => project.displayName);
   const { only, rest } = parseArgs(args, ['types', 'lint', ...projects]);
   const chosen = projects.filter((project) => only.includes(project));

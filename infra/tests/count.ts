@@ -1,0 +1,45 @@
+/** Counting what passed and failed, so that nothing that did not run looks like a success. */
+
+export type Count = {
+  name: string;
+  passed: number;
+  failed: number;
+  /** Files that failed and passed when they were run again by themselves. */
+  flaky?: string[];
+};
+
+/** What of Jest's `--json` report we read. */
+export type JestReport = {
+  numPassedTests: number;
+  numFailedTests: number;
+  numRuntimeErrorTestSuites: number;
+  /** One a file; a file that could not run has no test in it. */
+  testResults?: { name: string; status: string; assertionResults: { status: string }[] }[];
+};
+
+/**
+ * A file that could not run counts as one failure. So does a run without a report, one that ended badly though every test
+ * passed, and one that ran nothing, unless the caller had narrowed the files.
+ */
+export function countJest(report: JestReport | undefined, endedWell: boolean, narrowed: boolean) {
+  const passed = report?.numPassedTests ?? 0;
+  const failed = report ? report.numFailedTests + report.numRuntimeErrorTestSuites : 1;
+  const isOdd = !endedWell || (passed === 0 && !narrowed);
+  return { passed, failed: failed || Number(isOdd) };
+}
+
+/** The files that failed, each with the failures that it counted for: its failed tests, or one if it could not run. */
+export function failedFiles(report: JestReport | undefined): { file: string; failures: number }[] {
+  const failed = report?.testResults?.filter((file) => file.status === 'failed') ?? [];
+  return failed.map(({ name: file, assertionResults }) => ({
+    file,
+    failures: Math.max(1, assertionResults.filter((one) => one.status === 'failed').length),
+  }));
+}
+
+/** All together; if tests were asked for and not one ran, that is a failure. */
+export function total(counts: Count[], testsWanted: boolean): { passed: number; failed: number } {
+  const sum = (part: 'passed' | 'failed') => counts.reduce((all, count) => all + count[part], 0);
+  const ran = counts.some((count) => !['types', 'lint'].includes(count.name) && count.passed + count.failed > 0);
+  return { passed: sum('passed'), failed: sum('failed') + Number(testsWanted && !ran) };
+}

@@ -1,0 +1,30 @@
+/** Programs that some tests need, installed from the distribution where they are not there. */
+import type { Say } from '../local/commands/say.ts';
+import { findProgram } from '../local/processes/programs.ts';
+import type { Machine } from '../local/stores/stores.ts';
+
+/** The browser of the browser tests: its path, or undefined if it cannot be had. */
+export async function findChromium(machine: Machine, say: Say): Promise<string | undefined> {
+  const find = () =>
+    findProgram(['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'], machine.env.PATH);
+  const given = machine.env.CHROMIUM_PATH || find();
+  if (given) return given;
+  const install = await machine.installer();
+  // What the distribution does not have, or cannot bring now, only browser tests lack.
+  if (install) await say.step('Chromium', 'installed', (note) => install('chromium', note)).catch(() => {});
+  const found = find();
+  if (!found)
+    say.about(
+      'Chromium',
+      'is missing: the browser tests (*.browser.test.ts) are skipped. Install it, or set CHROMIUM_PATH',
+    );
+  return found;
+}
+
+/** The pooler that some tests put between the services and PostgreSQL. */
+export async function needPgBouncer({ env, installer }: Machine, say: Say): Promise<void> {
+  if (findProgram(['pgbouncer'], env.PATH)) return;
+  const install = await installer();
+  if (install) await say.step('PgBouncer', 'installed', (note) => install('pgbouncer', note));
+  else say.about('PgBouncer', 'is missing: the tests that need it will fail. Install the package pgbouncer');
+}
