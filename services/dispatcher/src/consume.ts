@@ -14,7 +14,8 @@ import type { Settle } from './settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 
-// One batch that is being written, and some that wait. Beside them are those whose delivery is being made.
+// One batch that is being written, and some that wait. Beside them are those whose delivery is being made. Each shard has all of it: an account
+// floods one, and that others wait there shows by what waits here (fairness/read-ahead.ts). In all, the bytes are bounded.
 const eventsPrefetch = 1_000;
 const eventsMaxBytes = 64 * 1024 * 1024;
 
@@ -42,9 +43,6 @@ export async function openConsumers(options: {
     options;
   const { registry } = broker;
   const concurrency = options.env.DELIVERY_CONCURRENCY;
-  /** All shards have their part of the prefetch; one alone still keeps all attempts busy. */
-  const perShard = (prefetch: number, { used }: Shards) =>
-    Math.max(Math.ceil(prefetch / used), Math.min(prefetch, concurrency));
   const eventQueues = queuesOf(eventsQueue, shards.events);
   const readAhead = await openReadAhead({
     broker: { ...broker, ...eventQueues },
@@ -61,15 +59,16 @@ export async function openConsumers(options: {
     ...broker,
     name: 'gatepost dispatcher deliveries',
     ...queuesOf(deliveriesQueue, shards.deliveries),
-    // Attempts in flight, as many that are being recorded, and twice as many that wait for their time or for a cap.
-    prefetch: perShard(concurrency * 4, shards.deliveries),
+    // Attempts in flight, as many that are being recorded, and twice as many that wait for their time or for a cap. All shards have their
+    // part; one alone still keeps all attempts busy.
+    prefetch: Math.max(Math.ceil((concurrency * 4) / shards.deliveries.used), concurrency),
     onMessage: inbox.take,
   });
   const events = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher events',
     ...eventQueues,
-    prefetch: perShard(eventsPrefetch + concurrency * 2, shards.events),
+    prefetch: eventsPrefetch + concurrency * 2,
     maxBytes: eventsMaxBytes,
     onMessage: readAhead.take,
   });

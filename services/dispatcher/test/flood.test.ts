@@ -24,8 +24,8 @@ afterAll(async () => {
   await receiver?.[Symbol.asyncDispose]();
 });
 
-const publishMany = (login: string, count: number) =>
-  Promise.all(Array.from({ length: count }, () => world.publish({ subject: `${login}/r` })));
+const publishMany = (login: string, count: number, headers: Record<string, unknown> = {}) =>
+  Promise.all(Array.from({ length: count }, () => world.publish({ subject: `${login}/r`, headers })));
 /** The dispatcher finds in its queue all that was published meanwhile. */
 const whileStopped = async <T>({ pid }: Dispatcher, work: () => Promise<T>): Promise<T> => {
   process.kill(pid, 'SIGSTOP');
@@ -82,6 +82,22 @@ test('also when another dispatcher had all of them in hand and died', async () =
     // The dispatcher has as many in hand as it takes at once, and they are the first.
     await until('it has the others in hand', () => taken.length >= floodEvents + 20 - 1_000);
     return calm;
+  });
+  await Promise.all(guids.map((guid) => world.deliveries(guid)));
+  await until('the flood is routed too', async () => (await stored()) === before + floodEvents);
+  await wereAhead(guids);
+  expect(await dispatcher.stop()).toBe(0);
+});
+
+// Each shard had an eighth of what tells that others wait.
+test('also where both share one of several shards', async () => {
+  const before = await stored();
+  const dispatcher = await world.start({ EVENT_SHARDS: '8' });
+  const shard = { 'cloudEvents:partitionkey': 'of both' };
+  await world.deliveries(await world.publish({ subject: 'calm/r', headers: shard }));
+  const guids = await whileStopped(dispatcher, async () => {
+    await publishMany('flood', floodEvents, shard);
+    return publishMany('calm', 20, shard);
   });
   await Promise.all(guids.map((guid) => world.deliveries(guid)));
   await until('the flood is routed too', async () => (await stored()) === before + floodEvents);
