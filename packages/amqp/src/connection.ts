@@ -4,6 +4,7 @@ import type { Binding, Topology } from '@gatepost/contracts/topology';
 import { tlsFilesOf } from '@gatepost/runtime/tls-files';
 import { type Channel, type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import { brokersOf } from './brokers.ts';
+import { readFrames } from './read-frames.ts';
 import { takeUnreadable } from './unreadable.ts';
 import { writeTogether } from './write-together.ts';
 
@@ -56,6 +57,7 @@ export async function openConnection(
         // meanwhile would end the process.
         model.on('error', () => {});
         takeUnreadable(model, log);
+        readFrames(model);
         writeTogether(model);
 
         // Not every call of a connection that breaks rejects: one in its queue, or made just after, never settles.

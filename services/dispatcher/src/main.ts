@@ -42,6 +42,7 @@ import { makePersist } from './persist.ts';
 import { makeMoved, watchDispatcher } from './progress.ts';
 import { lengthOfShards, watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
+import { openLargeEvents } from './routing/large-events.ts';
 import { makeRoute } from './routing/route.ts';
 import { makeSettle } from './settle.ts';
 
@@ -110,13 +111,15 @@ await run(service, variables, async ({ env, log, stack }) => {
   const storeEvents = await makeStoreEvents(pool);
   const moved = makeMoved();
   const settle = makeSettle({ publisher, persist, metrics, log: logs.routing, giveUp: giveUp.signal });
+  const largeEvents = stack.use(openLargeEvents({ databaseUrl, isPooled }));
+  const payloads = makePayloads(pool, largeEvents, persist);
   const taker = stack.use(await openTaker({ databaseUrl: directUrl, name: 'gatepost dispatcher lives' }));
   const inbox = makeInbox({
     pool,
     accounts,
     jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
     post,
-    payloads: makePayloads(pool, persist),
+    payloads,
     admit,
     settle,
     persist,
@@ -133,6 +136,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     accounts,
     producers,
     storeEvents,
+    largeEvents,
     enqueue,
     admit,
     settle,
@@ -142,6 +146,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     log: logs.routing,
     taken: inbox.taken,
     taker,
+    payloads,
   };
   const backpressure = makeBackpressure();
   // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.

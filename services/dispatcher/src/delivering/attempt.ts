@@ -60,7 +60,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
     return { kind: 'ended', ended: await attempt(parts, job, hook, payload, message.traceparent) };
   };
   if (message.body.length > 0) return make(message.body);
-  return parts.payloads(job, make);
+  return parts.payloads.use(job, make);
 }
 
 /** Posts until the receiver, the network or the deadline has decided the outcome; a fault of our own machine uses up no attempt. */

@@ -6,25 +6,36 @@ import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { loadPayload, payloadBytes } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Persist } from '../persist.ts';
-import { released } from '../routing/memory.ts';
+import { type LargeEvents, largeBytes } from '../routing/large-events.ts';
+import { holds, released } from '../routing/memory.ts';
 
 type EventOf = Pick<DeliveryJob, 'eventKey' | 'eventOn'>;
 
-/** Gives `work` the payload, undefined if it is no longer stored; holds it until `work` ends. */
-export type Payloads = <T>(event: EventOf, work: (payload: Buffer | undefined) => Promise<T>) => Promise<T>;
+export type Payloads = {
+  /** Gives `work` the payload, undefined if it is no longer stored; holds it until `work` ends. */
+  use<T>(event: EventOf, work: (payload: Buffer | undefined) => Promise<T>): Promise<T>;
+  /** Keeps a payload that is about to be asked for here, for a moment and while there is room, so that it need not be read back. */
+  keep(event: EventOf, payload: Buffer): void;
+};
 
 /** As many as events in hand may have. One that is larger is read when no other is in use. */
 const maxBytes = 64 * 1024 * 1024;
 
+/** Jobs of an event come back within some milliseconds, unless there are many before them. */
+const keptMs = 2_000;
+
 type Shared = { users: number; size: number; payload: Promise<Buffer | undefined> };
 
-export function makePayloads(pool: Pool, persist: Persist): Payloads {
+export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>, persist: Persist): Payloads {
   const inUse = new Map<string, Shared>();
+  /** What is kept, and how to let go of it. */
+  const kept = new Map<Shared, () => void>();
   const queue: { size: number; begin: () => void }[] = [];
   let bytes = 0;
 
+  const fits = (size: number) => bytes === 0 || bytes + size <= maxBytes;
   const letBegin = () => {
-    for (let next = queue[0]; next && (bytes === 0 || bytes + next.size <= maxBytes); next = queue[0]) {
+    for (let next = queue[0]; next && fits(next.size); next = queue[0]) {
       queue.shift();
       bytes += next.size;
       next.begin();
@@ -33,12 +44,16 @@ export function makePayloads(pool: Pool, persist: Persist): Payloads {
   const load = async (shared: Shared, { eventKey, eventOn }: EventOf) => {
     const size = await persist('look how large a payload is', () => payloadBytes(pool, eventKey, eventOn));
     if (size === undefined) return undefined;
+    if (!fits(size)) for (const letGo of [...kept.values()]) letGo();
     await new Promise<void>((begin) => {
       queue.push({ size, begin });
       letBegin();
     });
     shared.size = size;
-    return persist('load a payload', () => loadPayload(pool, eventKey, eventOn));
+    holds(size);
+    return persist('load a payload', () =>
+      size > largeBytes ? largeEvents.load(eventKey, eventOn) : loadPayload(pool, eventKey, eventOn),
+    );
   };
   const open = (key: string, event: EventOf) => {
     const shared: Shared = { users: 0, size: 0, payload: Promise.resolve(undefined) };
@@ -46,20 +61,41 @@ export function makePayloads(pool: Pool, persist: Persist): Payloads {
     inUse.set(key, shared);
     return shared;
   };
-  return async (event, work) => {
-    const key = `${event.eventOn} ${event.eventKey}`;
-    const shared = inUse.get(key) ?? open(key, event);
-    shared.users += 1;
-    try {
-      return await work(await shared.payload);
-    } finally {
-      shared.users -= 1;
-      if (shared.users === 0) {
-        inUse.delete(key);
-        bytes -= shared.size;
-        released(shared.size);
-        letBegin();
+  const leave = (key: string, shared: Shared) => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    inUse.delete(key);
+    bytes -= shared.size;
+    released(shared.size);
+    letBegin();
+  };
+  return {
+    async use(event, work) {
+      const key = keyOf(event);
+      const shared = inUse.get(key) ?? open(key, event);
+      shared.users += 1;
+      try {
+        return await work(await shared.payload);
+      } finally {
+        leave(key, shared);
       }
-    }
+    },
+    keep(event, payload) {
+      const key = keyOf(event);
+      if (inUse.has(key) || queue.length > 0 || !fits(payload.length)) return;
+      const shared: Shared = { users: 1, size: payload.length, payload: Promise.resolve(payload) };
+      inUse.set(key, shared);
+      bytes += shared.size;
+      holds(shared.size);
+      const letGo = () => {
+        clearTimeout(timer);
+        kept.delete(shared);
+        leave(key, shared);
+      };
+      const timer = setTimeout(letGo, keptMs).unref();
+      kept.set(shared, letGo);
+    },
   };
 }
+
+const keyOf = ({ eventOn, eventKey }: EventOf): string => `${eventOn} ${eventKey}`;

@@ -5,20 +5,29 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Bytes of large messages handled between two collections; one takes some 10 ms. */
+/** Bytes of large messages dealt with before a collection: it takes some 20 ms, and more while the machine is busy with such messages. */
 const everyBytes = 16 * 1024 * 1024;
+/** The same while others are still in hand. */
+const meanwhileBytes = 32 * 1024 * 1024;
 const largeBytes = 1024 * 1024;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
+let inHand = 0;
 let bytes = 0;
 
-/** Notes that a message of this size has been dealt with. */
+/** Notes that a message of this size has come, or is read back. */
+export function holds(size: number): void {
+  if (size >= largeBytes) inHand += 1;
+}
+
+/** Notes that it has been dealt with. */
 export function released(size: number): void {
   if (size < largeBytes) return;
+  inHand -= 1;
   bytes += size;
-  if (bytes < everyBytes) return;
+  if (bytes < (inHand > 0 ? meanwhileBytes : everyBytes)) return;
   bytes = 0;
   // When the caller has let go of the message.
   setTimeout(collect, 100).unref();

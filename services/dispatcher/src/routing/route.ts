@@ -14,6 +14,7 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Taker } from '@gatepost/webhook-db/takers';
 import type { Account, Accounts } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
+import type { Payloads } from '../delivering/payloads.ts';
 import type { Taken, TakenDelivery } from '../delivering/taken.ts';
 import { accountOf } from '../fairness/noisy-neighbours.ts';
 import type { Admit } from '../limit/admit.ts';
@@ -26,15 +27,16 @@ import { makeTake, type Take } from '../take.ts';
 import { whatEachBrings } from './brings.ts';
 import type { Enqueue } from './enqueue.ts';
 import { admitAll, type Delivery, handOver } from './hand-over.ts';
+import { type LargeEvents, largeBytes } from './large-events.ts';
 import { type Match, match } from './match.ts';
-import { released } from './memory.ts';
-import { parseLarge } from './parse-large.ts';
+import { holds, released } from './memory.ts';
 
 export type RouteParts = {
   pool: Pool;
   accounts: Accounts;
   producers: Producers;
   storeEvents: StoreEvents;
+  largeEvents: Pick<LargeEvents, 'parse' | 'store'>;
   enqueue: Enqueue;
   admit: Admit;
   settle: Settle;
@@ -45,6 +47,7 @@ export type RouteParts = {
   /** What this dispatcher delivers itself, and its number among those that do. */
   taken: Taken;
   taker: Pick<Taker, 'id'>;
+  payloads: Pick<Payloads, 'keep'>;
 };
 
 /** `isAhead`: routes what need not wait behind a flood. */
@@ -52,8 +55,6 @@ type BatchParts = RouteParts & { isAhead: boolean };
 
 const batchMaxMessages = 200;
 const batchMaxBytes = 8 * 1024 * 1024;
-/** To read and store more takes so long that others do not wait for it. */
-const largeBytes = 1024 * 1024;
 
 /** What becomes of a message: it is settled, its event is routed by another dispatcher, or we make the only delivery of its event. */
 type Decided = Verdict | 'unknown' | TakenDelivery;
@@ -161,6 +162,7 @@ export function makeRoute(
   return {
     take(message) {
       bytes += message.body.length;
+      holds(message.body.length);
       taking.take(message);
     },
     add,
@@ -181,7 +183,7 @@ export function makeRoute(
 async function routeBatch(parts: BatchParts, messages: readonly Incoming[]): Promise<readonly Decided[]> {
   const verdicts = new Map<Incoming, Decided>();
   const good: { message: Incoming; event: Event }[] = [];
-  const readLarge = (message: Incoming) => parts.persist('read a large event', () => parseLarge(message));
+  const readLarge = (message: Incoming) => parts.persist('read a large event', () => parts.largeEvents.parse(message));
   for (const message of messages) {
     const parsed = message.body.length > largeBytes ? await readLarge(message) : parseEvent(message);
     const refusal = parsed.kind === 'dead' ? parsed : parts.producers.refuse(message.userId, parsed.event.account);
@@ -265,6 +267,7 @@ async function deal(parts: RouteParts, placed: Set<string>, unrouted: readonly U
   const rest = unrouted.filter(({ row }) => !jobs.has(row.key));
   const unasked = rest.filter(({ isTaken }) => !isTaken).flatMap(({ deliveries }) => deliveries);
   const rows = rest.map(({ row }) => row);
+  for (const { job, payload } of unasked) if (payload.length > jobBodyMaxBytes) parts.payloads.keep(job, payload);
   const handed = rest.length > 0 ? await handOver(parts, rows, unasked, later) : new Set<string>();
   return { jobs, handed };
 }
@@ -282,12 +285,14 @@ const isOnlyOne = (found: Match): boolean =>
   found.kind === 'matched' && found.hooks.length === 1 && !found.hooks[0]!.paused;
 
 async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]> {
+  const isLarge = rows.some(({ payload }) => payload && payload.length > largeBytes);
+  const storeEvents = isLarge ? parts.largeEvents.store : parts.storeEvents;
   try {
-    return await parts.storeEvents(rows);
+    return await storeEvents(rows);
   } catch (error) {
     if (!isMissingPartition(error)) throw error;
     await ensurePartitions(parts.pool);
-    return parts.storeEvents(rows);
+    return storeEvents(rows);
   }
 }
 

@@ -1,6 +1,10 @@
 import { attributeHeaders, type EventMessage, type ParsedEvent, parseEvent } from '@gatepost/contracts/event';
-import { expect, test } from '@jest/globals';
-import { parseLarge } from './parse-large.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { openLargeEvents } from './large-events.ts';
+
+// Nothing is asked of the database here.
+const large = openLargeEvents({ databaseUrl: 'postgres://127.0.0.1:1/none', isPooled: false });
+afterAll(async () => large[Symbol.asyncDispose]());
 
 const attributes = { id: '1', source: 'urn:test', type: 'push', subject: 'acme/widgets', time: '2026-01-02T03:04:05Z' };
 const data = JSON.stringify({ padding: 'ä'.repeat(1_000_000), action: 'opened' });
@@ -19,7 +23,7 @@ const withoutPayload = (parsed: ParsedEvent) =>
 
 test.each(messages)('a large message is read as any other: %s', async (_form, message) => {
   const expected = parseEvent(message);
-  const parsed = await parseLarge(message);
+  const parsed = await large.parse(message);
   expect(withoutPayload(parsed)).toEqual(withoutPayload(expected));
   expect(payloadOf(parsed)?.equals(payloadOf(expected)!)).toBe(expected.kind === 'event' ? true : undefined);
 });

@@ -1,0 +1,118 @@
+/**
+ * Works on large events in a thread of its own, which reads, stores and loads them: each of these keeps an event loop busy for a tenth of a
+ * second for 24 MB, and with many members in its JSON for half a second and more. Bytes are shared with the thread, not copied.
+ */
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { EventMessage, ParsedEvent } from '@gatepost/contracts/event';
+import type { StoreEvents } from '@gatepost/webhook-db/events';
+import type { Answer, Question, Settings } from './large-thread.ts';
+
+/** To read and store more takes so long that others do not wait for it. */
+export const largeBytes = 1024 * 1024;
+
+export type LargeEvents = AsyncDisposable & {
+  /** Parses a message into an event, or says why it cannot be one. */
+  parse(message: EventMessage): Promise<ParsedEvent>;
+  store: StoreEvents;
+  /** The payload of a stored event. */
+  load(eventKey: string, eventOn: string): Promise<Buffer | undefined>;
+};
+
+const file = new URL(`./large-thread${extname(import.meta.url)}`, import.meta.url);
+/** To copy so much takes less than a millisecond. */
+const sliceBytes = 1024 * 1024;
+/** The thread ends when it has had nothing to do for so long: so its memory is free again. */
+const idleMs = 5_000;
+
+type Asked = PromiseWithResolvers<Extract<Answer, { kind: 'done' }>>;
+type Running = { worker: Worker; asked: Map<number, Asked> };
+
+/** What fails because the thread ends rejects with an error that says so; the next question begins another. */
+export function openLargeEvents(settings: Settings): LargeEvents {
+  let running: Running | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let last = 0;
+
+  const begin = (): Running => {
+    const worker = new Worker(file, { workerData: settings });
+    const asked: Running['asked'] = new Map();
+    const own = { worker, asked };
+    const end = (error: Error) => {
+      if (running === own) running = undefined;
+      for (const { reject } of asked.values()) reject(error);
+      asked.clear();
+    };
+    worker.on('error', end);
+    worker.on('exit', () => end(new Error('the thread of large events ended')));
+    worker.on('message', (answer: Answer) => {
+      const question = asked.get(answer.id);
+      asked.delete(answer.id);
+      if (asked.size === 0) timer = setTimeout(idle, idleMs).unref();
+      if (answer.kind === 'done') return question?.resolve(answer);
+      const { kind: _kind, id: _id, message, ...more } = answer;
+      question?.reject(Object.assign(new Error(message), more));
+    });
+    return own;
+  };
+  const idle = () => {
+    const ended = running;
+    running = undefined;
+    ended?.worker.postMessage('end');
+  };
+  const ask = (question: Question) => {
+    clearTimeout(timer);
+    running ??= begin();
+    const answer: Asked = Promise.withResolvers();
+    last += 1;
+    running.asked.set(last, answer);
+    running.worker.postMessage({ ...question, id: last });
+    return answer.promise;
+  };
+
+  return {
+    async parse({ contentType, headers, body }) {
+      const { parsed, payload } = await ask({ parse: { contentType, headers, body: await shared(body) } });
+      if (parsed!.kind === 'dead') return parsed!;
+      return { kind: 'event', event: { ...parsed!.event, payload: payload ? asBuffer(payload) : body } };
+    },
+    async store(events) {
+      const store = events.map(async (event) => ({
+        ...event,
+        keyBefore: event.keyBefore(),
+        payload: event.payload && (await shared(event.payload)),
+      }));
+      return (await ask({ store: await Promise.all(store) })).stored!;
+    },
+    async load(eventKey, eventOn) {
+      const { payload } = await ask({ load: { eventKey, eventOn } });
+      return payload && asBuffer(payload);
+    },
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      const { worker } = running ?? {};
+      if (!worker) return;
+      const exited = once(worker, 'exit');
+      idle();
+      await exited;
+    },
+  };
+}
+
+const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
+
+/**
+ * The bytes as a thread can read them: as large bodies come from RabbitMQ (packages/amqp/src/read-frames.ts), or a copy. The system gives
+ * large memory page by page as it is written: at once that would take some 20 ms.
+ */
+async function shared(bytes: Buffer): Promise<Uint8Array<SharedArrayBuffer>> {
+  if (bytes.buffer instanceof SharedArrayBuffer) return bytes as Buffer<SharedArrayBuffer>;
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  for (let start = 0; start < bytes.length; start += sliceBytes) {
+    copy.set(bytes.subarray(start, start + sliceBytes), start);
+    if (bytes.length > sliceBytes) await nextTurn();
+  }
+  return copy;
+}

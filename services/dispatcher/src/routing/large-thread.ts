@@ -1,0 +1,102 @@
+/** The thread of large-events.ts. */
+import { parentPort, workerData } from 'node:worker_threads';
+import {
+  type Event,
+  type EventMessage,
+  type ParsedEvent,
+  parseEvent,
+  payloadMaxBytes,
+} from '@gatepost/contracts/event';
+import { sqlStateOf, type Trouble, troubleOf } from '@gatepost/runtime/store-errors';
+import { loadPayload, makeStoreEvents, type NewEvent, type StoredEvent } from '@gatepost/webhook-db/events';
+import { openPool } from '@gatepost/webhook-db/pool';
+import { holds, released } from './memory.ts';
+
+export type Settings = { databaseUrl: string; isPooled: boolean };
+
+/** Bytes that threads share. */
+type Bytes = Uint8Array<SharedArrayBuffer>;
+type ToStore = Omit<NewEvent, 'keyBefore' | 'payload'> & { keyBefore: string; payload: Bytes | null };
+
+type ToParse = Omit<EventMessage, 'body'> & { body: Bytes };
+
+export type Question = { parse: ToParse } | { store: ToStore[] } | { load: { eventKey: string; eventOn: string } };
+
+type Done = {
+  parsed?: Exclude<ParsedEvent, { kind: 'event' }> | { kind: 'event'; event: Omit<Event, 'payload'> };
+  /** Undefined: of what was parsed it is the body, of what was loaded there is none. */
+  payload?: Bytes | undefined;
+  stored?: StoredEvent[];
+};
+/** Of an error what the caller looks at (packages/runtime/src/store-errors.ts). */
+type Failed = { message: string; trouble: Trouble; code?: string; severity?: string };
+export type Answer = { id: number } & (({ kind: 'done' } & Done) | ({ kind: 'failed' } & Failed));
+
+const { databaseUrl, isPooled } = workerData as Settings;
+const pool = openPool({
+  databaseUrl,
+  isPooled,
+  name: 'gatepost dispatcher large events',
+  max: 2,
+  byIndexOnly: true,
+  onError: () => {}, // the next statement takes another connection
+});
+
+async function work(question: Question): Promise<Done> {
+  if ('parse' in question) return parse(question.parse);
+  if ('store' in question) {
+    const storeEvents = await makeStoreEvents(pool);
+    const events = question.store.map((event) => ({
+      ...event,
+      keyBefore: () => event.keyBefore,
+      payload: event.payload && asBuffer(event.payload),
+    }));
+    return { stored: await storeEvents(events) };
+  }
+  const payload = await loadPayload(pool, question.load.eventKey, question.load.eventOn);
+  return { payload: payload && share(payload) };
+}
+
+function parse({ contentType, headers, body }: ToParse): Done {
+  const parsed = parseEvent({ contentType, headers, body: asBuffer(body) });
+  if (parsed.kind === 'dead') return { parsed };
+  const { payload, ...event } = parsed.event;
+  const isBody = payload.length === body.length;
+  return { parsed: { kind: 'event', event }, payload: isBody ? undefined : share(payload) };
+}
+
+const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
+
+function share(bytes: Buffer): Bytes {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+function bytesOf(question: Question): number {
+  if ('parse' in question) return question.parse.body.length;
+  return 'store' in question ? Math.max(...question.store.map(({ payload }) => payload?.length ?? 0)) : payloadMaxBytes;
+}
+
+function failureOf(error: unknown): Failed {
+  const { message = String(error), severity } = error as { message?: string; severity?: string };
+  const code = sqlStateOf(error);
+  return { message, trouble: troubleOf(error), ...(code && { code, severity: severity ?? 'ERROR' }) };
+}
+
+parentPort!.on('message', async (asked: (Question & { id: number }) | 'end') => {
+  if (asked === 'end') {
+    await pool.end();
+    parentPort!.close();
+    return;
+  }
+  const { id } = asked;
+  const bytes = bytesOf(asked);
+  holds(bytes);
+  const answer: Answer = await work(asked).then(
+    (done) => ({ id, kind: 'done', ...done }),
+    (error) => ({ id, kind: 'failed', ...failureOf(error) }),
+  );
+  parentPort!.postMessage(answer);
+  released(bytes);
+});
