@@ -67,7 +67,7 @@ export async function openPublisher(
   const waiting = new Map<string, Waiting>();
   let sequence = 0;
 
-  const connection = await openConnection(options, async (model: ChannelModel) => {
+  const open = async (model: ChannelModel) => {
     const opened = await model.createConfirmChannel();
     let fault: (Error & { code?: number }) | undefined;
     opened.on('error', (error) => {
@@ -87,8 +87,20 @@ export async function openPublisher(
       model.close().catch(() => {});
     });
     channel = opened;
+  };
+  const connection = await openConnection(options, async (model: ChannelModel) => {
+    await open(model);
     connected = model;
     declareAnew = () => void model.close().catch(() => {});
+  });
+  // A channel of RabbitMQ before 3.12 that begins before it knows a queue's new leader asks the dead one for good: it refuses all for
+  // that queue until the dead node is back, while a channel that is opened later publishes
+  // (https://github.com/rabbitmq/rabbitmq-server/pull/9241).
+  const renewChannel = makeRenewal(async () => {
+    const [model, retired] = [connected, channel];
+    if (!model || !retired) return;
+    await open(model);
+    setTimeout(() => retired.close().catch(() => {}), confirmTimeoutMs).unref(); // none waits for its confirm then
   });
   const isOurs = ({ exchange, routingKey }: Outgoing) =>
     exchange === ''
@@ -136,8 +148,10 @@ export async function openPublisher(
             ...(userId === undefined ? {} : { userId }),
           },
           (error) => {
-            if (error)
+            if (error) {
+              if (channel === current) renewChannel();
               return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
+            }
             // A returned message comes back before its confirm (RabbitMQ's documented order).
             if (!entry.returned) return entry.settle();
             entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
@@ -173,6 +187,26 @@ export async function openPublisher(
       for (const entry of [...waiting.values()])
         entry.settle(new NotPublished('not_connected', 'the publisher was closed'));
     },
+  };
+}
+
+const renewal = { firstMs: 250, mostMs: 10_000, calmMs: 30_000 };
+
+/** Renews a moment after it is called for, and ever more seldom as long as that goes on: a queue may be full, and refuse whatever the channel. */
+function makeRenewal(renew: () => Promise<void>): () => void {
+  let pauseMs = renewal.firstMs;
+  let calledAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  return () => {
+    const now = performance.now();
+    if (now - calledAt > renewal.calmMs) pauseMs = renewal.firstMs;
+    calledAt = now;
+    if (timer) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      renew().catch(() => {}); // the connection is lost, and the next has a channel of its own
+    }, pauseMs).unref();
+    pauseMs = Math.min(pauseMs * 2, renewal.mostMs);
   };
 }
 
