@@ -29,17 +29,41 @@ export async function hold(
 
 /** Up to `most` deliveries of an account that rest although neither it nor their hook is paused wait for the limit, the earliest first. @returns how many */
 export async function letGo(db: Queryable, accountId: number, most: number): Promise<number> {
+  const { rowCount: pausedHooks } = await db.query(
+    'SELECT FROM hooks WHERE account_id = $1 AND paused_at IS NOT NULL LIMIT 1',
+    [accountId],
+  );
   const { rowCount } = await db.query(
-    `UPDATE parked SET published_at = NULL, due_at = 'infinity' WHERE delivery_id IN (
-       SELECT delivery_id FROM parked p
-        WHERE ${isHeld} AND account_id = $1
+    `WITH RECURSIVE ${pausedHooks ? ofSomeHooks : ofAllHooks}
+     UPDATE parked SET published_at = NULL, due_at = 'infinity' WHERE delivery_id IN (
+       SELECT delivery_id FROM parked
+        WHERE ${isHeld} AND delivery_id IN (SELECT delivery_id FROM free)
           AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = $1 AND a.paused_at IS NOT NULL)
-          AND NOT EXISTS (SELECT FROM hooks h WHERE h.id = ${hookOfJob} AND h.paused_at IS NOT NULL)
-        ORDER BY delivery_id LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+          FOR UPDATE SKIP LOCKED)`,
     [accountId, most],
   );
   return rowCount ?? 0;
 }
+
+const ofAllHooks = `
+  free AS (SELECT delivery_id FROM parked WHERE ${isHeld} AND account_id = $1 ORDER BY delivery_id LIMIT $2)`;
+
+/** SQL, in the words of its index. A damaged row is of hook 0. */
+const heldHook = `coalesce(${hookOfJob}, 0)`;
+
+// One look at the index for each hook of which something rests, then for each that is not paused: what rests of the others is not read.
+const ofSomeHooks = `
+  resting AS (
+    (SELECT ${heldHook} AS hook FROM parked p WHERE ${isHeld} AND account_id = $1 ORDER BY 1 LIMIT 1)
+    UNION ALL
+    SELECT (SELECT ${heldHook} FROM parked p WHERE ${isHeld} AND account_id = $1 AND ${heldHook} > r.hook ORDER BY 1 LIMIT 1)
+      FROM resting r WHERE r.hook IS NOT NULL
+  ), free AS (
+    SELECT first.delivery_id FROM resting r CROSS JOIN LATERAL (
+      SELECT delivery_id FROM parked p WHERE ${isHeld} AND account_id = $1 AND ${heldHook} = r.hook ORDER BY delivery_id LIMIT $2) first
+     WHERE r.hook IS NOT NULL AND NOT EXISTS (SELECT FROM hooks h WHERE h.id = r.hook AND h.paused_at IS NOT NULL)
+     ORDER BY 1 LIMIT $2
+  )`;
 
 /** The accounts that are not paused of which something rests: for a hook that is, or by mistake. One look at the index for each account. */
 export async function findResting(db: Queryable): Promise<number[]> {

@@ -7,6 +7,7 @@ import { findShards } from '@gatepost/amqp/find-shards';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type Shards, topologyOf } from '@gatepost/contracts/shards';
 import { topology } from '@gatepost/contracts/topology';
+import { isTimed, waits } from '@gatepost/webhook-db/parked';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
@@ -26,6 +27,8 @@ const reasonSchema = z.enum(reasons).meta({
 /** SQL, of a row `p`. */
 const reasonOf = `CASE WHEN ${isHeld} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
                        WHEN due_at = 'infinity' THEN 'limit' ELSE reason END`;
+
+const isHandedOver = "published_at < 'infinity'";
 
 const time = z.iso.datetime();
 
@@ -62,16 +65,9 @@ export const getStatus = tokenOperation({
       countQueues(parts),
       wait(parts.storeTimeoutMs / 2, uncounted(topology.queues), { ref: false }), // RabbitMQ says nothing
     ]);
-    const { rows: all } = await pool.query<Counted>(
-      `SELECT ${reasonOf} AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, min(due_at) FILTER (WHERE due_at < 'infinity' AND published_at IS NULL) AS next_at
-         FROM parked p GROUP BY 1`,
-    );
-    const { rows: top } = await pool.query<Counted & { login: string | null }>(
-      `SELECT a.login, p.* FROM (
-         SELECT account_id, ${reasonOf} AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first
-           FROM parked p GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${topMax}) p LEFT JOIN accounts a ON a.id = p.account_id
-        ORDER BY deliveries DESC`,
-    );
+    const { rows } = await pool.query<Counted & { account_id: number | null; login: string | null }>(countText);
+    const all = rows.filter(({ account_id }) => account_id === null);
+    const top = rows.filter(({ account_id }) => account_id !== null);
     const sinceOf = await readSince(pool, [...all, ...top]);
     const shown = ({ reason, deliveries, first }: Counted) => ({ reason, deliveries, since: sinceOf(first) });
     return {
@@ -81,12 +77,33 @@ export const getStatus = tokenOperation({
         waiting: all
           .map((row) => ({ ...shown(row), next_at: row.next_at ? seconds(row.next_at) : null }))
           .sort((a, b) => reasons.indexOf(a.reason) - reasons.indexOf(b.reason)),
-        organizations: top.map((row) => ({ login: row.login, ...shown(row) })),
+        organizations: top
+          .map((row) => ({ login: row.login, ...shown(row) }))
+          .sort((a, b) => b.deliveries - a.deliveries),
         paused: await listPaused(pool),
       },
     };
   },
 });
+
+/** For each reason, and for the accounts of which most waits: from indexes, but for what is handed over, which is little. */
+const countText = `
+  WITH groups AS MATERIALIZED (
+    SELECT account_id, 'limit' AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, NULL::timestamptz AS next_at
+      FROM parked WHERE ${waits} GROUP BY 1
+    UNION ALL
+    SELECT account_id, reason, count(*)::integer, min(delivery_id), min(due_at) FROM parked WHERE ${isTimed} GROUP BY 1, 2
+    UNION ALL
+    SELECT account_id, 'paused', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isHeld} GROUP BY 1
+    UNION ALL
+    SELECT account_id, 'handed_over', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isHandedOver} GROUP BY 1
+  )
+  SELECT counted.*, a.login FROM (
+    SELECT NULL::integer AS account_id, reason, sum(deliveries)::integer AS deliveries, min(first) AS first, min(next_at) AS next_at
+      FROM groups GROUP BY reason
+    UNION ALL
+    (SELECT * FROM groups ORDER BY deliveries DESC LIMIT ${topMax})
+  ) counted LEFT JOIN accounts a ON a.id = counted.account_id`;
 
 const uncounted = (queues: { name: string }[]) => queues.map(({ name }) => ({ name, messages: null }));
 
@@ -160,23 +177,38 @@ export const listWaiting = tokenOperation({
   answers: { 200: { description: 'A page of them, in the order of their ids', schema: z.array(waitingSchema) } },
   async run({ parts: { pool }, params, query: { per_page: most, cursor }, url }) {
     const { id } = await loadAccount(pool, params.login);
-    const { rows } = await pool.query<WaitingRow>(
-      `SELECT delivery_id, ${reasonOf} AS reason, due_at, published_at, job FROM parked p
-        WHERE account_id = $1 AND delivery_id >= $2 ORDER BY delivery_id LIMIT $3::integer + 1`,
-      [id, cursor ?? '0', most],
-    );
+    const { rows } = await pool.query<WaitingRow>(pageText, [id, cursor ?? '0', most]);
     const next = rows[most];
     const links: [string, string][] = next ? [['next', `${url}?per_page=${most}&cursor=${next.delivery_id}`]] : [];
     return { status: 200, body: rows.slice(0, most).map(presentWaiting), headers: linkHeader(links) };
   },
 });
 
-/** Up to `most` waiting deliveries of events. */
-export async function findWaiting(pool: Pool, eventKeys: string[], most: number): Promise<object[]> {
+const shownColumns = `delivery_id, ${reasonOf} AS reason, due_at, published_at, job`;
+
+/** SQL: the first rows of an account that wait so, in the words of an index that has them in this order. */
+const firstOf = (condition: string) =>
+  `(SELECT delivery_id FROM parked WHERE ${condition} AND account_id = $1 AND delivery_id >= $2 ORDER BY delivery_id LIMIT $3::integer + 1)`;
+
+const pageText = `
+  SELECT ${shownColumns} FROM parked p WHERE delivery_id IN (
+    ${['throttle', 'retry', 'busy'].map((reason) => firstOf(`${waits} AND reason = '${reason}'`)).join(' UNION ALL ')}
+    UNION ALL ${firstOf(isTimed)} UNION ALL ${firstOf(isHeld)}
+    UNION ALL (SELECT delivery_id FROM parked WHERE ${isHandedOver} AND account_id = $1 AND delivery_id >= $2))
+   ORDER BY delivery_id LIMIT $3::integer + 1`;
+
+/** Up to `most` waiting deliveries of events: first attempts by the ids that the event names, the others by its key. */
+export async function findWaiting(
+  pool: Pool,
+  events: { key: string; delivery_ids: string[] }[],
+  most: number,
+): Promise<object[]> {
   const { rows } = await pool.query<WaitingRow>(
-    `SELECT delivery_id, ${reasonOf} AS reason, due_at, published_at, job FROM parked p
-      WHERE event_key = ANY ($1) ORDER BY delivery_id LIMIT $2`,
-    [eventKeys, most],
+    `SELECT ${shownColumns} FROM parked p WHERE delivery_id = ANY ($1::bigint[])
+      UNION
+     SELECT ${shownColumns} FROM parked p WHERE event_key = ANY ($2::uuid[]) AND (reason <> 'throttle' OR job LIKE '%"redelivery":true%')
+      ORDER BY delivery_id LIMIT $3`,
+    [events.flatMap(({ delivery_ids }) => delivery_ids), events.map(({ key }) => key), most],
   );
   return rows.map(presentWaiting);
 }
