@@ -9,14 +9,14 @@ import { expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import type { Say } from '../../local/commands/say.ts';
 import { openGroup } from '../../local/processes/child.ts';
-import { findRabbitmq } from '../../local/stores/rabbitmq.ts';
+import { rabbitmq } from '../../local/stores/rabbitmq.ts';
 import { prepareCluster } from '../../local/stores/rabbitmq-cluster.ts';
 
 const say: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
 // With RabbitMQ before 3.12 a channel that was first published on in that moment was refused everything until the dead node was back.
 test('who publishes first while a queue has just lost its leader publishes on without it', async () => {
-  const program = findRabbitmq(process.env.PATH);
+  const program = rabbitmq.find(process.env.PATH);
   if (!program) return;
   await using stack = new AsyncDisposableStack();
   const home = mkdtempSync(join(tmpdir(), 'gatepost-leader-'));

@@ -112,6 +112,47 @@ describe('what waits', () => {
     });
   });
 
+  test('is listed page by page in the order of its ids, whatever it waits for, and found by its event', async () => {
+    const { hookId, accountId } = await addHook();
+    const guid = randomUUID();
+    const key = randomUUID();
+    const hook = { accountId, hookId, guid };
+    const soon = '2030-01-01T00:00:00Z';
+    const ids = [
+      await park(hook),
+      await park({ ...hook, reason: 'busy', due: soon }),
+      await park({ ...hook, reason: 'retry' }),
+      await park({ ...hook, reason: 'retry', due: soon }),
+      await park(hook),
+      await park(hook),
+    ];
+    await api.sql.query('UPDATE parked SET published_at = $2 WHERE delivery_id = $1', [ids[4], 'infinity']);
+    await api.sql.query('UPDATE parked SET published_at = now() WHERE delivery_id = $1', [ids[5]]);
+    const listed: { id: number; reason: string }[] = [];
+    for (let cursor: string | undefined = '0'; cursor !== undefined; ) {
+      const page = await call(api, root, 'GET', `/accounts/acme/waiting?per_page=4&cursor=${cursor}`);
+      listed.push(...page.body);
+      cursor = /cursor=(\d+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+    }
+    const reasons = ['limit', 'busy', 'limit', 'retry', 'paused', 'handed_over'];
+    expect(listed.map(({ id, reason }) => [id, reason])).toEqual(ids.map((id, index) => [id, reasons[index]]));
+
+    // A first attempt is named by its event; a retry and a redelivery name it.
+    const redelivery = await park(hook);
+    await api.sql.query(`UPDATE parked SET job = replace(job, '}', ',"redelivery":true}') WHERE delivery_id = $1`, [
+      redelivery,
+    ]);
+    await api.sql.query('UPDATE parked SET event_key = $1', [key]);
+    const delivered = await recordDelivery(api.sql, { hookId, status: 'OK', statusCode: 204 });
+    await api.sql.query(
+      `UPDATE events SET guid = $2, key = $3, delivery_ids = $4 WHERE key = (SELECT event_key FROM deliveries WHERE id = $1)`,
+      [delivered, guid, key, [ids[0]]],
+    );
+    const { body } = await call(api, root, 'GET', `/admin/events/${guid}`);
+    expect(body.waiting.map(({ id }: { id: number }) => id)).toEqual([ids[0], ids[1], ids[2], ids[3], redelivery]);
+    await api.sql.query('DELETE FROM parked');
+  });
+
   test('rests while its hook or its organization is paused, and waits again afterwards', async () => {
     const [one, two] = [await addHook(), await addHook()];
     for (const hook of [one, one, two]) await park(hook);
@@ -261,10 +302,60 @@ describe('dead letters', () => {
     expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 4 });
   });
 
+  test('that were refused for their producer go out again under our name only if they are meant', async () => {
+    const before = await publisher.waiting(eventsQueue);
+    const refused = ['producer_unknown', 'producer_not_allowed'];
+    for (const reason of refused) await bury({ messageId: reason, reason, headers: event(reason), body: '{}' });
+    const publish = async (meant: object) =>
+      (await call(api, root, 'POST', '/admin/dead-letters/attempts', meant)).body;
+    expect(await publish({ all: true })).toEqual({ published: 0, left: 2 });
+    expect(await publish({ reason: 'producer_unknown' })).toEqual({ published: 1, left: 0 });
+    const [letter] = await listed();
+    expect(await call(api, root, 'POST', `/admin/dead-letters/${letter.id}/attempts`)).toMatchObject({ status: 202 });
+    await until('the events are back', async () => (await publisher.waiting(eventsQueue)) === before + 2);
+    expect(await listed()).toEqual([]);
+  });
+
   test('are listed by several at once', async () => {
     for (const messageId of ['d', 'e']) await bury({ messageId, reason: 'not_json' });
     for (const letters of await Promise.all([listed(), listed(), listed()])) expect(letters).toHaveLength(2);
     expect((await call(api, root, 'DELETE', '/admin/dead-letters?reason=not_json')).body).toEqual({ dropped: 2 });
+  });
+});
+
+describe('an event that waits to be routed', () => {
+  const attributes = { source: 'urn:test', type: 'push', subject: 'acme/widgets', time: '2026-11-22T10:00:00Z' };
+  const publish = (routingKey: string, headers: Record<string, unknown>, contentType: string, body: unknown) =>
+    publisher.publish({
+      exchange: '',
+      routingKey,
+      messageId: 'x',
+      headers,
+      contentType,
+      body: Buffer.from(JSON.stringify(body)),
+    });
+  const found = (guid: string) => call(api, root, 'GET', `/admin/events/${guid}`);
+
+  test('is found in whichever shard it is, as often as one looks', async () => {
+    const [one, two] = [randomUUID(), randomUUID()];
+    const second = { ...topology.queues[0]!, name: `${eventsQueue}.2` };
+    const options = { url: api.amqpUrl, name: 'shards', log: openLog('test', 'silent') };
+    await using _sharded = await openPublisher({ ...options, topology: { ...topology, queues: [second] } });
+    await publish(eventsQueue, attributeHeaders({ id: one, ...attributes }), 'application/json', { a: 1 });
+    const envelope = { specversion: '1.0', id: two, ...attributes, data: {} };
+    await publish(second.name, {}, 'application/cloudevents+json', envelope);
+    const shown = { source: 'urn:test', event: 'push', subject: 'acme/widgets' };
+    for (let look = 0; look < 2; look += 1) {
+      expect(await found(one)).toMatchObject({
+        status: 200,
+        body: { queued: [{ queue: eventsQueue, id: one, ...shown }] },
+      });
+      expect(await found(two)).toMatchObject({
+        status: 200,
+        body: { queued: [{ queue: second.name, id: two, ...shown }] },
+      });
+    }
+    expect(await found(randomUUID())).toMatchObject({ status: 404 });
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { browse, type Seen } from '@gatepost/amqp/browse';
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import { openJob } from '@gatepost/contracts/delivery-job';
 import { attributesInHeaders } from '@gatepost/contracts/event';
 import {
@@ -90,7 +91,10 @@ export const publishDeadLetter = tokenOperation({
   id: 'publish-dead-letter',
   summary: 'Publish a dead letter again',
   answers: {
-    202: { description: 'It is published as it came, and gone from here' },
+    202: {
+      description:
+        'It is published as it came, and gone from here. One that was refused for its producer goes out under the API’s own user: publishing it is your word for it',
+    },
     422: { description: 'It is neither an event nor a delivery that one of our services made' },
   },
   async run({ parts, params }) {
@@ -130,7 +134,7 @@ export const publishDeadLetters = tokenOperation({
   answers: {
     200: {
       description:
-        'How many were published, and how many of those meant are left since they are neither events nor deliveries of ours',
+        'How many were published, and how many of those meant are left: neither events nor deliveries of ours, or, with `all` alone, refused for their producer. Naming such letters by id or reason is your word for them: they go out under the API’s own user',
       schema: z.object({ published: z.int(), left: z.int() }),
     },
   },
@@ -189,7 +193,7 @@ async function publishPart(parts: Parts, wanted: Wanted) {
     parts,
     (message) => {
       if (!isWanted(message, wanted)) return undefined;
-      const outgoing = outgoingOf(message, parts);
+      const outgoing = isNamed(message, wanted) ? outgoingOf(message, parts) : undefined;
       if (!outgoing) left += 1;
       else if (bytes > heldMaxBytes) isMore = wanted.ids?.length !== 1;
       else {
@@ -230,6 +234,16 @@ function isWanted(message: Seen, { ids, reason }: Wanted): boolean {
   if (reason !== undefined && message.headers[deadReasonHeader] !== reason) return false;
   return ids === undefined || ids.includes(idOf(message));
 }
+
+/**
+ * Published again, an event goes out under our own name, past what its producer may publish: so one that was refused for its producer must be
+ * meant, by its id or that reason.
+ */
+function isNamed({ headers }: Seen, { ids, reason }: Wanted): boolean {
+  return !refusedProducers.has(headers[deadReasonHeader]) || ids !== undefined || reason !== undefined;
+}
+
+const refusedProducers = new Set<unknown>(['producer_unknown', 'producer_not_allowed'] satisfies DeadReason[]);
 
 /** As it came: an event goes to the exchange, and a delivery that one of our services made to its queue. */
 function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {

@@ -1,10 +1,11 @@
-/** `/admin/events/{guid}`: where an event is: stored, waiting, delivered or failed, or among the dead letters. */
+/** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered or failed, or among the dead letters. */
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { deadLetterSchema, findDeadLetters } from './dead-letters.ts';
+import { findQueued, queuedSchema } from './queued.ts';
 import { findWaiting, waitingSchema } from './waiting.ts';
 
 const time = z.iso.datetime();
@@ -12,6 +13,10 @@ const time = z.iso.datetime();
 const foundSchema = z
   .object({
     guid: z.string(),
+    queued: z.array(queuedSchema).meta({
+      description:
+        'Messages that wait to be routed, of an event that is not stored yet; the first 2,000 of each shard are looked at, and what a dispatcher has in hand is not seen',
+    }),
     events: z.array(
       z.object({
         organization: z.string().nullable(),
@@ -61,17 +66,15 @@ export const findEvent = tokenOperation({
       guid,
       events.flatMap(({ delivery_ids }) => delivery_ids),
     );
-    const waiting = await findWaiting(
-      parts.pool,
-      events.map(({ key }) => key),
-      shownMax,
-    );
+    const waiting = await findWaiting(parts.pool, events, shownMax);
     const letters = await findDeadLetters(parts, guid);
-    if (events.length + deliveries.length + letters.length === 0) throw notFound();
+    const queued = events.length === 0 ? await findQueued(parts, guid) : [];
+    if (queued.length + events.length + deliveries.length + letters.length === 0) throw notFound();
     return {
       status: 200,
       body: {
         guid,
+        queued,
         events: events.map(({ key: _key, delivery_ids: _ids, ...event }) => withSeconds(event)),
         deliveries: deliveries.map((row) => withSeconds({ ...row, id: Number(row.id) })),
         waiting,
