@@ -10,6 +10,7 @@ import { openReceiver } from '@gatepost/testkit/receiver';
 import { openSystem, type System } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { verify } from '@octokit/webhooks-methods';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -158,6 +159,37 @@ test('hooks are made, pinged, changed and deleted; their deliveries shown, follo
   expect(await gatepost(['hooks', 'delete', hook])).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
   expect(await gatepost(['hooks', 'delete', hook, '--yes'])).toMatchObject({ code: 0 });
   expect(await gatepost(['hooks', 'show', hook])).toMatchObject({ code: 4 });
+});
+
+test('events that did not happen are sent to hooks that take them, with their secret', async () => {
+  const receiver = stack.use(await openReceiver());
+  const refused = await gatepost(['trigger', 'issues']);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('gatepost listen --events issues')]);
+  const env = { GATEPOST_WEBHOOK_SECRET: 'of this hook' };
+  const made = await gatepost(['hooks', 'create', receiver.url, '--events', 'issues', '--json'], { env });
+  const hook = JSON.parse(made.out).id as number;
+  expect(await gatepost(['trigger', 'issues'])).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('--secret-file'),
+  });
+  expect(await gatepost(['trigger', 'gollum'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--payload FILE'),
+  });
+  const sent = await gatepost(['trigger', 'issues', '--set', 'issue.title="Rain"', '--json'], { env });
+  const [{ guid }] = JSON.parse(sent.out) as [{ guid: string }];
+  const got = await until('the issue', () =>
+    receiver.received.find(({ headers }) => headers['x-github-delivery'] === guid),
+  );
+  expect(JSON.parse(got.body.toString())).toMatchObject({
+    action: 'opened',
+    issue: { title: 'Rain' },
+    repository: { full_name: 'acme/widgets', url: `${system.apiUrl}/repos/acme/widgets` },
+    organization: { login: 'acme' },
+    sender: { login: 'auth0|alice' },
+  });
+  expect(await verify('of this hook', got.body.toString(), got.headers['x-hub-signature-256']!)).toBe(true);
+  await gatepost(['hooks', 'delete', String(hook), '--yes']);
 });
 
 test('signing out ends the sign-in at the gate', async () => {

@@ -2,7 +2,15 @@
 import type { Session } from './session/session.ts';
 import type { Output } from './terminal.ts';
 
-export type Argument = { name: string; summary: string; optional?: true; many?: true; choices?: readonly string[] };
+export type Argument = {
+  name: string;
+  summary: string;
+  optional?: true;
+  many?: true;
+  /** `choices` are offered, and others taken. */
+  free?: true;
+  choices?: readonly string[];
+};
 
 export type Option = {
   name: string;
@@ -50,5 +58,8 @@ export type Context = {
 export type Flags = {
   text(name: string): string | undefined;
   is(name: string): boolean;
+  /** Of one that may be given several times, each as it is. */
+  all(name: string): string[];
+  /** What stands between commas. */
   list(name: string): string[];
 };

@@ -98,9 +98,9 @@ function readArguments(command: Command, given: string[], hint: string): Record<
   if (missing) throw usage(`${missing.name} is missing`, hint);
   if (given.length > expected.length && !expected.at(-1)?.many)
     throw usage(`\`${command.words.join(' ')}\` does not take ${given.slice(expected.length).join(' ')}`, hint);
-  for (const [index, { name, choices }] of expected.entries()) {
+  for (const [index, { name, choices, free }] of expected.entries()) {
     const value = given[index];
-    if (value !== undefined && choices && !choices.includes(value))
+    if (value !== undefined && choices && !free && !choices.includes(value))
       throw usage(`${name} is one of ${choices.join(', ')}`, hint);
   }
   return Object.fromEntries(
@@ -112,6 +112,7 @@ function readFlags(values: Record<string, unknown>): Flags {
   return {
     text: (name) => values[name] as string | undefined,
     is: (name) => values[name] === true,
+    all: (name) => [values[name] ?? []].flat().map(String),
     list: (name) =>
       [values[name] ?? []]
         .flat()

@@ -1,6 +1,7 @@
 /** All commands. What is here is what the parser takes, what help and completions show, and what docs/cli.md says. */
 import type { Argument, Command, Option } from './command.ts';
 import { placeOptions } from './place.ts';
+import { sampleEvents } from './samples/events.ts';
 
 export const globalOptions: readonly Option[] = [
   { name: 'api', value: 'URL', summary: 'the webhook API, of those one is signed in to (else GATEPOST_API)' },
@@ -50,6 +51,7 @@ const hookOptions: readonly Option[] = [
   { name: 'inactive', summary: 'deliver nothing' },
 ];
 
+const trigger = () => import('./commands/trigger.ts');
 const account = () => import('./commands/account.ts');
 const hooks = () => import('./commands/hooks.ts');
 const deliveries = () => import('./commands/deliveries.ts');
@@ -181,6 +183,40 @@ GATEPOST_NO_KEYRING=1 means the file. Without signing in: GATEPOST_TOKEN, or GAT
     options: placeOptions,
     example: 'deliveries redeliver 7 1234 1235 --repo acme/widgets',
     load: async () => (await deliveries()).redeliver,
+  },
+
+  {
+    words: ['trigger'],
+    summary: 'Send hooks an event that did not happen',
+    about: `A realistic payload of GitHub's form, about the repository and signed in person, to every active hook of the place that takes the event, or to one (--hook). It is signed like any other
+delivery, hence a hook with a secret takes it only with that secret. The deliveries are in the log, and are tried once.`,
+    args: [
+      {
+        name: 'EVENT',
+        choices: sampleEvents,
+        free: true,
+        summary: `one of ${sampleEvents.join(', ')}; any other with --payload`,
+      },
+    ],
+    options: [
+      ...placeOptions,
+      { name: 'hook', value: 'HOOK', summary: 'this hook alone' },
+      { name: 'payload', value: 'FILE', summary: 'a JSON object to send instead; - is standard input' },
+      {
+        name: 'set',
+        value: 'KEY=VALUE',
+        many: true,
+        summary: 'change the payload: issue.title="Rain", labels.0.name=bug; JSON, or else text',
+      },
+      {
+        name: 'secret-file',
+        value: 'FILE',
+        summary: 'the hook’s secret; - is standard input (else GATEPOST_WEBHOOK_SECRET)',
+      },
+      { name: 'print', summary: 'show the payload, and send nothing' },
+    ],
+    example: 'trigger issues --repo acme/widgets --set issue.title="Rain again"',
+    load: async () => (await trigger()).trigger,
   },
 
   {

@@ -1,5 +1,8 @@
-/** What the API writes for deliveries that people request: the event of a ping, and a parked row per delivery. */
+/** What the API writes for deliveries that people request: the event of a ping or a test, and a parked row per delivery. */
 import type { Pool } from './pool.ts';
+
+/** The source of events that the API made for one hook; nobody else is given them. */
+export const ownSource = 'urn:gatepost:webhook-api';
 
 type Queryable = Pick<Pool, 'query'>;
 
@@ -8,6 +11,7 @@ export type AskedEvent = {
   guid: string;
   source: string;
   type: string;
+  action: string | null;
   accountId: number;
   repositoryId: number | null;
   payload: Buffer;
@@ -17,14 +21,14 @@ export type AskedEvent = {
 /** Stores an event that has just occurred and goes to one hook. It counts as routed, since the caller publishes its delivery. */
 export async function storeRouted(
   db: Queryable,
-  { key, guid, source, type, accountId, repositoryId, payload, hookId }: AskedEvent,
+  { key, guid, source, type, action, accountId, repositoryId, payload, hookId }: AskedEvent,
 ): Promise<{ receivedOn: string; deliveryId: number; occurredAt: Date }> {
   const { rows } = await db.query<{ received_on: string; delivery_id: string; occurred_at: Date }>(
     `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, payload, hook_ids,
-                         delivery_ids, routed_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, now(), $8, ARRAY[$9::integer], ARRAY[nextval('delivery_ids')], now())
+                         delivery_ids, routed_at, action)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, now(), $8, ARRAY[$9::integer], ARRAY[nextval('delivery_ids')], now(), $10)
      RETURNING received_on::text, delivery_ids[1] AS delivery_id, occurred_at`,
-    [key, guid, source, guid, type, accountId, repositoryId, payload, hookId],
+    [key, guid, source, guid, type, accountId, repositoryId, payload, hookId, action],
   );
   const { received_on, delivery_id, occurred_at } = rows[0]!;
   return { receivedOn: received_on, deliveryId: Number(delivery_id), occurredAt: occurred_at };

@@ -37,6 +37,7 @@ import { getHookConfig } from './hooks/get-config.ts';
 import { listHooks } from './hooks/list.ts';
 import { pingHook } from './hooks/ping.ts';
 import { testHook } from './hooks/test.ts';
+import { triggerEvent } from './hooks/trigger.ts';
 import { updateHook } from './hooks/update.ts';
 import { updateHookConfig } from './hooks/update-config.ts';
 import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
@@ -125,6 +126,7 @@ export const routes: AnyRoute[] = [
   at('post',   `${repo}${hook}/pings`,                admin(read),                     pingHook),
   at('post',   `${repo}${hook}/tests`,                admin(read),                     testHook),
   at('post',   `${repo}${hook}/test`,                 admin(read),                     testHook), // where `test_url` leads
+  at('post',   `${repo}${hook}/triggers`,             admin(write),                    triggerEvent),
 
   at('get',    org,                                   member,                          getOrganization),
   at('get',    `${org}/hooks`,                        admin(organizationHooks),        listHooks),
@@ -138,6 +140,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}${delivery}`,                   admin(organizationHooks),        getDelivery),
   at('post',   `${org}${delivery}/attempts`,          admin(organizationHooks),        redeliver),
   at('post',   `${org}${hook}/pings`,                 admin(organizationHooks),        pingHook),
+  at('post',   `${org}${hook}/triggers`,              admin(organizationHooks),        triggerEvent),
 
   at('get',    `${org}/repos`,                        admin(organizationRepositories), listRepositories),
   at('post',   `${org}/repos`,                        admin(organizationRepositories), createRepository),

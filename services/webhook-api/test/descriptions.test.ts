@@ -80,6 +80,8 @@ describe('a route', () => {
       'post /orgs/{org}/hooks': { name: 'web', config: { url: 'https://example.com/made' } },
       'post /orgs/{org}/repos': { name: 'made' },
       'post /api/graphql': { query: '{ viewer { login } }' },
+      'post /repos/{owner}/{repo}/hooks/{hook_id}/triggers': { event: 'push', payload: {} },
+      'post /orgs/{org}/hooks/{hook_id}/triggers': { event: 'push', payload: {} },
       'put /repos/{owner}/{repo}/topics': { names: ['one'] },
       'put /orgs/{org}/oauth-app-policy': { enabled: false },
       'post /admin/organizations': { login: `${place.org}made`, admin: 'm2m' },

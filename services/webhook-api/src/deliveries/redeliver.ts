@@ -1,4 +1,6 @@
 /** `POST …/deliveries/{delivery_id}/attempts`: the same event to the same hook, as a new delivery. */
+import { ownSource } from '@gatepost/webhook-db/asked';
+import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';
@@ -7,7 +9,7 @@ import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
 import { deliveryId } from './delivery-id.ts';
-import { findPayload, loadRow } from './rows.ts';
+import { type DeliveryDetailRow, findPayload, loadRow } from './rows.ts';
 
 export const redeliver = placeOperation({
   id: 'redeliver-webhook-delivery',
@@ -15,7 +17,7 @@ export const redeliver = placeOperation({
   docs: githubDocs('redeliver-a-delivery-for-a-repository-webhook', 'redeliver-a-delivery-for-an-organization-webhook'),
   answers: {
     202: { description: 'It is on its way', schema: z.object({}) },
-    422: { description: 'The hook is not active, or the payload is kept no longer' },
+    422: { description: 'The hook is not active, the payload is kept no longer, or the event was made up' },
   },
   async run({ parts, place, wanted, token, params }) {
     const { pool } = parts;
@@ -28,6 +30,8 @@ export const redeliver = placeOperation({
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
     const payload = await findPayload(pool, row);
     if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is kept no longer');
+    if (hook.secret && (await isMadeUp(pool, row)))
+      throw refuse('Somebody made this event up: whoever knows the secret of the hook triggers it anew');
     checkConnected(parts.publisher);
     const job = await parkDelivery(pool, {
       guid: row.guid,
@@ -49,5 +53,15 @@ export const redeliver = placeOperation({
     return { status: 202, body: {} };
   },
 });
+
+/** It would be signed under the hook's present secret, which who made it up need not know (hooks/trigger.ts). */
+async function isMadeUp(pool: Pool, { event, event_key, event_on, sequence }: DeliveryDetailRow): Promise<boolean> {
+  if (event === 'ping' || sequence !== null) return false;
+  const { rows } = await pool.query<{ source: string }>(
+    'SELECT source FROM events WHERE key = $1 AND received_on = $2',
+    [event_key, event_on],
+  );
+  return rows[0]?.source === ownSource;
+}
 
 const refuse = (message: string) => validationFailed({ resource: 'Delivery', code: 'unprocessable', message });

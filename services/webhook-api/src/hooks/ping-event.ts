@@ -1,17 +1,13 @@
 /** The `ping` event (https://docs.github.com/webhooks/webhook-events-and-payloads#ping): made here, stored like any other event, delivered to one hook. */
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
-import { eventKey } from '@gatepost/contracts/event';
-import { storeRouted } from '@gatepost/webhook-db/asked';
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { presentSimpleOrganization } from '../objects/organization.ts';
 import { presentRepository } from '../objects/repository.ts';
 import { presentUser, userOfSubject } from '../objects/user.ts';
-import { parkDelivery } from '../publish.ts';
+import { storeOwnEvent } from './own-event.ts';
 import type { Queryable } from './rows.ts';
-
-const source = 'urn:gatepost:webhook-api';
 
 export type StoredPing = { job: DeliveryJob; payload: Buffer };
 
@@ -23,31 +19,8 @@ export async function storePing(
   hook: Record<string, unknown>,
   base: string,
 ): Promise<StoredPing> {
-  const guid = randomUUID();
-  const hookId = Number(hook.id);
   const payload = Buffer.from(JSON.stringify(pingPayload(place, token, hook, base)));
-  const { account, repository } = place;
-  const [login, name] = [account.login.toLowerCase(), repository?.name.toLowerCase() ?? null];
-  const key = eventKey({ source, id: guid, account: login, repository: name });
-  const accountId = account.id;
-  const repositoryId = repository?.id ?? null;
-  const stored = await storeRouted(db, { key, guid, source, type: 'ping', accountId, repositoryId, payload, hookId });
-  const job = await parkDelivery(db, {
-    deliveryId: stored.deliveryId,
-    guid,
-    hookId,
-    event: 'ping',
-    action: null,
-    eventKey: key,
-    eventOn: stored.receivedOn,
-    accountId,
-    repositoryId,
-    occurredAt: stored.occurredAt.toISOString(),
-    attempt: 1,
-    redelivery: false,
-    throttledAt: null,
-    retries: false,
-  });
+  const job = await storeOwnEvent(db, place, { hookId: Number(hook.id), event: 'ping', action: null, payload });
   return { payload, job };
 }
 

@@ -1,5 +1,6 @@
 /** `POST …/hooks/{hook_id}/tests`: the repository's latest push, to this hook alone. */
 import { randomUUID } from 'node:crypto';
+import { ownSource } from '@gatepost/webhook-db/asked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
@@ -44,11 +45,12 @@ export const testHook = placeOperation({
 
 type Push = { key: string; received_on: string; occurred_at: Date; payload: Buffer };
 
+/** One that somebody made up for another hook is none. */
 async function findLatestPush(pool: Pool, repositoryId: number): Promise<Push | undefined> {
   const { rows } = await pool.query<Push>(
     `SELECT key, received_on::text, occurred_at, payload FROM events
-      WHERE repository_id = $1 AND type = 'push' AND payload IS NOT NULL ORDER BY received_at DESC LIMIT 1`,
-    [repositoryId],
+      WHERE repository_id = $1 AND type = 'push' AND source <> $2 AND payload IS NOT NULL ORDER BY received_at DESC LIMIT 1`,
+    [repositoryId, ownSource],
   );
   return rows[0];
 }

@@ -1,7 +1,7 @@
 /**
  * Writes `github-openapi.json` beside this file: of GitHub's published OpenAPI description, unchanged but for texts and examples, the
  * answers and bodies on the paths that we serve, and the payloads of the events that we make or send by ourselves. The package that holds it is
- * 400 MB large, too much for everybody's installation. Run it after a new route or a new version of the package:
+ * 400 MB large, too much for everybody's installation. Beside the command line's tests it writes the payloads that `gatepost trigger` makes. Run it after a new route or a new version of the package:
  *
  *     npx pnpm --filter @gatepost/webhook-api run github-openapi
  */
@@ -14,6 +14,30 @@ import { type GithubOpenApi, shapeOf } from './github-openapi.ts';
 
 const version = '23.0.2';
 const events = ['ping', 'push'];
+
+/** By event, the name of its schema: an event with actions has one for each. */
+const sampled = {
+  check_run: 'check-run-completed',
+  check_suite: 'check-suite-completed',
+  commit_comment: 'commit-comment-created',
+  create: 'create',
+  delete: 'delete',
+  deployment: 'deployment-created',
+  deployment_status: 'deployment-status-created',
+  fork: 'fork',
+  issue_comment: 'issue-comment-created',
+  issues: 'issues-opened',
+  pull_request: 'pull-request-opened',
+  pull_request_review: 'pull-request-review-submitted',
+  pull_request_review_comment: 'pull-request-review-comment-created',
+  push: 'push',
+  release: 'release-published',
+  repository: 'repository-created',
+  star: 'star-created',
+  status: 'status',
+  workflow_job: 'workflow-job-completed',
+  workflow_run: 'workflow-run-completed',
+};
 
 type Json = { [key: string]: unknown };
 
@@ -29,7 +53,10 @@ try {
     source: { package: `@octokit/openapi@${version}`, file, integrity: packed.integrity },
     ...extractOf(github),
   };
+  const source = extract.source;
   writeFileSync(new URL('github-openapi.json', import.meta.url), `${lines(extract, 3)}\n`);
+  const samples = new URL('../../../../packages/cli/src/samples/github-openapi.json', import.meta.url);
+  writeFileSync(samples, `${lines({ source, ...payloadsOf(github, sampled) }, 3)}\n`);
 } finally {
   rmSync(folder, { recursive: true });
 }
@@ -51,6 +78,13 @@ function extractOf(github: Json): Omit<GithubOpenApi, 'source'> {
   const schemas: Json = {};
   collect(github, [answers, bodies, payloads], schemas);
   return { answers, bodies, payloads, components: { schemas } } as Omit<GithubOpenApi, 'source'>;
+}
+
+function payloadsOf(github: Json, names: Record<string, string>): Json {
+  const payloads = mapValues(names, (name) => ({ $ref: `#/components/schemas/webhook-${name}` }));
+  const schemas: Json = {};
+  collect(github, payloads, schemas);
+  return { payloads, components: { schemas } };
 }
 
 /** JSON with a line for each member, down to a depth. */

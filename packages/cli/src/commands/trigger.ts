@@ -1,0 +1,119 @@
+/** Events that did not happen, for whoever builds a receiver. */
+import type { Context, Run } from '../command.ts';
+import { readInput, readSecret } from '../input.ts';
+import { idOf, type Place, placeOf } from '../place.ts';
+import { Problem, usage } from '../problem.ts';
+import { type SampleEvent, sampleEvents } from '../samples/events.ts';
+import { sampleRepository, type Where } from '../samples/place.ts';
+import { makeSample } from '../samples/samples.ts';
+import { setValue } from '../samples/set.ts';
+import type { Api, Json } from '../session/api.ts';
+import { toJson } from '../terminal.ts';
+
+export const trigger: Run = async (context) => {
+  const { args, flags, out, json, session, env } = context;
+  const event = args.EVENT!;
+  const place = placeOf(context);
+  const given = await readPayload(context);
+  const { api } = await session();
+  const payload = given ?? makeSample(event as SampleEvent, await look(api, place));
+  for (const assignment of flags.all('set')) setValue(payload, assignment);
+  if (flags.is('print')) return out.line(toJson(payload, 2));
+
+  const hooks = await findHooks(context, api, place, event);
+  const file = flags.text('secret-file');
+  const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the hook’s secret');
+  const sent: { hook: number; delivery: number; guid: string }[] = [];
+  for (const hook of hooks) {
+    // The secret of one hook is nothing that another should be asked with.
+    const body = { event, payload, ...(hook.config.secret && secret !== undefined && { secret }) };
+    const { id, guid } = await api.call('POST', `${place.path}/hooks/${hook.id}/triggers`, body).catch(nameHook(hook));
+    sent.push({ hook: hook.id, delivery: id, guid });
+  }
+  if (json) return out.json(sent);
+  out.table(
+    ['HOOK', 'DELIVERY', 'GUID'],
+    sent.map((each) => [each.hook, each.delivery, each.guid].map(String)),
+  );
+};
+
+async function readPayload({ args, flags }: Context): Promise<Json | undefined> {
+  const file = flags.text('payload');
+  if (file === undefined) {
+    if ((sampleEvents as readonly string[]).includes(args.EVENT!)) return undefined;
+    throw usage(
+      `there is no sample of ${args.EVENT}`,
+      `--payload FILE sends one of your own; there are samples of ${sampleEvents.join(', ')}`,
+    );
+  }
+  try {
+    const payload: unknown = JSON.parse(await readInput(file));
+    if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload;
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+  }
+  throw usage(`${file} is no JSON object`);
+}
+
+/** The place as the API knows it, so that ids and URLs in the payload are those of real deliveries. */
+async function look(api: Api, { owner, repository, path }: Place): Promise<Where> {
+  if (repository === undefined)
+    throw usage(
+      'samples happen in a repository: --repo OWNER/NAME',
+      '--payload FILE sends an organization’s hooks an event of your own.',
+    );
+  const [known, organization, person] = await Promise.all([
+    api.call('GET', path),
+    api.call('GET', `/orgs/${encodeURIComponent(owner)}`),
+    api.call('GET', '/user'),
+  ]);
+  const root = known.url.slice(0, -`/repos/${known.full_name}`.length);
+  const keep = (object: Json, names: string[]) =>
+    Object.fromEntries(names.filter((name) => name in object).map((name) => [name, object[name]]));
+  return {
+    repository: {
+      ...sampleRepository(known.owner.login, known.name, root),
+      ...keep(known, Object.keys(sampleRepository('a', 'b', root))),
+    },
+    organization: keep(organization, organizationNames),
+    sender: keep(person, Object.keys(known.owner)),
+    at: `${new Date().toISOString().slice(0, 19)}Z`,
+  };
+}
+
+/** What payloads show of an organization. */
+const organizationNames = [
+  'login',
+  'id',
+  'node_id',
+  'url',
+  'repos_url',
+  'events_url',
+  'hooks_url',
+  'issues_url',
+  'members_url',
+  'public_members_url',
+  'avatar_url',
+  'description',
+];
+
+async function findHooks({ flags }: Context, api: Api, place: Place, event: string): Promise<Json[]> {
+  const one = flags.text('hook');
+  if (one !== undefined) return [await api.call('GET', `${place.path}/hooks/${idOf(one, '--hook')}`)];
+  const { items } = await api.list(`${place.path}/hooks`, 1_000);
+  const taking = items.filter(({ active, events }) => active && (events.includes(event) || events.includes('*')));
+  if (taking.length > 0) return taking;
+  throw new Problem(
+    'failed',
+    `no active hook of ${place.name} takes ${event}`,
+    `gatepost listen --events ${event} --forward-to URL brings them to this machine, gatepost hooks create URL --events ${event} anywhere else`,
+  );
+}
+
+const nameHook =
+  ({ id, config }: Json) =>
+  (error: unknown): never => {
+    if (!(error instanceof Problem) || error.exit !== 'refused') throw error;
+    const next = config.secret ? ['Give its secret: --secret-file FILE, or choose another hook: --hook HOOK'] : [];
+    throw new Problem('refused', `hook ${id}: ${error.message}`, ...next);
+  };

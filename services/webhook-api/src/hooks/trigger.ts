@@ -1,0 +1,75 @@
+/**
+ * `POST …/hooks/{hook_id}/triggers`: an event that the caller made up, to this hook alone; GitHub has no such thing. It is signed like any other, so who asks must
+ * know the hook's secret: who does can sign what he likes without us, and nobody else gains anything (decision 0434).
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { type ErrorItem, notFound, validationFailed } from '../http/errors.ts';
+import { ours, placeOperation } from '../http/operation.ts';
+import { seconds } from '../objects/time.ts';
+import { checkConnected, publishDelivery } from '../publish.ts';
+import { hookId } from './hook-id.ts';
+import { storeOwnEvent } from './own-event.ts';
+import { findRow, type HookRow } from './rows.ts';
+import { openSecret } from './stored.ts';
+
+const bodySchema = z
+  .object({
+    event: z.string().meta({ description: 'A type that the hook subscribes to' }),
+    payload: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'What is delivered; its `action`, if it has one, is the event’s' }),
+    secret: z.string().optional().meta({ description: 'That of the hook, if it has one: it signs the delivery' }),
+  })
+  .meta({ id: 'Trigger', ...ours });
+
+const triggeredSchema = z
+  .object({ id: z.int().meta({ description: 'The delivery, as the log will name it' }), guid: z.uuid() })
+  .meta({ id: 'TriggeredDelivery', ...ours });
+
+export const triggerEvent = placeOperation({
+  id: 'trigger-webhook',
+  summary: 'Send an event of your own to a webhook',
+  body: bodySchema,
+  creates: true,
+  answers: { 201: { description: 'It is on its way', schema: triggeredSchema } },
+  async run({ parts, place, token, params, body: { event, payload, secret } }) {
+    const row = await findRow(parts.pool, place, token, hookId(params));
+    if (!row) throw notFound();
+    const problem =
+      findProblem(row, event) ?? findOverlap(row) ?? findSecretProblem(openSecret(row.secret, parts.seal), secret);
+    if (problem) throw validationFailed({ resource: 'Hook', code: 'custom', ...problem });
+    checkConnected(parts.publisher);
+    const action = typeof payload.action === 'string' ? payload.action : null;
+    const own = { hookId: row.id, event, action, payload: Buffer.from(JSON.stringify(payload)) };
+    const job = await storeOwnEvent(parts.pool, place, own);
+    await publishDelivery(parts, job, own.payload);
+    return { status: 201, body: { id: job.deliveryId, guid: job.guid } };
+  },
+});
+
+type Problem = Pick<ErrorItem, 'field' | 'message'>;
+
+function findProblem({ active, restricted, events }: HookRow, event: string): Problem | undefined {
+  if (!active || restricted) return { field: 'active', message: 'The hook is not active' };
+  if (!events.includes(event) && !events.includes('*'))
+    return { field: 'event', message: 'The hook does not subscribe to this event' };
+  return undefined;
+}
+
+/** The secret before signs too: whoever set the present one need not know it. */
+function findOverlap({ previous_secret, previous_secret_until: until }: HookRow): Problem | undefined {
+  if (!previous_secret || !until || until <= new Date()) return undefined;
+  return {
+    field: 'secret',
+    message: `The secret before signs too, until ${seconds(until)}: no event can be made up until then`,
+  };
+}
+
+function findSecretProblem(kept: string | null, given: string | undefined): Problem | undefined {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  if (kept === null || (given !== undefined && timingSafeEqual(digest(kept), digest(given)))) return undefined;
+  if (given === undefined)
+    return { field: 'secret', message: 'The hook has a secret: whoever sends it events must know it' };
+  return { field: 'secret', message: 'This is not the secret of the hook' };
+}

@@ -1,0 +1,109 @@
+/** An event that somebody made up is signed like a real one: so nobody gets one signed under a secret that he does not know. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Api, type Called, call, openApi } from '../support/api.ts';
+import { type Jobs, openJobs, recordDelivery } from '../support/jobs.ts';
+
+let api: Api;
+let jobs: Jobs;
+let admin: string;
+
+beforeAll(async () => {
+  api = await openApi();
+  jobs = await openJobs(api);
+  admin = await api.tokens.user('auth0|alice', 'write:repo_hook admin:org_hook');
+});
+afterAll(async () => {
+  await jobs?.[Symbol.asyncDispose]();
+  await api?.[Symbol.asyncDispose]();
+});
+
+const repo = '/repos/acme/widgets/hooks';
+let made = 0;
+async function create(
+  place: string,
+  more: { secret?: string; events?: string[]; active?: boolean } = {},
+): Promise<string> {
+  made += 1;
+  const { secret, ...rest } = { events: ['issues', 'push'], ...more };
+  const config = { url: `https://receiver.example/${made}`, ...(secret && { secret }) };
+  const { status, body } = await call(api, admin, 'POST', place, { config, ...rest });
+  expect(status).toBe(201);
+  return `${place}/${body.id}`;
+}
+const payload = { action: 'opened', issue: { number: 7 }, text: 'Grüße' };
+const trigger = (hook: string, more: object = {}, token = admin): Promise<Called> =>
+  call(api, token, 'POST', `${hook}/triggers`, { event: 'issues', payload, ...more });
+const messageOf = ({ status, body }: Called) => [status, body.errors?.[0]?.field, body.errors?.[0]?.message];
+
+test.each([repo, '/orgs/acme/hooks'])(
+  'an administrator sends a hook of %s an event of his own, once',
+  async (place) => {
+    const hook = await create(place, { secret: 'known' });
+    const { status, body } = await trigger(hook, { secret: 'known' });
+    expect([status, body]).toEqual([201, { id: expect.any(Number), guid: expect.any(String) }]);
+    const taken = await jobs.next(({ job }) => job.deliveryId === body.id);
+    expect(taken.payload).toEqual(payload);
+    expect(taken.job).toMatchObject({
+      guid: body.guid,
+      event: 'issues',
+      action: 'opened',
+      retries: false,
+      redelivery: false,
+    });
+    const { rows } = await api.sql.query('SELECT action, source FROM events WHERE guid = $1', [body.guid]);
+    expect(rows).toEqual([{ action: 'opened', source: 'urn:gatepost:webhook-api' }]);
+  },
+);
+
+test('a hook with a secret takes only what was sent with that secret', async () => {
+  const hook = await create(repo, { secret: 'kept from the others' });
+  expect(messageOf(await trigger(hook))).toEqual([422, 'secret', expect.stringContaining('must know it')]);
+  expect(messageOf(await trigger(hook, { secret: 'guess' }))).toEqual([
+    422,
+    'secret',
+    'This is not the secret of the hook',
+  ]);
+  expect(messageOf(await trigger(hook, { secret: '' }))).toEqual([422, 'secret', 'This is not the secret of the hook']);
+  // Whoever may change the hook may set another secret, while the one before signs too.
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  await call(api, admin, 'PATCH', `${hook}/config`, { secret: 'mine', previous_secret_until: until });
+  expect(messageOf(await trigger(hook, { secret: 'mine' }))).toEqual([
+    422,
+    'secret',
+    expect.stringContaining('signs too'),
+  ]);
+  expect((await trigger(await create(repo))).status).toBe(201);
+});
+
+test('it is signed anew under no secret that came later, and is the latest push of nobody', async () => {
+  const hook = await create(repo);
+  const { body } = await trigger(hook, { event: 'push', payload: { forged: true } });
+  const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
+  const id = await recordDelivery(api.sql, { hookId: job.hookId, job });
+  const again = () => call(api, admin, 'POST', `${hook}/deliveries/${id}/attempts`);
+  expect((await again()).status).toBe(202);
+  await call(api, admin, 'PATCH', `${hook}/config`, { secret: 'of somebody else' });
+  expect((await again()).status).toBe(422);
+
+  const other = await create(repo, { secret: 'unknown', events: ['push'] });
+  expect((await call(api, admin, 'POST', `${other}/tests`)).status).toBe(204);
+  const ping = await call(api, admin, 'POST', `${other}/pings`);
+  expect(ping.status).toBe(204);
+  const otherId = Number(other.split('/').at(-1));
+  await jobs.next(({ job }) => job.hookId === otherId && job.event === 'ping');
+  expect(jobs.all.filter(({ job, payload }) => job.hookId === otherId && payload.forged)).toEqual([]);
+});
+
+test('only who may change the hook sends it anything, and only what it takes', async () => {
+  const hook = await create(repo);
+  const reader = await api.tokens.user('auth0|alice', 'read:repo_hook');
+  const member = await api.tokens.user('auth0|bob', 'admin:repo_hook');
+  expect([(await trigger(hook, {}, reader)).status, (await trigger(hook, {}, member)).status]).toEqual([404, 404]);
+  expect(messageOf(await trigger(hook, { event: 'release' }))).toEqual([422, 'event', expect.any(String)]);
+  expect(messageOf(await trigger(await create(repo, { active: false })))).toEqual([
+    422,
+    'active',
+    'The hook is not active',
+  ]);
+  expect((await trigger(hook, { payload: 'text' })).status).toBe(422);
+});
