@@ -92,3 +92,34 @@ export async function letWait(client: PoolClient, rows: Row[]): Promise<void> {
     values: [rows.map((row) => row.delivery_id), rows.map((row) => row.job)],
   });
 }
+
+/**
+ * How many deliveries of the account go before one that waits for its limit: counted up to `most`, beyond that by where its id lies among the
+ * account's, and how many waited when they were counted last. `isCounted` says which.
+ */
+export async function findPlace(
+  db: Pick<Pool, 'query'>,
+  { accountId, reason, deliveryId }: { accountId: number; reason: string; deliveryId: number },
+  most: number,
+): Promise<{ before: number; isCounted: boolean }> {
+  const { rows } = await db.query<{ before: number }>({
+    name: 'count before',
+    text: `SELECT (SELECT count(*) FROM (SELECT FROM parked WHERE account_id = $1 AND ${waits} AND reason > $2 LIMIT $4) others)::integer +
+                  (SELECT count(*) FROM (SELECT FROM parked WHERE account_id = $1 AND ${waits} AND reason = $2 AND delivery_id < $3 LIMIT $4) alike)::integer
+                  AS before`,
+    values: [accountId, reason, deliveryId, most],
+  });
+  const { before } = rows[0]!;
+  if (before < most) return { before, isCounted: true };
+  const { rows: found } = await db.query<{ share: number | null; deliveries: number | null }>({
+    name: 'estimate before',
+    text: `SELECT ($3 - min)::float8 / nullif(max - min, 0) AS share,
+                  (SELECT (a ->> 'deliveries')::float8 FROM waiting_summary, jsonb_array_elements(summary -> 'accounts') a
+                    WHERE (a ->> 'id')::integer = $1) AS deliveries
+             FROM (SELECT min(delivery_id) AS min, max(delivery_id) AS max FROM parked
+                    WHERE account_id = $1 AND ${waits} AND reason = $2) ends`,
+    values: [accountId, reason, deliveryId],
+  });
+  const { share, deliveries } = found[0]!;
+  return { before: Math.max(before, Math.round((share ?? 1) * (deliveries ?? 0))), isCounted: false };
+}

@@ -1,4 +1,5 @@
 /** What the webhook API reads from its environment; nothing else here does. */
+import { deliveryTimeoutMs } from '@gatepost/contracts/stopping';
 import {
   amqpUrlVariable,
   cidrList,
@@ -106,6 +107,9 @@ export const variables = z.object({
     .default(100)
     .meta({ description: 'deliveries per second and account, unless set per account' }),
   THROTTLE_BURST: positive.default(1000).meta({ description: 'burst per account, unless set per account' }),
+  DELIVERY_TIMEOUT_MS: integer(1, deliveryTimeoutMs.max)
+    .default(deliveryTimeoutMs.default)
+    .meta({ description: "as the dispatchers', by which the end of an attempt is estimated", unit: 'ms' }),
   RATE_LIMIT_PER_HOUR: integer(0)
     .default(5000)
     .meta({ description: 'API requests per hour of one subject through one client; 0: no limit' }),

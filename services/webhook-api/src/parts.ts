@@ -42,4 +42,6 @@ export type Parts = {
   egressCidrs: string[];
   /** Deliveries per second, and burst, of an account without its own. */
   throttleDefaults: { rate: number; burst: number };
+  /** How long an attempt may take. */
+  deliveryTimeoutMs: number;
 };

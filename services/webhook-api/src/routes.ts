@@ -30,6 +30,8 @@ import { getStatus, listWaiting } from './admin/waiting.ts';
 import { getDelivery } from './deliveries/get.ts';
 import { listDeliveries } from './deliveries/list.ts';
 import { redeliver } from './deliveries/redeliver.ts';
+import { explainAtHook, explainDelivery } from './explain/at-hook.ts';
+import { explainEvent } from './explain/event.ts';
 import { createHook } from './hooks/create.ts';
 import { deleteHook } from './hooks/delete.ts';
 import { getHook } from './hooks/get.ts';
@@ -122,6 +124,8 @@ export const routes: AnyRoute[] = [
   at('patch',  `${repo}${hook}/config`,               admin(write),                    updateHookConfig),
   at('get',    `${repo}${hook}/deliveries`,           admin(read),                     listDeliveries),
   at('get',    `${repo}${delivery}`,                  admin(read),                     getDelivery),
+  at('get',    `${repo}${delivery}/explain`,          admin(read),                     explainDelivery),
+  at('get',    `${repo}${hook}/explain`,              admin(read),                     explainAtHook),
   at('post',   `${repo}${delivery}/attempts`,         admin(write),                    redeliver),
   at('post',   `${repo}${hook}/pings`,                admin(read),                     pingHook),
   at('post',   `${repo}${hook}/tests`,                admin(read),                     testHook),
@@ -138,6 +142,8 @@ export const routes: AnyRoute[] = [
   at('patch',  `${org}${hook}/config`,                admin(organizationHooks),        updateHookConfig),
   at('get',    `${org}${hook}/deliveries`,            admin(organizationHooks),        listDeliveries),
   at('get',    `${org}${delivery}`,                   admin(organizationHooks),        getDelivery),
+  at('get',    `${org}${delivery}/explain`,           admin(organizationHooks),        explainDelivery),
+  at('get',    `${org}${hook}/explain`,               admin(organizationHooks),        explainAtHook),
   at('post',   `${org}${delivery}/attempts`,          admin(organizationHooks),        redeliver),
   at('post',   `${org}${hook}/pings`,                 admin(organizationHooks),        pingHook),
   at('post',   `${org}${hook}/triggers`,              admin(organizationHooks),        triggerEvent),
@@ -171,6 +177,7 @@ export const routes: AnyRoute[] = [
   at('post',   `${deadLetters}/{letter_id}/attempts`, site,                            publishDeadLetter),
   at('post',   '/admin/secrets/reseal',               site,                            resealSecrets),
 
+  at('get',    '/accounts/{login}/events/{guid}/explain', site,                       explainEvent),
   at('get',    '/accounts/{login}/waiting',           site,                            listWaiting),
   at('get',    '/accounts/{login}/throttle',          site,                            getThrottle),
   at('put',    '/accounts/{login}/throttle',          site,                            setThrottle),

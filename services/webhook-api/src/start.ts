@@ -132,6 +132,7 @@ export async function start({
     allowedNetworks: env.DELIVERY_ALLOWED_NETWORKS,
     egressCidrs: env.DELIVERY_EGRESS_CIDRS,
     throttleDefaults: { rate: env.THROTTLE_RATE, burst: env.THROTTLE_BURST },
+    deliveryTimeoutMs: env.DELIVERY_TIMEOUT_MS,
   };
   const stores = {
     postgresql: () => pool.query('SELECT'),

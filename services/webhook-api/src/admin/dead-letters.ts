@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { browse, type Seen } from '@gatepost/amqp/browse';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
-import { openJob } from '@gatepost/contracts/delivery-job';
-import { attributesInHeaders } from '@gatepost/contracts/event';
+import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
+import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
 import {
   deadDetailHeader,
   deadEventsQueue,
@@ -164,16 +164,49 @@ function checkWanted({ ids, reason, all }: z.infer<typeof wantedSchema>): void {
     throw validationFailed({ resource: 'DeadLetter', code: 'missing_field', field: 'reason' });
 }
 
-/** Those of an event, by its guid, which most producers give as its id. */
+/** Those of an event, by its guid. */
 export function findDeadLetters(parts: Parts, guid: string): Promise<Letter[]> {
   return look(
     parts,
-    (message) =>
-      [message.messageId, attributeOf(message, 'id'), jobOf(message)?.guid].some((id) => id?.toLowerCase() === guid)
-        ? present(message)
-        : undefined,
+    (message) => (guidsOf(message).includes(guid) ? present(message) : undefined),
     async (picked) => picked.map(({ item }) => item),
   );
+}
+
+/** A letter, the guids that its event may have, and the delivery that it was, if one of our services made it. */
+export type SeenLetter = { letter: Letter; guids: string[]; job: DeliveryJob | undefined };
+
+const rememberedMs = 2_000;
+const remembered = new WeakMap<Parts, { at: number; letters: Promise<SeenLetter[]> }>();
+
+/** All letters, as they were seen at most two seconds ago: asked by many, they are looked through no more often than that. */
+export function recentLetters(parts: Parts): Promise<SeenLetter[]> {
+  const known = remembered.get(parts);
+  if (known && performance.now() - known.at < rememberedMs) return known.letters;
+  const letters = look(
+    parts,
+    (message): SeenLetter => {
+      const opened = message.headers.job === undefined ? undefined : openJob(message, ...parts.jobKeys);
+      return {
+        letter: present(message),
+        guids: guidsOf(message),
+        job: opened?.kind === 'job' ? opened.job : undefined,
+      };
+    },
+    async (picked) => picked.map(({ item }) => item),
+  );
+  remembered.set(parts, { at: performance.now(), letters });
+  letters.catch(() => {
+    if (remembered.get(parts)?.letters === letters) remembered.delete(parts); // who asked hears of it
+  });
+  return letters;
+}
+
+/** Most producers give it as the event's id. */
+function guidsOf(message: Seen): string[] {
+  const [id, source] = [attributeOf(message, 'id'), attributeOf(message, 'source')];
+  const made = id !== undefined && source !== undefined ? eventGuid({ id, source }) : undefined;
+  return [message.messageId, id, made, jobOf(message)?.guid].flatMap((guid) => guid?.toLowerCase() ?? []);
 }
 
 async function publishAgain(parts: Parts, wanted: Wanted): Promise<{ published: number; left: number }> {

@@ -1,12 +1,12 @@
 /** `/admin/events/{guid}`: where an event is: in the queue, stored, waiting, delivered or failed, or among the dead letters. */
-import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
+import { findAttempts, findEvents, firstDay } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { deadLetterSchema, findDeadLetters } from './dead-letters.ts';
 import { findQueued, queuedSchema } from './queued.ts';
-import { findWaiting, waitingSchema } from './waiting.ts';
+import { findWaiting, presentWaiting, waitingSchema } from './waiting.ts';
 
 const time = z.iso.datetime();
 
@@ -51,7 +51,7 @@ const foundSchema = z
   .meta({ id: 'FoundEvent' });
 
 const shownMax = 100;
-const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const findEvent = tokenOperation({
   id: 'find-event',
@@ -60,54 +60,51 @@ export const findEvent = tokenOperation({
   async run({ parts, params }) {
     const guid = (params.guid ?? '').toLowerCase();
     if (!guidForm.test(guid)) throw notFound();
-    const events = await loadEvents(parts.pool, guid);
-    const deliveries = await loadDeliveries(
-      parts.pool,
-      guid,
-      events.flatMap(({ delivery_ids }) => delivery_ids),
+    const { reads } = parts;
+    const events = await findEvents(reads, { guid }, shownMax);
+    const ids = events.flatMap(({ delivery_ids }) => delivery_ids);
+    const attempts = await findAttempts(reads, { guid, ids, eventOn: firstDay(events) }, shownMax);
+    const waiting = await findWaiting(
+      reads,
+      ids,
+      events.map(({ key }) => key),
+      shownMax,
     );
-    const waiting = await findWaiting(parts.pool, events, shownMax);
     const letters = await findDeadLetters(parts, guid);
     const queued = events.length === 0 ? await findQueued(parts, guid) : [];
-    if (queued.length + events.length + deliveries.length + letters.length === 0) throw notFound();
+    if (queued.length + events.length + attempts.length + letters.length === 0) throw notFound();
     return {
       status: 200,
       body: {
         guid,
         queued,
-        events: events.map(({ key: _key, delivery_ids: _ids, ...event }) => withSeconds(event)),
-        deliveries: deliveries.map((row) => withSeconds({ ...row, id: Number(row.id) })),
-        waiting,
+        events: events.map((event) => ({
+          organization: event.login,
+          repository: event.repository,
+          source: event.source,
+          id: event.event_id,
+          event: event.type,
+          action: event.action,
+          occurred_at: seconds(event.occurred_at),
+          received_at: seconds(event.received_at),
+          routed_at: event.routed_at && seconds(event.routed_at),
+          unmatched: event.unmatched,
+          hooks: event.hook_ids,
+        })),
+        deliveries: attempts.map(({ id, hook_id, attempt, redelivery, status, status_code, error, ...at }) => ({
+          id: Number(id),
+          hook_id,
+          attempt,
+          redelivery,
+          delivered_at: seconds(at.delivered_at),
+          status,
+          status_code,
+          error,
+          throttled_at: at.throttled_at && seconds(at.throttled_at),
+        })),
+        waiting: waiting.map(presentWaiting),
         dead_letters: letters,
       },
     };
   },
 });
-
-type EventRow = { key: string; delivery_ids: string[]; hooks: number[] };
-
-async function loadEvents(pool: Pool, guid: string): Promise<EventRow[]> {
-  const { rows } = await pool.query<EventRow>(
-    `SELECT e.key, e.delivery_ids, a.login AS organization, r.name AS repository, e.source, e.event_id AS id, e.type AS event, e.action,
-            e.occurred_at, e.received_at, e.routed_at, e.unmatched, e.hook_ids AS hooks
-       FROM events e LEFT JOIN accounts a ON a.id = e.account_id LEFT JOIN repositories r ON r.id = e.repository_id
-      WHERE e.guid = $1 ORDER BY e.received_at LIMIT ${shownMax}`,
-    [guid],
-  );
-  return rows;
-}
-
-async function loadDeliveries(pool: Pool, guid: string, ids: string[]): Promise<{ id: string }[]> {
-  const columns = `id, hook_id, attempt, redelivery, delivered_at, status, status_code, error, throttled_at`;
-  const { rows } = await pool.query<{ id: string }>(
-    `SELECT ${columns} FROM deliveries WHERE id = ANY ($1::bigint[])
-      UNION SELECT ${columns} FROM deliveries WHERE guid = $2 AND (attempt > 1 OR redelivery) ORDER BY id LIMIT ${shownMax}`,
-    [ids, guid],
-  );
-  return rows;
-}
-
-const withSeconds = (row: object) =>
-  Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, value instanceof Date ? seconds(value) : value]),
-  );

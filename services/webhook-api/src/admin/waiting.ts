@@ -7,7 +7,7 @@ import { findShards } from '@gatepost/amqp/find-shards';
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { type Shards, topologyOf } from '@gatepost/contracts/shards';
 import { topology } from '@gatepost/contracts/topology';
-import { isTimed, waits } from '@gatepost/webhook-db/parked';
+import { isLater, isTimed, waits } from '@gatepost/webhook-db/parked';
 import { isHeld } from '@gatepost/webhook-db/paused';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
@@ -159,7 +159,18 @@ export const waitingSchema = z
   })
   .meta({ id: 'WaitingDelivery' });
 
-type WaitingRow = { delivery_id: string; reason: string; due_at: Date | number; published_at: unknown; job: string };
+export type WaitingRow = {
+  delivery_id: string;
+  reason: (typeof reasons)[number];
+  /** As its row says it. */
+  parked_as: string;
+  due_at: Date | number;
+  published_at: Date | number | null;
+  parked_at: Date;
+  job: string;
+};
+
+const waitingColumns = `delivery_id, ${reasonOf} AS reason, p.reason AS parked_as, due_at, published_at, parked_at, job`;
 
 const query = z.object({
   per_page: perPage,
@@ -184,36 +195,36 @@ export const listWaiting = tokenOperation({
   },
 });
 
-const shownColumns = `delivery_id, ${reasonOf} AS reason, due_at, published_at, job`;
-
 /** SQL: the first rows of an account that wait so, in the words of an index that has them in this order. */
 const firstOf = (condition: string) =>
   `(SELECT delivery_id FROM parked WHERE ${condition} AND account_id = $1 AND delivery_id >= $2 ORDER BY delivery_id LIMIT $3::integer + 1)`;
 
 const pageText = `
-  SELECT ${shownColumns} FROM parked p WHERE delivery_id IN (
+  SELECT ${waitingColumns} FROM parked p WHERE delivery_id IN (
     ${['throttle', 'retry', 'busy'].map((reason) => firstOf(`${waits} AND reason = '${reason}'`)).join(' UNION ALL ')}
     UNION ALL ${firstOf(isTimed)} UNION ALL ${firstOf(isHeld)}
     UNION ALL (SELECT delivery_id FROM parked WHERE ${isHandedOver} AND account_id = $1 AND delivery_id >= $2))
    ORDER BY delivery_id LIMIT $3::integer + 1`;
 
-/** Up to `most` waiting deliveries of events: first attempts by the ids that the event names, the others by its key. */
+/** Up to `most` waiting deliveries: first attempts by the ids that their events name, the later ones (`isLater`) by the keys of these. */
 export async function findWaiting(
-  pool: Pool,
-  events: { key: string; delivery_ids: string[] }[],
+  db: Pick<Pool, 'query'>,
+  ids: readonly (string | number)[],
+  eventKeys: readonly string[],
   most: number,
-): Promise<object[]> {
-  const { rows } = await pool.query<WaitingRow>(
-    `SELECT ${shownColumns} FROM parked p WHERE delivery_id = ANY ($1::bigint[])
-      UNION
-     SELECT ${shownColumns} FROM parked p WHERE event_key = ANY ($2::uuid[]) AND (reason <> 'throttle' OR job LIKE '%"redelivery":true%')
-      ORDER BY delivery_id LIMIT $3`,
-    [events.flatMap(({ delivery_ids }) => delivery_ids), events.map(({ key }) => key), most],
-  );
-  return rows.map(presentWaiting);
+): Promise<WaitingRow[]> {
+  const { rows } = await db.query<WaitingRow>({
+    name: 'waiting of events',
+    text: `SELECT ${waitingColumns} FROM parked p WHERE delivery_id = ANY ($1::bigint[])
+            UNION
+           SELECT ${waitingColumns} FROM parked p WHERE event_key = ANY ($2::uuid[]) AND ${isLater}
+            ORDER BY delivery_id LIMIT $3`,
+    values: [ids, eventKeys, most],
+  });
+  return rows;
 }
 
-function presentWaiting({ delivery_id, reason, due_at, published_at, job: text }: WaitingRow): object {
+export function presentWaiting({ delivery_id, reason, due_at, published_at, job: text }: WaitingRow): object {
   const job = readJob(text);
   const isTimed = due_at instanceof Date && published_at === null;
   return {
@@ -237,7 +248,7 @@ const shownTime = (text: string | null | undefined) =>
   text && !Number.isNaN(Date.parse(text)) ? seconds(new Date(text)) : null;
 
 /** A damaged row is shown all the same. */
-function readJob(text: string): Partial<DeliveryJob> {
+export function readJob(text: string): Partial<DeliveryJob> {
   try {
     return JSON.parse(text) as Partial<DeliveryJob>;
   } catch {

@@ -43,10 +43,10 @@ export type DeliveryDetailRow = {
 export type Outcome = 'success' | 'failure' | undefined;
 
 // What `checkEntry` looks at, and whether the hook is there and may be seen; by names that no delivery has.
-const entryColumns =
+export const entryColumns =
   'p.login, p.role, p.app_restricted, p.visibility, p.repository_id AS place_repository_id, h.id AS seen_hook_id';
 
-type EnteredRow = Omit<EntryRow, 'repository_id'> & {
+export type EnteredRow = Omit<EntryRow, 'repository_id'> & {
   place_repository_id: number | null;
   seen_hook_id: number | null;
 };
@@ -173,7 +173,8 @@ export async function loadRow(pool: Pool, { token, wanted, hookId }: LogOf, id: 
   return row;
 }
 
-function checkSeen<R extends EnteredRow>(row: R | undefined, wanted: Wanted): asserts row is R {
+/** @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook. */
+export function checkSeen<R extends EnteredRow>(row: R | undefined, wanted: Wanted): asserts row is R {
   checkEntry(row && { ...row, repository_id: row.place_repository_id }, wanted);
   if (row!.seen_hook_id === null) throw notFound();
 }

@@ -216,13 +216,17 @@ function pathParameters(path: string): Parameter[] {
 
 function queryParameters(query: z.ZodObject | undefined, schemas: Record<string, JsonSchema>): Parameter[] {
   if (!query) return [];
-  const { properties = {} } = toJsonSchema(query, 'input', schemas) as { properties?: Record<string, JsonSchema> };
+  const { properties = {}, required = [] } = toJsonSchema(query, 'input', schemas) as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
-    required: false,
+    required: required.includes(name),
     ...(typeof description === 'string' ? { description } : {}),
     schema,
+    ...(required.includes(name) ? { example: examplesOfParameters[name] } : {}),
   }));
 }
 

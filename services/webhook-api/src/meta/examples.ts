@@ -91,6 +91,52 @@ const waiting = {
   due_at: null,
 };
 
+const explanation = {
+  guid: delivery.guid,
+  event: 'issues',
+  action: 'opened',
+  place: 'acme/widgets',
+  hook_id: 42,
+  delivery_id: waiting.id,
+  state: 'throttled',
+  sentence: 'It waits for its turn: deliveries of acme go as fast as its limit lets them.',
+  next: 'Nothing need be done. With a larger limit (PUT /accounts/acme/throttle, by an administrator of the installation) it goes sooner.',
+  causes: [],
+  since: time,
+  until: {
+    at: '2026-11-22T10:30:06Z',
+    reason: 'Place 120 of what waits for the limit of acme, which lets 20 a second go.',
+    place: 120,
+    rate: 20,
+  },
+  duplicates_until: '2026-11-23T10:30:00Z',
+  steps: [
+    {
+      step: 'occurred',
+      at: time,
+      exact: true,
+      delivery_id: null,
+      attempt: null,
+      sentence: "It occurred, by its producer's clock.",
+    },
+  ],
+};
+
+const unsubscribed = {
+  cause: 'not_subscribed',
+  certain: true,
+  sentence: 'The hook does not subscribe to `issues`.',
+  next: 'Subscribe: PATCH /repos/acme/widgets/hooks/42 {"add_events": ["issues"]}.',
+  reason: null,
+};
+
+const neverMade = {
+  state: 'never_made',
+  sentence: `No delivery was made. ${unsubscribed.sentence}`,
+  next: unsubscribed.next,
+  causes: [unsubscribed],
+};
+
 const rate = { limit: 5000, used: 12, remaining: 4988, reset: 1795348800, resource: 'core' };
 
 /** By the name of a schema. */
@@ -131,6 +177,26 @@ export const examplesOfSchemas: Record<string, unknown> = {
     },
     response: { headers: { 'content-type': 'text/plain' }, payload: 'thanks' },
   },
+  EventExplanation: {
+    guid: delivery.guid,
+    ...neverMade,
+    events: [
+      {
+        source: 'urn:example:ci',
+        id: delivery.guid,
+        event: 'issues',
+        action: 'opened',
+        place: 'acme/widgets',
+        occurred_at: time,
+        received_at: time,
+        ...neverMade,
+        steps: explanation.steps,
+        deliveries: [{ ...explanation, ...neverMade, delivery_id: null, since: null, until: null }],
+      },
+    ],
+    dead_letters: [],
+  },
+  Explanation: explanation,
   FoundEvent: {
     guid: delivery.guid,
     events: [

@@ -1,0 +1,83 @@
+/** `GET …/deliveries/{delivery_id}/explain` and `GET …/hooks/{hook_id}/explain?guid=`: why a delivery has come, or not. */
+import { z } from 'zod';
+import type { SeenLetter } from '../admin/dead-letters.ts';
+import { guidForm } from '../admin/find-event.ts';
+import { deliveryId } from '../deliveries/delivery-id.ts';
+import { hookId } from '../hooks/hook-id.ts';
+import { notFound } from '../http/errors.ts';
+import { enteringOperation } from '../http/operation.ts';
+import { explain } from './explain.ts';
+import { gather } from './gather.ts';
+import { findAskedHook, type HookSettings } from './hooks.ts';
+import { type EventRow, findEvents } from './rows.ts';
+import { explanationSchema } from './schema.ts';
+
+const eventsMax = 100;
+
+export const explainDelivery = enteringOperation({
+  id: 'explain-webhook-delivery',
+  summary: 'Explain where a delivery stands, and why',
+  answers: {
+    200: { description: 'Its state, since when, until when, and what has happened to it', schema: explanationSchema },
+    422: { description: 'That is no id of a delivery' },
+  },
+  async run({ parts, wanted, token, params }) {
+    const id = deliveryId(params);
+    const { hook, account, asked } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) }, id);
+    if (!asked) throw notFound();
+    const { guid, eventKey, eventOn } = asked;
+    const [event] = await findEvents(parts.reads, { key: eventKey, receivedOn: eventOn, account }, 1);
+    const delivery = { id, eventKey, eventOn };
+    const isMeant = ({ job }: SeenLetter) => job?.hookId === hook.id;
+    const [known] = await gather(parts, { account, guid, event, hooks: [hook], delivery, isMeant });
+    return { status: 200, body: explain(known!) };
+  },
+});
+
+export const explainAtHook = enteringOperation({
+  id: 'explain-webhook-event',
+  summary: 'Explain what became of an event at a webhook',
+  query: z.object({
+    guid: z.string().regex(guidForm, 'is not a guid').meta({ description: "The event's guid", format: 'uuid' }),
+  }),
+  answers: {
+    200: {
+      description:
+        'The state of its delivery, and what has happened to it; also of an event that made none, or never came',
+      schema: explanationSchema,
+    },
+  },
+  async run({ parts, wanted, token, params, query }) {
+    const guid = query.guid.toLowerCase();
+    const { hook, account } = await findAskedHook(parts.reads, { wanted, token, hookId: hookId(params) });
+    const found = await findEvents(parts.reads, { guid, account }, eventsMax);
+    const event = choose(
+      found.filter((one) => !wanted.publicOnly || one.visibility === 'public'),
+      hook,
+    );
+    const place = [account.login, wanted.repository]
+      .filter((name) => name !== undefined)
+      .join('/')
+      .toLowerCase();
+    const [known] = await gather(parts, {
+      account,
+      guid,
+      event,
+      hooks: [hook],
+      isMeant: ({ job, letter }) => (job ? job.hookId === hook.id : isIn(place, letter.subject)),
+    });
+    return { status: 200, body: explain(known!) };
+  },
+});
+
+/** Of events with one guid that which went to the hook, or else occurred in its place, or else the newest. */
+function choose(events: EventRow[], hook: HookSettings): EventRow | undefined {
+  const isOfPlace = ({ repository_id }: EventRow) => !hook.isGone && hook.repositoryId === repository_id;
+  return events.findLast(({ hook_ids }) => hook_ids.includes(hook.id)) ?? events.findLast(isOfPlace) ?? events.at(-1);
+}
+
+/** Whether an event with that subject would be the place's own: an organization's are those of its repositories, too. */
+function isIn(place: string, subject: string | null): boolean {
+  const asked = subject?.toLowerCase();
+  return asked === place || (!place.includes('/') && asked?.startsWith(`${place}/`) === true);
+}

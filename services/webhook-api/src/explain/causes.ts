@@ -1,0 +1,225 @@
+/**
+ * Why there is no delivery of an event to a hook. What decided is partly kept with the event; the rest follows from the hook's settings of today,
+ * which count for certain where they have not changed since. Pure.
+ */
+import type { DeadReason } from '@gatepost/contracts/dead-reason';
+import type { HookSettings } from './hooks.ts';
+import { firstDeliveryId, type Known, placeOf } from './known.ts';
+import type { EventRow } from './rows.ts';
+import type { Cause } from './schema.ts';
+import type { CauseName } from './words.ts';
+
+type Live = Extract<HookSettings, { isGone: false }>;
+
+export const duplicatesMs = 24 * 3_600_000;
+
+/** Until when another message of the event counts as the same. */
+export const duplicatesUntil = (event: EventRow): Date => new Date(event.received_at.getTime() + duplicatesMs);
+
+/** Undefined: nothing speaks against the delivery, and it has been handed over. */
+export function causesOf(known: Known): Cause[] | undefined {
+  const { event, hook } = known;
+  if (!event) return causesOfNoEvent(known);
+  return firstDeliveryId(known) === undefined ? causesOfUnmatched(known, event) : causesOfMatched(known, event, hook);
+}
+
+function causesOfNoEvent({ letters, account, keptSince, guid }: Known): Cause[] {
+  if (letters && letters.length > 0) return letters.map((seen) => refused(seen.letter.reason as DeadReason | null));
+  return [notReceived({ letters, account, keptSince, guid })];
+}
+
+export function notReceived({
+  letters,
+  account,
+  keptSince,
+}: Pick<Known, 'letters' | 'account' | 'keptSince' | 'guid'>): Cause {
+  const kept = keptSince ? ` Events since ${keptSince} (UTC) are kept.` : '';
+  const unseen = letters ? '' : ' The dead letters could not be looked through just now.';
+  return cause(
+    'not_received',
+    true,
+    `No event with this guid is stored for ${account.login}: it was never published, it names another place in its \`subject\`, it waits in RabbitMQ to be taken, or it is too old.${kept}${unseen}`,
+    "See that its producer's publish was confirmed, and look at the event's `subject` and `id`. An administrator of the installation finds refused messages by GET /admin/dead-letters.",
+  );
+}
+
+function causesOfMatched({ letters }: Known, event: EventRow, hook: HookSettings): Cause[] | undefined {
+  if (hook.isGone) return [deleted()];
+  if (event.routed_at === null) return undefined;
+  const buried = letters?.find(({ job }) => job?.hookId === hook.id);
+  if (buried) return [refused(buried.letter.reason as DeadReason | null)];
+  const causes = causesOfHook(hook, event).filter((one) => one.cause !== 'not_subscribed');
+  return causes.length > 0 ? causes : undefined;
+}
+
+export const deleted = (): Cause =>
+  cause('hook_deleted', true, 'The hook was deleted before its delivery was made.', null);
+
+/** The event was stored, and not for this hook. */
+function causesOfUnmatched({ now, hook }: Known, event: EventRow): Cause[] {
+  if (hook.isGone) return [deleted()];
+  const causes = causesOfEvent(event) ?? causesOfPlace(event, hook) ?? causesOfSettings(event, hook);
+  const { cause: first } = causes[0]!;
+  // Whoever has mended the cause publishes the event again, and is then met by this.
+  if (first !== 'too_many_tags' && now < duplicatesUntil(event)) causes.push(maybeDuplicate(event));
+  return causes;
+}
+
+/** What kept it from all hooks. */
+export function causesOfEvent(event: EventRow): Cause[] | undefined {
+  const place = placeOf(event) ?? 'its place';
+  switch (event.unmatched) {
+    case 'too_many_tags':
+      return [
+        cause(
+          'too_many_tags',
+          true,
+          'More than three tags were pushed at once: such a push triggers nothing.',
+          'Push at most three tags at a time.',
+        ),
+      ];
+    case 'unknown_account':
+      return [
+        cause(
+          'unknown_account',
+          true,
+          `When the event came there was no organization for \`${place}\`.`,
+          'Let its producer publish it again, under a new id.',
+        ),
+      ];
+    case 'unknown_repository':
+      return [
+        cause(
+          'another_place',
+          true,
+          `It occurred in \`${place}\`, and when it came there was no repository of that name.`,
+          "Look at the event's `subject`, make the repository, and let the event be published under a new id.",
+        ),
+      ];
+    default:
+      return undefined;
+  }
+}
+
+function causesOfPlace(event: EventRow, hook: Live): Cause[] | undefined {
+  if (hook.repositoryId === null || hook.repositoryId === event.repository_id) return undefined;
+  const place = placeOf(event);
+  const where = event.repository_id === null ? 'in the organization itself' : `in \`${place ?? 'another repository'}\``;
+  return [
+    cause(
+      'another_place',
+      true,
+      `It occurred ${where}; a repository's hook gets the events of its own repository only.`,
+      'Make a hook there, or one of the organization, which gets the events of all its repositories.',
+    ),
+  ];
+}
+
+function causesOfSettings(event: EventRow, hook: Live): Cause[] {
+  if (hook.createdAt > event.received_at)
+    return [
+      cause(
+        'hook_newer',
+        true,
+        `The hook was made at ${hook.createdAt.toISOString()}, after the event had come.`,
+        'Let its producer publish it again, under a new id.',
+      ),
+    ];
+  const causes = causesOfHook(hook, event);
+  return causes.length > 0 ? causes : [changed(event, hook)];
+}
+
+/** What of today's settings speaks against it. */
+function causesOfHook(hook: Live, event: EventRow): Cause[] {
+  const isUnchanged = hook.updatedAt <= event.received_at;
+  const today = isUnchanged ? '' : ` (today's settings: the hook was changed at ${hook.updatedAt.toISOString()})`;
+  const causes: Cause[] = [];
+  if (!hook.active)
+    causes.push(
+      cause(
+        'not_active',
+        isUnchanged,
+        `The hook is not active${today}.`,
+        `Activate it: PATCH ${hook.path} {"active": true}.`,
+      ),
+    );
+  if (hook.restricted)
+    causes.push(
+      cause(
+        'restricted_app',
+        false,
+        "The organization restricts the OAuth app that made the hook, which disables it (today's settings).",
+        'An admin of the organization approves the app, or makes the hook without it.',
+      ),
+    );
+  if (!hook.events.includes('*') && !hook.events.includes(event.type))
+    causes.push(
+      cause(
+        'not_subscribed',
+        isUnchanged,
+        `The hook does not subscribe to \`${event.type}\`${today}.`,
+        `Subscribe: PATCH ${hook.path} {"add_events": ["${event.type}"]}.`,
+      ),
+    );
+  return causes;
+}
+
+function changed(event: EventRow, hook: Live): Cause {
+  const isChanged = hook.updatedAt > event.received_at;
+  const when = isChanged ? `, and it was changed at ${hook.updatedAt.toISOString()}, after the event had come` : '';
+  return cause(
+    'settings_changed',
+    isChanged,
+    `Today's settings of the hook would let it through${when}. What they were then, and whether its OAuth app was restricted, is not kept.`,
+    'Let its producer publish it again, under a new id.',
+  );
+}
+
+function maybeDuplicate(event: EventRow): Cause {
+  const until = duplicatesUntil(event).toISOString();
+  return cause(
+    'duplicate',
+    false,
+    `Should it have been published again: until ${until} a message with the same source, id and subject is a duplicate and makes no delivery. Nothing is stored of such messages.`,
+    'Publish it under a new id.',
+  );
+}
+
+/** A message, or a delivery, that could not be handled. */
+export function refused(reason: DeadReason | null): Cause {
+  const [what, next] = refusals[reason ?? 'not_handled'];
+  return {
+    ...cause('dead_letter', true, `It was refused and lies among the dead letters: ${what}.`, next),
+    reason,
+  };
+}
+
+const mend = 'Mend its producer, and publish the event again.';
+const askAdmin =
+  'An administrator of the installation sees why (GET /admin/dead-letters), and publishes it again once the cause is mended.';
+
+const refusals: Record<DeadReason, [what: string, next: string]> = {
+  too_large: ['it is larger than 25 MB', 'Publish a smaller payload.'],
+  not_json: ['its body is not JSON', mend],
+  not_utf8: ['its body is not UTF-8', mend],
+  not_an_object: ['its body is not a JSON object', mend],
+  not_a_cloudevent: ['it is no CloudEvent', mend],
+  missing_attribute: ['an attribute is missing', mend],
+  bad_attribute: ['an attribute is not as it must be', mend],
+  not_storable: ['PostgreSQL does not take it', askAdmin],
+  not_a_job: ['it is no delivery', askAdmin],
+  job_not_authentic: ['none of our services made it', askAdmin],
+  not_handled: ['it could not be handled', askAdmin],
+  producer_unknown: [
+    'its producer is not among those that may publish',
+    'An administrator of the installation enters the producer in PRODUCERS_FILE.',
+  ],
+  producer_not_allowed: [
+    'its producer may not publish for this organization',
+    'An administrator of the installation allows it in PRODUCERS_FILE.',
+  ],
+};
+
+export function cause(name: CauseName, certain: boolean, sentence: string, next: string | null): Cause {
+  return { cause: name, certain, sentence, next, reason: null };
+}

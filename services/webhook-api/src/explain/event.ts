@@ -1,0 +1,121 @@
+/** `GET /accounts/{login}/events/{guid}/explain`: what became of an event at all hooks of its place, or why it came to none. */
+import type { SeenLetter } from '../admin/dead-letters.ts';
+import { guidForm } from '../admin/find-event.ts';
+import { loadAccount } from '../admin/organization.ts';
+import { notFound } from '../http/errors.ts';
+import { tokenOperation } from '../http/operation.ts';
+import type { Parts } from '../parts.ts';
+import { cause, causesOfEvent, notReceived, refused } from './causes.ts';
+import { explain } from './explain.ts';
+import { findKeptSince, findLetters, gather } from './gather.ts';
+import { type AskedAccount, findHooksOf } from './hooks.ts';
+import { placeOf } from './known.ts';
+import { type EventRow, findEvents } from './rows.ts';
+import { type Cause, type EventExplanation, type Explanation, eventExplanationSchema } from './schema.ts';
+import { stepsOfEvent } from './steps.ts';
+import { type State, states } from './words.ts';
+
+const eventsMax = 10;
+const hooksMax = 100;
+
+type ExplainedEvent = EventExplanation['events'][number];
+type Said = Pick<ExplainedEvent, 'state' | 'sentence' | 'next' | 'causes'>;
+
+export const explainEvent = tokenOperation({
+  id: 'explain-event',
+  summary: 'Explain what became of an event at the webhooks of its place',
+  answers: {
+    200: { description: 'Each delivery that it made, and why it made no others', schema: eventExplanationSchema },
+  },
+  async run({ parts, params }) {
+    const guid = (params.guid ?? '').toLowerCase();
+    if (!guidForm.test(guid)) throw notFound();
+    const account = await loadAccount(parts.reads, params.login);
+    const asked = { id: account.id, login: account.login, throttle_rate: account.throttleRate };
+    const login = account.login.toLowerCase();
+    const isOurs = ({ job, letter: { subject } }: SeenLetter) =>
+      job ? job.accountId === account.id : subject === null || subject.toLowerCase().split('/')[0] === login;
+    const [rows, letters] = await Promise.all([
+      findEvents(parts.reads, { guid, account }, eventsMax),
+      findLetters(parts, { guid, isMeant: isOurs }),
+    ]);
+    const events = await Promise.all(rows.map((row) => explainRow(parts, asked, row, isOurs)));
+    const body: EventExplanation = {
+      guid,
+      ...(events.length > 0
+        ? leastFar(events)
+        : neverMade(
+            letters && letters.length > 0
+              ? letters.map(({ letter }) => refused(letter.reason as Cause['reason']))
+              : [notReceived({ guid, letters, account, keptSince: await findKeptSince(parts) })],
+          )),
+      events,
+      dead_letters: (letters ?? []).map(({ letter }) => letter),
+    };
+    return { status: 200, body };
+  },
+});
+
+async function explainRow(
+  parts: Parts,
+  account: AskedAccount,
+  event: EventRow,
+  isOurs: (seen: SeenLetter) => boolean,
+): Promise<ExplainedEvent> {
+  const hooks = await findHooksOf(parts.reads, { ...event, account_id: account.id }, hooksMax);
+  const known = await gather(parts, { account, guid: event.guid, event, hooks, isMeant: isOurs });
+  const deliveries = known.map(explain);
+  return {
+    source: event.source,
+    id: event.event_id,
+    event: event.type,
+    action: event.action,
+    place: placeOf(event),
+    occurred_at: event.occurred_at.toISOString(),
+    received_at: event.received_at.toISOString(),
+    ...sayOfEvent(event, deliveries),
+    steps: stepsOfEvent(event, `It is for ${event.hook_ids.length} hooks.`),
+    deliveries,
+  };
+}
+
+function sayOfEvent(event: EventRow, deliveries: Explanation[]): Said {
+  const made = deliveries.filter(({ hook_id }) => event.hook_ids.includes(hook_id));
+  if (made.length > 0) return leastFar(made);
+  const none = cause(
+    'no_hook',
+    false,
+    `There is no hook in \`${placeOf(event)}\`, nor one of its organization (as they are today).`,
+    'Make one, and let the event be published under a new id.',
+  );
+  return neverMade(causesOfEvent(event) ?? (deliveries.length > 0 ? deliveries[0]!.causes : [none]));
+}
+
+const neverMade = (causes: Cause[]): Said => ({
+  state: 'never_made',
+  sentence: `No delivery was made. ${causes[0]!.sentence}`,
+  next: causes[0]!.next,
+  causes,
+});
+
+/** What is told of several: what is still to come before what is done, and what went wrong before what went well. */
+function leastFar(all: Said[]): Said {
+  const order: State[] = [
+    'paused',
+    'throttled',
+    'receiver_busy',
+    'retry',
+    'in_flight',
+    'failed',
+    'never_made',
+    'delivered',
+  ];
+  const [first] = all.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  const { state, next, causes } = first!;
+  const counts = Object.keys(states).flatMap((word) => {
+    const count = all.filter((one) => one.state === word).length;
+    return count > 0 ? [`${count} ${word}`] : [];
+  });
+  const sentence = all.length === 1 ? first!.sentence : `Of ${all.length}: ${counts.join(', ')}. ${first!.sentence}`;
+  return { state, sentence, next, causes };
+}

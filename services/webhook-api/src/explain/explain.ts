@@ -1,0 +1,216 @@
+/** Says of one event and one hook where the delivery stands, since when, until when and why, and what has happened to it. Pure. */
+import { deliveryStatus } from '@gatepost/contracts/delivery';
+import { readJob, type WaitingRow } from '../admin/waiting.ts';
+import { causesOf, duplicatesUntil } from './causes.ts';
+import { endedAt, firstDeliveryId, isDelivered, type Known, placeOf, resultOf, waitingOf } from './known.ts';
+import type { AttemptRow } from './rows.ts';
+import type { Cause, Explanation } from './schema.ts';
+import { stepsOf } from './steps.ts';
+import type { State } from './words.ts';
+
+type Said = Pick<Explanation, 'delivery_id' | 'state' | 'since' | 'until' | 'sentence' | 'next'> & { causes?: Cause[] };
+
+export function explain(known: Known): Explanation {
+  const { event, guid, hook } = known;
+  const { causes = [], ...said } = say(known);
+  const attempt = known.attempts.at(-1);
+  const job = waitingOf(known) && readJob(waitingOf(known)!.job);
+  return {
+    guid,
+    event: event?.type ?? attempt?.event ?? job?.event ?? null,
+    action: event?.action ?? attempt?.action ?? job?.action ?? null,
+    place: placeOf(event),
+    hook_id: hook.id,
+    ...said,
+    causes,
+    duplicates_until: event ? duplicatesUntil(event).toISOString() : null,
+    steps: stepsOf(known, said.state),
+  };
+}
+
+/**
+ * What was delivered well is done, whatever was asked for later. Otherwise what waits says more than what has failed, and the newest attempt more
+ * than those before.
+ */
+function say(known: Known): Said {
+  const asked = known.attempts.find(({ id }) => Number(id) === known.asked);
+  if (asked && isDelivered(asked)) return sayDone(known, asked);
+  const waiting = waitingOf(known);
+  if (waiting) return sayWaiting(known, waiting);
+  const last = known.attempts.at(-1);
+  if (last) return sayDone(known, last);
+  const causes = causesOf(known);
+  return causes ? sayNeverMade(causes) : sayHandedOver(known);
+}
+
+function sayNeverMade(causes: Cause[]): Said {
+  const [first] = causes;
+  return {
+    delivery_id: null,
+    state: 'never_made',
+    since: null,
+    until: null,
+    sentence: `No delivery was made. ${first!.sentence}`,
+    next: first!.next,
+    causes,
+  };
+}
+
+function sayDone(known: Known, attempt: AttemptRow): Said {
+  const done = { delivery_id: Number(attempt.id), since: endedAt(attempt).toISOString(), until: null };
+  const which = attempt.redelivery ? 'a redelivery' : `attempt ${attempt.attempt}`;
+  if (isDelivered(attempt)) {
+    const sentence = `The receiver took it: ${which} was answered ${attempt.status_code} after ${attempt.duration_ms} ms.`;
+    return { ...done, state: 'delivered', sentence, next: null };
+  }
+  const log = pathOf(known, attempt.id);
+  return {
+    ...done,
+    state: 'failed',
+    sentence: `The last attempt (${which}) failed: ${resultOf(attempt)}. No other follows by itself${whyNoneFollows(known, attempt)}.`,
+    next: `${adviceOn(attempt, known.deliveryTimeoutMs)} What was sent and answered: GET ${log}. Then deliver it again: POST ${log}/attempts.`,
+  };
+}
+
+function whyNoneFollows({ hook }: Known, { status_code, event }: AttemptRow): string {
+  if (status_code === 410) return ': the receiver said that it is gone (410)';
+  if (event === 'ping') return ': pings are not tried again';
+  if (!hook.isGone && !hook.retries) return ': retries of this hook are off';
+  return '';
+}
+
+function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
+  switch (status) {
+    case deliveryStatus.host:
+      return "See that the name in the hook's URL resolves, and to an address that deliveries may go to.";
+    case deliveryStatus.network:
+      return 'See that the receiver listens at that address and port, and takes connections from outside.';
+    case deliveryStatus.timeout:
+      return `Let the receiver answer 2xx within ${timeoutMs / 1000} s, and work after that.`;
+    case deliveryStatus.certificate:
+      return 'Let the receiver send its whole chain, of a certificate that a public authority signed for that name.';
+    default:
+      return 'See why the receiver does not answer 2xx.';
+  }
+}
+
+function pathOf({ hook }: Known, delivery: string | number): string {
+  return `${hook.isGone ? `…/hooks/${hook.id}` : hook.path}/deliveries/${delivery}`;
+}
+
+function sayWaiting(known: Known, row: WaitingRow): Said {
+  const job = readJob(row.job);
+  const said = (state: State, since: Date | string, until: Said['until'], sentence: string, next: string | null) => ({
+    delivery_id: Number(row.delivery_id),
+    state,
+    since: new Date(since).toISOString(),
+    until,
+    sentence,
+    next,
+  });
+  const due = row.due_at instanceof Date ? row.due_at : undefined;
+  const before = known.attempts.findLast((attempt) => !isDelivered(attempt));
+  switch (row.reason) {
+    case 'limit':
+      return said(
+        'throttled',
+        job.throttledAt ?? row.parked_at,
+        untilItsTurn(known),
+        `It waits for its turn: deliveries of ${known.account.login} go as fast as its limit lets them.`,
+        `Nothing need be done. With a larger limit (PUT /accounts/${known.account.login}/throttle, by an administrator of the installation) it goes sooner.`,
+      );
+    case 'retry':
+      return said(
+        'retry',
+        row.parked_at,
+        timed(due, 'The next attempt is due then.'),
+        before
+          ? `Attempt ${before.attempt} failed: ${resultOf(before)}. Attempt ${job.attempt ?? before.attempt + 1} waits for its time.`
+          : 'It is to be sent again, since nothing was heard of it for a while.',
+        before
+          ? `${adviceOn(before, known.deliveryTimeoutMs)} To deliver it at once: POST ${pathOf(known, before.id)}/attempts.`
+          : null,
+      );
+    case 'busy':
+      return said(
+        'receiver_busy',
+        row.parked_at,
+        timed(due, 'It is tried again then, and waits on while the receiver has no room.'),
+        'As many attempts to this receiver are in flight as it is given at once.',
+        'Let the receiver answer 2xx at once, and work after that.',
+      );
+    case 'paused':
+      return sayPaused(known, row, said);
+    case 'handed_over':
+      return {
+        ...sayInFlight(known, row.published_at instanceof Date ? row.published_at : row.parked_at),
+        delivery_id: Number(row.delivery_id),
+      };
+  }
+}
+
+function sayPaused(
+  { hook, account }: Known,
+  row: WaitingRow,
+  said: (state: State, since: Date, until: Said['until'], sentence: string, next: string) => Said,
+): Said {
+  const paused = hook.isGone ? undefined : hook.paused;
+  const since = paused && paused.at > row.parked_at ? paused.at : row.parked_at;
+  const who = paused?.what === 'organization' ? `those of all of ${account.login}` : 'those of this hook';
+  const path = paused?.what === 'organization' ? `organizations/${account.login}` : `hooks/${hook.id}`;
+  return said(
+    'paused',
+    since,
+    untilThat(`It rests until an administrator resumes ${who}.`),
+    paused
+      ? `Deliveries are paused since ${paused.at.toISOString()}, ${who}.`
+      : 'Deliveries were paused; it goes on in a moment.',
+    `An administrator of the installation resumes them: DELETE /admin/${path}/pause.`,
+  );
+}
+
+/** Its event was routed, or is being routed, and nothing else is stored. */
+function sayHandedOver(known: Known): Said {
+  const event = known.event!;
+  return {
+    ...sayInFlight(known, event.routed_at ?? event.received_at),
+    delivery_id: firstDeliveryId(known) ?? null,
+  };
+}
+
+function sayInFlight({ now, deliveryTimeoutMs }: Known, since: Date): Omit<Said, 'delivery_id'> {
+  const at = new Date(since.getTime() + deliveryTimeoutMs);
+  const reason = `An attempt takes ${deliveryTimeoutMs / 1000} s at most (DELIVERY_TIMEOUT_MS).`;
+  const isOverdue = at < now;
+  return {
+    state: 'in_flight',
+    since: since.toISOString(),
+    until: isOverdue
+      ? untilThat(
+          'It was handed over longer ago than an attempt may take: it is still in the delivery queue, or RabbitMQ lost it. What was lost is sent again after RESCUE_AFTER_SECONDS.',
+        )
+      : { ...untilThat(`${reason} Before it begins it may wait in the delivery queue.`), at: at.toISOString() },
+    sentence: 'It is in the delivery queue, or being sent just now; these two cannot be told apart.',
+    next: 'Nothing need be done. Ask again in some seconds.',
+  };
+}
+
+const untilThat = (reason: string) => ({ at: null, reason, place: null, rate: null });
+const timed = (due: Date | undefined, reason: string): Said['until'] => ({
+  ...untilThat(reason),
+  at: due?.toISOString() ?? null,
+});
+
+function untilItsTurn({ now, account, queue }: Known): Said['until'] {
+  if (!queue) return untilThat("When the account's limit lets it go.");
+  const { before, isCounted, rate } = queue;
+  const place = before + 1;
+  const at = new Date(now.getTime() + (place / rate) * 1000);
+  const about = isCounted ? 'Place' : 'About place';
+  return {
+    at: Number.isNaN(at.getTime()) ? null : at.toISOString(),
+    reason: `${about} ${place.toLocaleString('en')} of what waits for the limit of ${account.login}, which lets ${rate.toLocaleString('en')} a second go.`,
+    place,
+    rate,
+  };
+}

@@ -1,0 +1,117 @@
+/** Gathers what explanations are made of. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { findPlace } from '@gatepost/webhook-db/waiting';
+import { recentLetters, type SeenLetter } from '../admin/dead-letters.ts';
+import { findWaiting, readJob, type WaitingRow } from '../admin/waiting.ts';
+import type { Parts } from '../parts.ts';
+import type { AskedAccount, HookSettings } from './hooks.ts';
+import { firstDeliveryId, type Known, type Letters, waitingOf } from './known.ts';
+import { type AttemptRow, type EventRow, findAttempts } from './rows.ts';
+
+const attemptsMax = 100;
+const waitingMax = 1_000;
+/** How many are counted of those that go before one; beyond, where it stands is estimated. */
+const countedMax = 2_000;
+
+export type Asked = {
+  account: AskedAccount;
+  guid: string;
+  event: EventRow | undefined;
+  hooks: HookSettings[];
+  /** One delivery, and where its event's row is or was. */
+  delivery?: { id: number; eventKey: string; eventOn: string };
+  /** Of those among the dead letters that may be told of: which are about this. */
+  isMeant: (seen: SeenLetter) => boolean;
+};
+
+/** All that is known of an event and each of some hooks. */
+export async function gather(parts: Parts, asked: Asked): Promise<Known[]> {
+  const { account, guid, event, hooks, delivery } = asked;
+  const { reads, deliveryTimeoutMs } = parts;
+  const ids = [
+    ...hooks.flatMap((hook) => firstDeliveryId({ event, hook }) ?? []),
+    ...(delivery === undefined ? [] : [delivery.id]),
+  ];
+  const eventKeys = [event?.key ?? delivery?.eventKey ?? []].flat();
+  const [attempts, waiting] = await Promise.all([
+    findAttempts(
+      reads,
+      {
+        guid,
+        ids,
+        eventOn: event?.received_on ?? delivery?.eventOn ?? null,
+        hookIds: hooks.map(({ id }) => id),
+      },
+      attemptsMax * hooks.length,
+    ),
+    findWaiting(reads, ids, eventKeys, waitingMax),
+  ]);
+  const attemptsOf = Map.groupBy(attempts, ({ hook_id }) => hook_id);
+  const waitingOfHook = groupWaiting(waiting, guid);
+  const isSilent = (hook: HookSettings) => !attemptsOf.has(hook.id) && !waitingOfHook.has(hook.id);
+  const mayBeDead = hooks.some((hook) => isSilent(hook) && (!event || isHandedOver(event, hook)));
+  const [letters, keptSince] = await Promise.all([
+    mayBeDead ? findLetters(parts, asked) : [],
+    event ? null : findKeptSince(parts),
+  ]);
+  return Promise.all(
+    hooks.map(async (hook): Promise<Known> => {
+      const known = {
+        now: new Date(),
+        account,
+        guid,
+        event,
+        hook,
+        attempts: attemptsOf.get(hook.id) ?? ([] as AttemptRow[]),
+        waiting: waitingOfHook.get(hook.id) ?? [],
+        asked: delivery?.id,
+        queue: undefined,
+        letters,
+        keptSince,
+        deliveryTimeoutMs,
+      };
+      return { ...known, queue: await findQueue(parts, account, waitingOf(known)) };
+    }),
+  );
+}
+
+/** By hook. A test has its event's key, and a guid of its own. */
+function groupWaiting(rows: WaitingRow[], guid: string): Map<number | undefined, WaitingRow[]> {
+  const jobs = rows.map((row) => ({ row, job: readJob(row.job) })).filter(({ job }) => job.guid === guid);
+  return new Map(
+    [...Map.groupBy(jobs, ({ job }) => job.hookId)].map(([hook, own]) => [hook, own.map(({ row }) => row)]),
+  );
+}
+
+const isHandedOver = (event: EventRow, hook: HookSettings): boolean =>
+  event.routed_at !== null && event.hook_ids.includes(hook.id);
+
+async function findQueue(
+  { reads, throttleDefaults }: Parts,
+  { id: accountId, throttle_rate }: AskedAccount,
+  row: WaitingRow | undefined,
+): Promise<Known['queue']> {
+  if (row?.reason !== 'limit') return undefined;
+  const asked = { accountId, reason: row.parked_as, deliveryId: Number(row.delivery_id) };
+  return { ...(await findPlace(reads, asked, countedMax)), rate: throttle_rate ?? throttleDefaults.rate };
+}
+
+/** RabbitMQ may be away, or slow. */
+export async function findLetters(parts: Parts, { guid, isMeant }: Pick<Asked, 'guid' | 'isMeant'>): Promise<Letters> {
+  const seen = await Promise.race([
+    recentLetters(parts).catch(() => undefined),
+    wait(parts.storeTimeoutMs / 2, undefined, { ref: false }),
+  ]);
+  return seen?.filter((one) => one.guids.includes(guid) && isMeant(one));
+}
+
+/** `YYYY-MM-DD`, by the oldest of the tables that hold a day's events. */
+export async function findKeptSince({ reads }: Pick<Parts, 'reads'>): Promise<string | null> {
+  const { rows } = await reads.query<{ day: string | null }>({
+    name: 'events kept since',
+    text: `SELECT to_char(to_date(min(right(c.relname, 8)), 'YYYYMMDD'), 'YYYY-MM-DD') AS day
+             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass`,
+    values: [],
+  });
+  return rows[0]?.day ?? null;
+}

@@ -1,0 +1,73 @@
+/** What has happened to an event on its way to a hook, in order. Pure. */
+import { readJob, type WaitingRow } from '../admin/waiting.ts';
+import { endedAt, firstDeliveryId, type Known, resultOf, waitingOf } from './known.ts';
+import type { AttemptRow, EventRow } from './rows.ts';
+import type { ExplainedStep } from './schema.ts';
+import { type State, type Step, states } from './words.ts';
+
+export function stepsOf(known: Known, state: State): ExplainedStep[] {
+  const { event, attempts } = known;
+  const first = firstDeliveryId(known);
+  const waiting = waitingOf(known);
+  const matched = first !== undefined ? 'It is for this hook.' : 'It is not for this hook.';
+  return [
+    ...(event ? stepsOfEvent(event, matched) : []),
+    ...(event && first !== undefined ? stepsOfHandOver(event, first) : []),
+    ...attempts.flatMap((attempt) => stepsOfAttempt(attempt, event, first)),
+    ...(waiting ? stepsOfWaiting(waiting, state) : []),
+  ];
+}
+
+/** `matched`: what came of looking for its hooks. */
+export function stepsOfEvent(event: EventRow, matched: string): ExplainedStep[] {
+  return [
+    step('occurred', event.occurred_at, "It occurred, by its producer's clock."),
+    step('taken', event.received_at, 'It was taken from its queue and stored.'),
+    step('matched', event.received_at, matched),
+  ];
+}
+
+/** Where the event was stored with its deliveries waiting, that was the moment; and who delivers it directly hands nothing over. */
+function stepsOfHandOver({ routed_at, received_at, taken_by }: EventRow, deliveryId: number): ExplainedStep[] {
+  if (!routed_at || taken_by !== null || routed_at.getTime() === received_at.getTime()) return [];
+  return [step('handed_over', routed_at, 'It was handed over to be delivered.', { deliveryId })];
+}
+
+function stepsOfAttempt(row: AttemptRow, event: EventRow | undefined, first: number | undefined): ExplainedStep[] {
+  const of = { deliveryId: Number(row.id), attempt: row.attempt };
+  const which = row.redelivery ? `Redelivery, attempt ${row.attempt}` : `Attempt ${row.attempt}`;
+  // Who makes the delivery of an event that it took marks it as routed by the statement that records the outcome.
+  const routedAt = of.deliveryId === first && event?.taken_by ? event.routed_at : null;
+  const recordedAt = routedAt && routedAt >= row.delivered_at ? routedAt : undefined;
+  return [
+    ...(row.throttled_at ? [throttled(row.throttled_at, of)] : []),
+    step('attempt', row.delivered_at, `${which} began.`, of),
+    {
+      ...step('recorded', recordedAt ?? endedAt(row), `${resultOf(row)} after ${row.duration_ms} ms.`, of),
+      exact: recordedAt !== undefined,
+    },
+  ];
+}
+
+function stepsOfWaiting(row: WaitingRow, state: State): ExplainedStep[] {
+  const job = readJob(row.job);
+  const of = { deliveryId: Number(row.delivery_id), ...(job.attempt !== undefined && { attempt: job.attempt }) };
+  const since = job.throttledAt ? [throttled(new Date(job.throttledAt), of)] : [];
+  if (state === 'throttled' && since.length > 0) return since;
+  return [...since, step('waits', row.parked_at, `It ${states[state]}.`, of)];
+}
+
+const throttled = (at: Date, of: Of) => step('throttled', at, "The account's limit made it wait.", of);
+
+type Of = { deliveryId?: number; attempt?: number };
+
+function step(name: Step, at: Date, sentence: string, { deliveryId, attempt }: Of = {}): ExplainedStep {
+  return {
+    step: name,
+    at: at.toISOString(),
+    exact: true,
+    delivery_id: deliveryId ?? null,
+    attempt: attempt ?? null,
+    sentence,
+  };
+}

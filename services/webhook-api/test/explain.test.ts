@@ -1,0 +1,497 @@
+/** What is told of a delivery from what is stored: each cause of none, and to whom. What a running system stores is shown in tests/explain.test.ts. */
+import { randomUUID } from 'node:crypto';
+import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
+import { deriveJobKey, jobMessage } from '@gatepost/contracts/delivery-job';
+import { deadDetailHeader, deadEventsQueue, deadReasonHeader, topology } from '@gatepost/contracts/topology';
+import { openLog } from '@gatepost/runtime/log';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, call, openApi } from './support/api.ts';
+
+let api: Api;
+let alice: string;
+let root: string;
+let publisher: Publisher;
+
+beforeAll(async () => {
+  api = await openApi({ THROTTLE_RATE: '10' });
+  alice = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
+  root = await api.tokens.machine('root', 'site_admin');
+  publisher = await openPublisher({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology });
+});
+afterAll(async () => {
+  await publisher?.[Symbol.asyncDispose]();
+  await api?.[Symbol.asyncDispose]();
+});
+
+const day = 86_400_000;
+const ago = (ms: number) => new Date(Date.now() - ms);
+const idOf = async (table: 'accounts' | 'repositories', name: string): Promise<number> =>
+  (await api.sql.query(`SELECT id FROM ${table} WHERE ${table === 'accounts' ? 'login' : 'name'} = $1`, [name])).rows[0]
+    .id;
+
+type HookSpec = {
+  repository?: string | null;
+  events?: string[];
+  active?: boolean;
+  app?: string;
+  createdAt?: Date;
+  updatedAt?: Date;
+};
+
+async function addHook({ repository = 'widgets', ...spec }: HookSpec = {}): Promise<number> {
+  const { rows } = await api.sql.query(
+    `INSERT INTO hooks (account_id, repository_id, events, active, url, content_type, created_by, created_by_app, created_at, updated_at)
+     SELECT a.id, (SELECT id FROM repositories WHERE account_id = a.id AND name = $1), $2, $3, 'https://example.com/', 'json', 'test', $4, $5, $6
+       FROM accounts a WHERE login = 'acme' RETURNING id`,
+    [
+      repository,
+      spec.events ?? ['push'],
+      spec.active ?? true,
+      spec.app ?? null,
+      spec.createdAt ?? ago(day),
+      spec.updatedAt ?? ago(day),
+    ],
+  );
+  return rows[0].id;
+}
+
+type EventSpec = {
+  login?: string | null;
+  repository?: string | null;
+  type?: string;
+  hooks?: number[];
+  unmatched?: string;
+  subject?: string;
+  receivedAt?: Date;
+  isRouted?: boolean;
+};
+
+/** As a dispatcher stores it. */
+async function storeEvent({ login = 'acme', repository = 'widgets', hooks = [], ...spec }: EventSpec = {}) {
+  const receivedAt = spec.receivedAt ?? ago(60_000);
+  const { rows } = await api.sql.query(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, repository_id, occurred_at, received_at, routed_at, hook_ids, delivery_ids, unmatched, subject)
+     VALUES (gen_random_uuid(), gen_random_uuid(), 'urn:test', 'x', $1, $2, $3, $4, $4, $5, $6,
+             ARRAY(SELECT nextval('delivery_ids') FROM unnest($6::integer[])), $7, $8)
+     RETURNING key, guid, received_on::text, delivery_ids`,
+    [
+      spec.type ?? 'push',
+      login && (await idOf('accounts', login)),
+      repository && (await idOf('repositories', repository)),
+      receivedAt,
+      spec.isRouted === false ? null : new Date(receivedAt.getTime() + 3),
+      hooks,
+      spec.unmatched ?? null,
+      spec.subject ?? null,
+    ],
+  );
+  const { delivery_ids, ...event } = rows[0];
+  return { ...event, deliveryIds: delivery_ids.map(Number) } as {
+    key: string;
+    guid: string;
+    received_on: string;
+    deliveryIds: number[];
+  };
+}
+
+type Parked = {
+  event: { key: string; guid: string; received_on: string };
+  hook: number;
+  id?: number;
+  attempt?: number;
+};
+
+async function park({ event, hook, id, attempt = 1 }: Parked, reason = 'throttle', due = 'infinity') {
+  const accountId = await idOf('accounts', 'acme');
+  const job = { guid: event.guid, hookId: hook, event: 'push', action: null, attempt, redelivery: false };
+  const { rows } = await api.sql.query(
+    `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+     VALUES (coalesce($1, nextval('delivery_ids')), $2, $3, $4, $5, $6, $7) RETURNING delivery_id`,
+    [
+      id ?? null,
+      accountId,
+      reason,
+      due,
+      event.key,
+      event.received_on,
+      JSON.stringify({ ...job, throttledAt: reason === 'throttle' ? '2026-11-22T10:00:01.000Z' : null }),
+    ],
+  );
+  return Number(rows[0].delivery_id);
+}
+
+async function log(
+  event: Parked['event'],
+  hook: number,
+  attempt: { id?: number; attempt?: number; status?: string; code?: number },
+) {
+  const { rows } = await api.sql.query(
+    `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event, attempt,
+       redelivery, status, status_code, duration_ms, timings, url, request_headers)
+     VALUES (coalesce($1, nextval('delivery_ids')), (now() AT TIME ZONE 'UTC')::date, now(), $2, $3, null, $4, $5, $6, 'push', $7, false, $8, $9, 12,
+       '{"dns":null,"connect":1,"tls":null,"first_byte":10,"total":12}', 'https://example.com/', '{}') RETURNING id`,
+    [
+      attempt.id ?? null,
+      hook,
+      await idOf('accounts', 'acme'),
+      event.guid,
+      event.key,
+      event.received_on,
+      attempt.attempt ?? 1,
+      attempt.status ?? 'OK',
+      attempt.code ?? 200,
+    ],
+  );
+  return Number(rows[0].id);
+}
+
+const explain = (hook: number, guid: string, token = alice, place = 'repos/acme/widgets') =>
+  call(api, token, 'GET', `/${place}/hooks/${hook}/explain?guid=${guid}`);
+const explainDelivery = (hook: number, id: number, token = alice) =>
+  call(api, token, 'GET', `/repos/acme/widgets/hooks/${hook}/deliveries/${id}/explain`);
+const explainEvent = (guid: string, login = 'acme', token = root) =>
+  call(api, token, 'GET', `/accounts/${login}/events/${guid}/explain`);
+const causes = (body: { causes: { cause: string; certain: boolean }[] }) =>
+  body.causes.map(({ cause, certain }) => `${cause}${certain ? '' : '?'}`);
+
+describe('an event that made no delivery to a hook', () => {
+  test.each<[what: string, hook: HookSpec, event: EventSpec, causes: string[]]>([
+    ['of another repository', {}, { repository: 'gadgets' }, ['another_place', 'duplicate?']],
+    ['of the organization itself', {}, { repository: null }, ['another_place', 'duplicate?']],
+    [
+      'of a repository that was not there',
+      { repository: null },
+      { repository: null, unmatched: 'unknown_repository', subject: 'acme/gone' },
+      ['another_place', 'duplicate?'],
+    ],
+    [
+      'of an organization that was not there',
+      {},
+      { login: null, repository: null, unmatched: 'unknown_account', subject: 'acme/widgets' },
+      ['unknown_account', 'duplicate?'],
+    ],
+    ['of another type', {}, { type: 'issues' }, ['not_subscribed', 'duplicate?']],
+    ['that came while it was not active', { active: false }, {}, ['not_active', 'duplicate?']],
+    [
+      'that it would not get for two reasons, by settings that were changed since',
+      { active: false, events: ['release'], updatedAt: ago(0) },
+      {},
+      ['not_active?', 'not_subscribed?', 'duplicate?'],
+    ],
+    [
+      'that today’s settings would let through, though they were changed since',
+      { updatedAt: ago(0) },
+      {},
+      ['settings_changed', 'duplicate?'],
+    ],
+    ['that came before the hook', { createdAt: ago(0), updatedAt: ago(0) }, {}, ['hook_newer', 'duplicate?']],
+    ['with more than three tags', {}, { unmatched: 'too_many_tags', subject: 'acme/widgets' }, ['too_many_tags']],
+  ])('%s has its cause', async (_, hookSpec, eventSpec, expected) => {
+    const hook = await addHook(hookSpec);
+    const { guid } = await storeEvent(eventSpec);
+    const place = hookSpec.repository === null ? 'orgs/acme' : 'repos/acme/widgets';
+    const { status, body } = await explain(hook, guid, alice, place);
+    expect({ status, state: body.state, causes: causes(body) }).toEqual({
+      status: 200,
+      state: 'never_made',
+      causes: expected,
+    });
+    expect(body).toMatchObject({ since: null, until: null, delivery_id: null, next: body.causes[0].next });
+    expect(body.steps.map(({ step }: { step: string }) => step)).toEqual(['occurred', 'taken', 'matched']);
+    await api.sql.query('DELETE FROM hooks WHERE id = $1', [hook]);
+  });
+
+  test('while the organization restricts the app that made the hook is told so', async () => {
+    const hook = await addHook({ app: 'badges' });
+    const { guid } = await storeEvent();
+    await api.sql.query(`UPDATE accounts SET oauth_app_restrictions = true WHERE login = 'acme'`);
+    expect(causes((await explain(hook, guid)).body)).toEqual(['restricted_app?', 'duplicate?']);
+    await api.sql.query(`UPDATE accounts SET oauth_app_restrictions = false WHERE login = 'acme'`);
+  });
+
+  test('a day later can be published again under its id', async () => {
+    const hook = await addHook({ createdAt: ago(2 * day), updatedAt: ago(2 * day) });
+    const { guid } = await storeEvent({ type: 'issues', receivedAt: ago(day + 1_000) });
+    const { body } = await explain(hook, guid);
+    expect(causes(body)).toEqual(['not_subscribed']);
+    expect(Date.parse(body.duplicates_until)).toBeLessThan(Date.now());
+  });
+
+  test('though it was for the hook, which was switched off or deleted before its turn, is told so', async () => {
+    const hook = await addHook({ active: false });
+    const { guid } = await storeEvent({ hooks: [hook] });
+    expect(causes((await explain(hook, guid)).body)).toEqual(['not_active']);
+    await api.sql.query('DELETE FROM hooks WHERE id = $1', [hook]);
+    expect(await explain(hook, guid)).toMatchObject({ status: 404 });
+    const { body } = await explainEvent(guid);
+    expect(body).toMatchObject({ state: 'never_made' });
+    expect(body.events[0].deliveries[0]).toMatchObject({ hook_id: hook, state: 'never_made' });
+    expect(causes(body)).toEqual(['hook_deleted']);
+  });
+
+  test('is unknown where none is stored, which says since when events are kept', async () => {
+    const { body } = await explain(await addHook(), randomUUID());
+    expect(causes(body)).toEqual(['not_received']);
+    expect(body).toMatchObject({ event: null, place: null, duplicates_until: null, steps: [] });
+    expect(body.sentence).toMatch(/Events since \d{4}-\d\d-\d\d \(UTC\) are kept/);
+    expect(await explain(1, 'odd')).toMatchObject({ status: 422 });
+  });
+});
+
+describe('a delivery', () => {
+  test('waits for its place within the limit, and later ones behind it', async () => {
+    const hook = await addHook();
+    const [first, second] = [await storeEvent({ hooks: [hook] }), await storeEvent({ hooks: [hook] })];
+    for (const event of [first, second]) await park({ event, hook, id: event.deliveryIds[0]! });
+    const retried = await storeEvent({ hooks: [hook] });
+    await log(retried, hook, { id: retried.deliveryIds[0]!, status: 'Timed out', code: 504 });
+    const retry = await park({ event: retried, hook, attempt: 2 }, 'retry');
+    const { body } = await explain(hook, second.guid);
+    expect(body).toMatchObject({
+      state: 'throttled',
+      delivery_id: second.deliveryIds[0],
+      since: '2026-11-22T10:00:01.000Z',
+      until: { place: 2, rate: 10 },
+    });
+    expect(Date.parse(body.until.at) - Date.now()).toBeLessThan(201);
+    expect(body.until.reason).toBe('Place 2 of what waits for the limit of acme, which lets 10 a second go.');
+    expect((await explainDelivery(hook, retry)).body).toMatchObject({ state: 'throttled', until: { place: 3 } });
+    // The failed attempt is asked about: what follows it waits.
+    expect((await explainDelivery(hook, retried.deliveryIds[0]!)).body).toMatchObject({
+      state: 'throttled',
+      delivery_id: retry,
+    });
+    await api.sql.query('DELETE FROM parked');
+  });
+
+  test('far back in a long queue has a place that is estimated', async () => {
+    const hook = await addHook();
+    const accountId = await idOf('accounts', 'acme');
+    await api.sql.query(
+      `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
+       SELECT nextval('delivery_ids'), $1, 'throttle', 'infinity', gen_random_uuid(), now(), '{}' FROM generate_series(1, 4000)`,
+      [accountId],
+    );
+    const event = await storeEvent({ hooks: [hook] });
+    const id = await park({ event, hook, id: event.deliveryIds[0]! });
+    await api.sql.query(
+      `INSERT INTO waiting_summary (id, next_at, summary) VALUES (1, now(), jsonb_build_object('accounts', jsonb_build_array(jsonb_build_object('id', $1::integer, 'deliveries', 4001))))`,
+      [accountId],
+    );
+    expect((await explainDelivery(hook, id)).body).toMatchObject({
+      state: 'throttled',
+      until: { place: 4002, reason: expect.stringMatching(/^About place 4,002 /) },
+    });
+    await api.sql.query('DELETE FROM parked; DELETE FROM waiting_summary');
+  });
+
+  test('that failed is followed by the next attempt, and one that was taken is done whatever follows', async () => {
+    const hook = await addHook();
+    const event = await storeEvent({ hooks: [hook] });
+    await log(event, hook, { id: event.deliveryIds[0]!, status: 'Invalid HTTP response', code: 500 });
+    expect((await explain(hook, event.guid)).body).toMatchObject({
+      state: 'failed',
+      sentence: expect.stringContaining('Invalid HTTP response (500)'),
+      next: expect.stringContaining(
+        `POST /repos/acme/widgets/hooks/${hook}/deliveries/${event.deliveryIds[0]}/attempts`,
+      ),
+    });
+    const second = await log(event, hook, { attempt: 2 });
+    for (const id of [event.deliveryIds[0]!, second])
+      expect((await explainDelivery(hook, id)).body).toMatchObject({
+        state: 'delivered',
+        delivery_id: second,
+        next: null,
+      });
+    const third = await park({ event, hook, attempt: 3 }, 'retry', '2030-01-01T00:00:00Z');
+    expect((await explainDelivery(hook, second)).body).toMatchObject({ state: 'delivered', delivery_id: second });
+    expect((await explain(hook, event.guid)).body).toMatchObject({
+      state: 'retry',
+      delivery_id: third,
+      until: { at: '2030-01-01T00:00:00.000Z' },
+      steps: [
+        { step: 'occurred' },
+        { step: 'taken' },
+        { step: 'matched' },
+        { step: 'handed_over' },
+        { step: 'attempt', attempt: 1 },
+        { step: 'recorded', exact: false },
+        { step: 'attempt', attempt: 2, delivery_id: second },
+        { step: 'recorded' },
+        { step: 'waits', delivery_id: third, attempt: 3 },
+      ],
+    });
+    await api.sql.query('DELETE FROM parked');
+  });
+
+  test('is explained by its attempts when its event is kept no longer', async () => {
+    const hook = await addHook();
+    const event = await storeEvent({ hooks: [hook] });
+    const id = await log(event, hook, { status: 'Timed out', code: 504 });
+    await api.sql.query('DELETE FROM events WHERE key = $1', [event.key]);
+    expect((await explainDelivery(hook, id)).body).toMatchObject({
+      state: 'failed',
+      event: 'push',
+      steps: [{ step: 'attempt' }, { step: 'recorded' }],
+    });
+  });
+
+  test('of which nothing is heard is in flight, with an end while an attempt may take so long', async () => {
+    const hook = await addHook();
+    const event = await storeEvent({ hooks: [hook], receivedAt: ago(0), isRouted: false });
+    const { body } = await explain(hook, event.guid);
+    expect(body).toMatchObject({ state: 'in_flight', delivery_id: event.deliveryIds[0] });
+    expect(Date.parse(body.until.at) - Date.parse(body.since)).toBe(10_000);
+    const old = await storeEvent({ hooks: [hook] });
+    expect((await explain(hook, old.guid)).body).toMatchObject({
+      state: 'in_flight',
+      until: { at: null, reason: expect.stringContaining('RESCUE_AFTER_SECONDS') },
+    });
+  });
+});
+
+describe('a dead letter', () => {
+  const bury = (messageId: string, subject: string | undefined, reason: string) =>
+    publisher.publish({
+      exchange: '',
+      routingKey: deadEventsQueue,
+      body: Buffer.from('{'),
+      messageId,
+      headers: {
+        'cloudEvents:id': messageId,
+        'cloudEvents:source': 'urn:test',
+        ...(subject && { 'cloudEvents:subject': subject }),
+        [deadReasonHeader]: reason,
+        [deadDetailHeader]: 'what only administrators see',
+      },
+    });
+
+  test('is told of with its reason where its subject says that it is of this place, and to administrators whole', async () => {
+    const hook = await addHook();
+    const organizations = await addHook({ repository: null });
+    const [ours, elsewhere, others, nobodys] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()] as const;
+    await bury(ours, 'acme/Widgets', 'not_json');
+    await bury(elsewhere, 'acme/gadgets', 'not_json');
+    await bury(others, 'other/widgets', 'not_json');
+    await bury(nobodys, undefined, 'missing_attribute');
+    const { body } = await until('the letters are seen', async () => {
+      const answer = await explain(hook, ours);
+      return answer.body.causes[0].cause === 'dead_letter' && answer;
+    });
+    expect(body.causes).toMatchObject([{ cause: 'dead_letter', reason: 'not_json' }]);
+    expect(JSON.stringify(body)).not.toContain('what only administrators see');
+    for (const guid of [elsewhere, others, nobodys])
+      expect(causes((await explain(hook, guid)).body)).toEqual(['not_received']);
+    expect(causes((await explain(organizations, elsewhere, alice, 'orgs/acme')).body)).toEqual(['dead_letter']);
+    expect((await explainEvent(nobodys)).body).toMatchObject({
+      state: 'never_made',
+      causes: [{ reason: 'missing_attribute' }],
+      dead_letters: [{ message_id: nobodys, detail: 'what only administrators see' }],
+    });
+    expect((await explainEvent(others)).body).toMatchObject({ dead_letters: [], causes: [{ cause: 'not_received' }] });
+  });
+
+  test('of a delivery is told of when one of our services made it', async () => {
+    const hook = await addHook();
+    const [event, forged] = [await storeEvent({ hooks: [hook] }), await storeEvent({ hooks: [hook] })];
+    const key = deriveJobKey(Buffer.from(api.env.SECRETS_KEY!, 'base64'));
+    const buryJob = async (of: typeof event, isForged: boolean) => {
+      const job = {
+        deliveryId: of.deliveryIds[0]!,
+        guid: of.guid,
+        hookId: hook,
+        event: 'push',
+        action: null,
+        eventKey: of.key,
+        eventOn: of.received_on,
+        accountId: await idOf('accounts', 'acme'),
+        repositoryId: null,
+        occurredAt: new Date().toISOString(),
+        attempt: 1,
+        redelivery: false,
+        throttledAt: null,
+        retries: true,
+      };
+      const message = jobMessage(job, Buffer.from('{}'), key);
+      const code = isForged ? { 'job-code': 'AAAA' } : {};
+      const headers = { ...message.headers, ...code, [deadReasonHeader]: 'not_handled', [deadDetailHeader]: 'x' };
+      await publisher.publish({ ...message, exchange: '', routingKey: deadEventsQueue, headers });
+    };
+    await buryJob(forged, true);
+    await buryJob(event, false);
+    await until('the letter is seen', async () => {
+      const { body } = await explain(hook, event.guid);
+      return body.state === 'never_made' && causes(body).join() === 'dead_letter';
+    });
+    expect((await explain(hook, forged.guid)).body).toMatchObject({ state: 'in_flight' });
+  });
+});
+
+describe('who may ask', () => {
+  test('is whoever may read the deliveries; the whole account’s events are for the site’s administrators', async () => {
+    const hook = await addHook();
+    const { guid } = await storeEvent({ hooks: [hook] });
+    const [bob, reader, olga, outsider] = await Promise.all([
+      api.tokens.user('auth0|bob', 'repo'),
+      api.tokens.user('auth0|alice', 'read:repo_hook'),
+      api.tokens.user('auth0|olga', 'repo admin:org_hook'),
+      api.tokens.user('auth0|alice', 'admin:org'),
+    ]);
+    expect(await explain(hook, guid, reader)).toMatchObject({ status: 200 });
+    for (const token of [bob, olga, outsider]) expect(await explain(hook, guid, token)).toMatchObject({ status: 404 });
+    expect(await explain(hook, guid, alice, 'repos/acme/gadgets')).toMatchObject({ status: 404 });
+    for (const token of [alice, olga]) expect(await explainEvent(guid, 'acme', token)).toMatchObject({ status: 404 });
+    expect(await explainEvent(guid, 'nobody')).toMatchObject({ status: 404 });
+    expect(await explainEvent('odd')).toMatchObject({ status: 404 });
+  });
+
+  test('hears nothing of other accounts’ events, nor by `public_repo` of those of private repositories', async () => {
+    const hook = await addHook();
+    const others = await storeEvent({ login: 'other', repository: null });
+    const unknown = await explain(hook, randomUUID());
+    const { body } = await explain(hook, others.guid);
+    expect({ ...body, guid: null }).toEqual({ ...unknown.body, guid: null });
+    expect((await explainEvent(others.guid)).body).toMatchObject({ events: [], causes: [{ cause: 'not_received' }] });
+    await api.sql.query(`UPDATE repositories SET visibility = 'public' WHERE name = 'widgets'`);
+    const publicly = await api.tokens.user('auth0|alice', 'public_repo');
+    const hidden = await storeEvent({ repository: 'gadgets' });
+    expect(causes((await explain(hook, hidden.guid, publicly)).body)).toEqual(['not_received']);
+    expect(causes((await explain(hook, hidden.guid)).body)).toEqual(['another_place', 'duplicate?']);
+    expect((await explain(hook, (await storeEvent({ hooks: [hook] })).guid, publicly)).body.state).toBe('in_flight');
+  });
+});
+
+test('an administrator sees each hook of the place: what it got, and why the others got nothing', async () => {
+  await api.sql.query('DELETE FROM hooks');
+  const [got, off, organizations, elsewhere] = [
+    await addHook(),
+    await addHook({ active: false }),
+    await addHook({ repository: null, events: ['issues'] }),
+    await addHook({ repository: 'gadgets' }),
+  ];
+  const event = await storeEvent({ hooks: [got] });
+  await log(event, got, { id: event.deliveryIds[0]! });
+  const { body } = await explainEvent(event.guid.toUpperCase(), 'ACME');
+  expect(body).toMatchObject({
+    guid: event.guid,
+    state: 'delivered',
+    causes: [],
+    events: [
+      {
+        place: 'acme/widgets',
+        state: 'delivered',
+        deliveries: [
+          { hook_id: got, state: 'delivered' },
+          { hook_id: off, causes: [{ cause: 'not_active' }, { cause: 'duplicate' }] },
+          { hook_id: organizations, causes: [{ cause: 'not_subscribed' }, { cause: 'duplicate' }] },
+        ],
+      },
+    ],
+    dead_letters: [],
+  });
+  expect(JSON.stringify(body)).not.toContain(`"hook_id":${elsewhere}`);
+  await api.sql.query('DELETE FROM hooks WHERE id <> $1', [elsewhere]);
+  const lonely = await storeEvent();
+  expect(causes((await explainEvent(lonely.guid)).body)).toEqual(['no_hook?']);
+});
