@@ -9,7 +9,7 @@ type Queryable = Pick<Pool, 'query'>;
 export const waits = "published_at IS NULL AND due_at = 'infinity'";
 export const isTimed = "published_at IS NULL AND due_at < 'infinity'";
 
-/** SQL, in the words of the index by event: the row is no first attempt, whose id the event's row names, or no longer waits for its account's limit. */
+/** SQL, in the words of the index by event: all rows but first attempts that wait for their account's limit, whose ids the event's row names. */
 export const isLater = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')`;
 
 /** A row as it is parked. */

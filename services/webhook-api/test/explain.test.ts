@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import { deriveJobKey, jobMessage } from '@gatepost/contracts/delivery-job';
-import { deadDetailHeader, deadEventsQueue, deadReasonHeader, topology } from '@gatepost/contracts/topology';
+import {
+  deadDetailHeader,
+  deadEventsQueue,
+  deadReasonHeader,
+  eventsQueue,
+  topology,
+} from '@gatepost/contracts/topology';
 import { openLog } from '@gatepost/runtime/log';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -426,6 +432,26 @@ describe('a dead letter', () => {
     });
     expect((await explain(hook, forged.guid)).body).toMatchObject({ state: 'in_flight' });
   });
+});
+
+test('an event that no dispatcher has taken yet waits in its queue, of which administrators are told', async () => {
+  const hook = await addHook();
+  const [ours, others] = [randomUUID(), randomUUID()];
+  const events = [
+    [ours, 'acme/widgets'],
+    [others, 'other/widgets'],
+  ] as const;
+  for (const [id, subject] of events)
+    await publisher.publish({
+      exchange: '',
+      routingKey: eventsQueue,
+      body: Buffer.from('{}'),
+      messageId: id,
+      headers: { 'cloudEvents:id': id, 'cloudEvents:source': 'urn:test', 'cloudEvents:subject': subject },
+    });
+  expect((await explainEvent(ours)).body).toMatchObject({ state: 'queued', causes: [], events: [] });
+  expect((await explainEvent(others)).body).toMatchObject({ state: 'never_made', causes: [{ cause: 'not_received' }] });
+  expect((await explain(hook, ours)).body).toMatchObject({ state: 'never_made', causes: [{ cause: 'not_received' }] });
 });
 
 describe('who may ask', () => {

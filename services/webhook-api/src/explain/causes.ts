@@ -23,16 +23,16 @@ export function causesOf(known: Known): Cause[] | undefined {
   return firstDeliveryId(known) === undefined ? causesOfUnmatched(known, event) : causesOfMatched(known, event, hook);
 }
 
-function causesOfNoEvent({ letters, account, keptSince, guid }: Known): Cause[] {
+function causesOfNoEvent({ letters, account, keptSince }: Known): Cause[] {
   if (letters && letters.length > 0) return letters.map((seen) => refused(seen.letter.reason as DeadReason | null));
-  return [notReceived({ letters, account, keptSince, guid })];
+  return [notReceived({ letters, account, keptSince })];
 }
 
 export function notReceived({
   letters,
   account,
   keptSince,
-}: Pick<Known, 'letters' | 'account' | 'keptSince' | 'guid'>): Cause {
+}: Pick<Known, 'letters' | 'keptSince'> & { account: { login: string } }): Cause {
   const kept = keptSince ? ` Events since ${keptSince} (UTC) are kept.` : '';
   const unseen = letters ? '' : ' The dead letters could not be looked through just now.';
   return cause(

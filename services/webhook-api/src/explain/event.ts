@@ -2,6 +2,7 @@
 import type { SeenLetter } from '../admin/dead-letters.ts';
 import { guidForm } from '../admin/find-event.ts';
 import { loadAccount } from '../admin/organization.ts';
+import { findQueued } from '../admin/queued.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import type { Parts } from '../parts.ts';
@@ -35,25 +36,45 @@ export const explainEvent = tokenOperation({
     const login = account.login.toLowerCase();
     const isOurs = ({ job, letter: { subject } }: SeenLetter) =>
       job ? job.accountId === account.id : subject === null || subject.toLowerCase().split('/')[0] === login;
-    const [rows, letters] = await Promise.all([
-      findEvents(parts.reads, { guid, account }, eventsMax),
-      findLetters(parts, { guid, isMeant: isOurs }),
-    ]);
+    const rows = await findEvents(parts.reads, { guid, account }, eventsMax);
     const events = await Promise.all(rows.map((row) => explainRow(parts, asked, row, isOurs)));
-    const body: EventExplanation = {
-      guid,
-      ...(events.length > 0
-        ? leastFar(events)
-        : neverMade(
-            letters && letters.length > 0
-              ? letters.map(({ letter }) => refused(letter.reason as Cause['reason']))
-              : [notReceived({ guid, letters, account, keptSince: await findKeptSince(parts) })],
-          )),
-      events,
-      dead_letters: (letters ?? []).map(({ letter }) => letter),
-    };
+    const body =
+      events.length > 0
+        ? { guid, ...leastFar(events), events, dead_letters: [] }
+        : await explainUnstored(parts, account, guid, isOurs);
     return { status: 200, body };
   },
+});
+
+/** Of an event that is not stored: it waits to be taken, or was refused, or nothing is known of it. */
+async function explainUnstored(
+  parts: Parts,
+  account: Pick<AskedAccount, 'id' | 'login'>,
+  guid: string,
+  isOurs: (seen: SeenLetter) => boolean,
+): Promise<EventExplanation> {
+  const isOfAccount = ({ subject }: { subject: string | null }) =>
+    subject?.toLowerCase().split('/')[0] === account.login.toLowerCase();
+  const [letters, queued] = await Promise.all([
+    findLetters(parts, { guid, isMeant: isOurs }),
+    findQueued(parts, guid).catch(() => []), // RabbitMQ is away, which is told where letters are
+  ]);
+  const [waiting] = queued.filter(isOfAccount);
+  const said = waiting
+    ? sayQueued(waiting.queue)
+    : neverMade(
+        letters && letters.length > 0
+          ? letters.map(({ letter }) => refused(letter.reason as Cause['reason']))
+          : [notReceived({ letters, account, keptSince: await findKeptSince(parts) })],
+      );
+  return { guid, ...said, events: [], dead_letters: (letters ?? []).map(({ letter }) => letter) };
+}
+
+const sayQueued = (queue: string): Said => ({
+  state: 'queued',
+  sentence: `It waits in \`${queue}\` to be taken by a dispatcher.`,
+  next: 'Nothing need be done, unless no dispatcher is at work (GET /admin/status).',
+  causes: [],
 });
 
 async function explainRow(
@@ -101,6 +122,7 @@ const neverMade = (causes: Cause[]): Said => ({
 /** What is told of several: what is still to come before what is done, and what went wrong before what went well. */
 function leastFar(all: Said[]): Said {
   const order: State[] = [
+    'queued',
     'paused',
     'throttled',
     'receiver_busy',

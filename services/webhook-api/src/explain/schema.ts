@@ -90,7 +90,7 @@ export const eventExplanationSchema = z
         }),
       }),
     ),
-    dead_letters: z.array(deadLetterSchema),
+    dead_letters: z.array(deadLetterSchema).meta({ description: 'Those of an event that is not stored' }),
   })
   .meta({ id: 'EventExplanation' });
 

@@ -1,6 +1,7 @@
 /** The words of an explanation, each with what it means: for the description, and docs/reference/explain.md. */
 
 export const states = {
+  queued: 'its event waits in RabbitMQ to be taken',
   throttled: "waits for its turn within its account's limit",
   retry: 'waits for the time of its next attempt',
   receiver_busy: 'waits since its receiver has enough attempts in flight',
