@@ -226,4 +226,25 @@ delivery, hence a hook with a secret takes it only with that secret. The deliver
     example: 'completion bash >> ~/.bashrc',
     load: async () => (await import('./commands/completion.ts')).completion,
   },
+  {
+    words: ['verify'],
+    summary: 'Try a receiver: good, forged, repeated, large and odd deliveries',
+    about: `Sends deliveries of its own to a receiver that runs, and says what it did with each and why that matters. It needs no server and no sign-in. Try it on a
+receiver that does nothing real yet: it takes what is sent for events. What only could be better is advice, and fails with --strict.`,
+    args: [{ name: 'URL', summary: 'the receiver, as http://localhost:3000/hook' }],
+    options: [
+      { name: 'secret', value: 'SECRET', summary: 'the secret that it checks, if that is one for tests' },
+      { name: 'secret-file', value: 'FILE', summary: 'the same; - is standard input (else GATEPOST_WEBHOOK_SECRET)' },
+      {
+        name: 'content-type',
+        value: 'TYPE',
+        choices: ['json', 'form', 'both'],
+        summary: 'what its hook sends (default json, and form as advice)',
+      },
+      { name: 'timeout', value: 'SECONDS', summary: 'how long an answer may take (default 10, as for deliveries)' },
+      { name: 'strict', summary: 'advice fails too' },
+    ],
+    example: "verify http://localhost:3000/hook --secret 'change me'",
+    load: async () => (await import('./commands/verify.ts')).verifyReceiver,
+  },
 ];

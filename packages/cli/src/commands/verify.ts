@@ -1,0 +1,64 @@
+/** `verify`: the checks, one line each as it is known, then why what failed matters. */
+import type { Context, Run } from '../command.ts';
+import { readSecret } from '../input.ts';
+import { Problem, usage } from '../problem.ts';
+import { clean } from '../terminal.ts';
+import { type Result, verify } from '../verify/verify.ts';
+
+export const verifyReceiver: Run = async (context) => {
+  const { args, flags, json, out, signal } = context;
+  const url = urlOf(args.URL!);
+  const secret = await secretOf(context);
+  const contentType = (flags.text('content-type') ?? 'both') as 'json' | 'form' | 'both';
+  const timeoutMs = secondsOf(flags.text('timeout') ?? '10') * 1000;
+  const results: Result[] = [];
+  for await (const result of verify({ url, secret, contentType, timeoutMs, signal })) {
+    results.push(result);
+    if (!json) showResult(context, result);
+  }
+  const count = (wanted: Result['result']) => results.filter(({ result }) => result === wanted).length;
+  const [passed, advice, failed] = [count('passed'), count('advice'), count('failed')];
+  if (json) out.json({ url: url.href, passed, advice, failed, checks: results });
+  else showReasons(context, results);
+  const verdict = `${passed} passed, ${advice} could be better, ${failed} failed`;
+  if (failed > 0 || (advice > 0 && flags.is('strict'))) throw new Problem('failed', verdict);
+  if (!json) out.line(verdict);
+};
+
+const marks = { passed: ['green', 'passed'], advice: ['yellow', 'advice'], failed: ['red', 'failed'] } as const;
+
+function showResult({ out }: Context, { name, result, instead, ms }: Result): void {
+  const [style, word] = marks[result];
+  const time = `${ms} ms`.padStart(9);
+  out.line(`${out.paint(style, word)}  ${time}  ${name}${instead === null ? '' : `: ${clean(instead)}`}`);
+}
+
+function showReasons({ out }: Context, results: Result[]): void {
+  const wrong = results.filter(({ result }) => result !== 'passed');
+  out.line();
+  for (const { name, why } of wrong) {
+    out.line(out.paint('bold', name));
+    out.line(`  ${why}`);
+  }
+  if (wrong.length > 0) out.line();
+}
+
+function urlOf(text: string): URL {
+  const url = URL.parse(text);
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw usage(`${text} is no http or https URL`, 'It is the address of the receiver: http://localhost:3000/hook');
+  return url;
+}
+
+async function secretOf({ flags, env }: Context): Promise<string> {
+  const file = flags.text('secret-file');
+  const secret = file ? await readSecret(file, 'the secret') : (flags.text('secret') ?? env.GATEPOST_WEBHOOK_SECRET);
+  if (!secret) throw usage('the secret is missing', '--secret, --secret-file or GATEPOST_WEBHOOK_SECRET');
+  return secret;
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds > 0 && seconds <= 600)) throw usage('--timeout is a number of seconds up to 600');
+  return seconds;
+}

@@ -1,0 +1,92 @@
+/** One request of the kit: a delivery as Gatepost sends it, or what somebody else might send. */
+import { createHmac, randomUUID } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { setTimeout as wait } from 'node:timers/promises';
+
+export type Delivery = {
+  event: string;
+  body: Buffer;
+  guid?: string;
+  type?: 'application/json' | 'application/x-www-form-urlencoded';
+  /** What the signature is made with, if not the hook's secret; null: no signature. */
+  secret?: string | null;
+  /** What the signature is made of, if not the body. */
+  signed?: Buffer;
+  /** `sha1`: no other signature. `recorded`: all signatures, of an hour ago. */
+  only?: 'sha1' | 'recorded';
+  /** The body goes in so many parts, with a wait of 40 ms between two. */
+  parts?: number;
+  method?: 'POST' | 'GET' | 'HEAD';
+};
+
+export type Answer = { status: number } | { error: string };
+export type Send = (delivery: Delivery) => Promise<Answer>;
+
+const recordedSeconds = 3600;
+
+/** Sends to one receiver. Never rejects: that nobody answers is an answer too. */
+export function openSend(url: URL, hookSecret: string, timeoutMs: number): Send {
+  return (delivery) =>
+    new Promise((resolve) => {
+      const { method = 'POST', body } = delivery;
+      const hasBody = method === 'POST';
+      const headers = hasBody ? { ...headersOf(delivery, hookSecret), 'Content-Length': body.length } : {};
+      const signal = AbortSignal.timeout(timeoutMs);
+      const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+      const request = send(url, { method, headers, signal, agent: false }, (response) => {
+        response.resume();
+        response.on('end', () => resolve({ status: response.statusCode ?? 0 }));
+        response.on('error', fail);
+      });
+      const fail = (error: NodeJS.ErrnoException) =>
+        resolve({ error: signal.aborted ? `no answer within ${timeoutMs / 1000} s` : (error.code ?? error.message) });
+      request.on('error', fail);
+      if (!hasBody) request.end();
+      else void write(request, body, delivery.parts ?? 1).catch(fail);
+    });
+}
+
+async function write(request: NodeJS.WritableStream, body: Buffer, parts: number): Promise<void> {
+  const length = Math.ceil(body.length / parts);
+  for (let start = 0; start < body.length; start += length) {
+    if (start > 0) await wait(40);
+    request.write(body.subarray(start, start + length));
+  }
+  request.end();
+}
+
+function headersOf(delivery: Delivery, hookSecret: string): Record<string, string> {
+  const { event, body, guid = randomUUID(), type = 'application/json', only, signed = body } = delivery;
+  const secret = delivery.secret === undefined ? hookSecret : delivery.secret;
+  const age = only === 'recorded' ? recordedSeconds : 0;
+  const time = String(Math.floor(Date.now() / 1000) - age);
+  return {
+    Accept: '*/*',
+    'Content-Type': type,
+    'User-Agent': 'GitHub-Hookshot/verify',
+    'X-GitHub-Delivery': guid,
+    'X-GitHub-Event': event,
+    'X-GitHub-Hook-ID': '1',
+    'X-GitHub-Hook-Installation-Target-ID': '1',
+    'X-GitHub-Hook-Installation-Target-Type': 'repository',
+    'webhook-id': guid,
+    'webhook-timestamp': time,
+    ...(secret !== null && signatures(secret, hookSecret, signed, `${guid}.${time}.`, only)),
+  };
+}
+
+/** As the dispatcher signs: GitHub's two, and that of Standard Webhooks when the hook's secret is one of theirs. */
+function signatures(secret: string, hookSecret: string, signed: Buffer, prefix: string, only: Delivery['only']) {
+  const hmac = (algorithm: string) => `${algorithm}=${createHmac(algorithm, secret).update(signed).digest('hex')}`;
+  if (only === 'sha1') return { 'X-Hub-Signature': hmac('sha1') };
+  const github = { 'X-Hub-Signature': hmac('sha1'), 'X-Hub-Signature-256': hmac('sha256') };
+  if (!isStandard(hookSecret)) return github;
+  const key = isStandard(secret) ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
+  const standard = createHmac('sha256', key).update(prefix).update(signed).digest('base64');
+  return { ...github, 'webhook-signature': `v1,${standard}` };
+}
+
+export function isStandard(secret: string): boolean {
+  return /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret);
+}

@@ -1,0 +1,33 @@
+/** Is this receiver right? The checks one after the other, against a receiver that runs. */
+import { type Check, checks, type Hook } from './checks.ts';
+import { openSend } from './request.ts';
+
+export type Result = {
+  name: string;
+  /** `advice`: it works, and could be better. */
+  result: 'passed' | 'failed' | 'advice';
+  /** What it did instead; null when it passed. */
+  instead: string | null;
+  why: string;
+  ms: number;
+};
+
+export type VerifyOptions = Hook & { url: URL; timeoutMs: number; signal?: AbortSignal };
+
+/** Yields each result as it is known. Ends after the first check if that fails, since the others would say nothing. */
+export async function* verify({ url, timeoutMs, signal, ...hook }: VerifyOptions): AsyncGenerator<Result> {
+  const send = openSend(url, hook.secret, timeoutMs);
+  for (const [index, check] of checks.filter(({ asked }) => asked?.(hook) ?? true).entries()) {
+    signal?.throwIfAborted();
+    const result = await runCheck(check, () => check.run(send, hook));
+    yield result;
+    if (index === 0 && result.result === 'failed') return;
+  }
+}
+
+async function runCheck({ name, why, must }: Check, run: () => Promise<string | null>): Promise<Result> {
+  const began = performance.now();
+  const instead = await run();
+  const result = instead === null ? 'passed' : must ? 'failed' : 'advice';
+  return { name, result, instead, why, ms: Math.round(performance.now() - began) };
+}

@@ -1,0 +1,190 @@
+/** The receivers of docs/receivers.md, each as it stands there, tried by `gatepost verify`; and receivers with faults. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Result, verify } from '@gatepost/cli/verify/verify';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+
+const secret = 'change me';
+const page = readFileSync(path.join(import.meta.dirname, '../docs/receivers.md'), 'utf8');
+const folder = mkdtempSync(path.join(tmpdir(), 'receivers-'));
+const running: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of running.splice(0)) if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A section's program and the command that starts it. */
+function programOf(language: string) {
+  const section = page.split(/^## /m).find((part) => part.startsWith(`${language}\n`))!;
+  const [, file, code, command] = /[Ss]ave as `([\w.]+)`.*?```\w+\n(.*?)```.*?```sh\n(.*?)\n```/s.exec(section)!;
+  return { file: file!, code: code!, command: command! };
+}
+
+/** Those that the machine has; Java's and Python's may be there as a stub that cannot run. */
+function isHere(program: string, version: string): boolean {
+  try {
+    execFileSync(program, [version], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+const runtimes: [language: string, program: string, version: string][] = [
+  ['Node', 'node', '--version'],
+  ['Python', 'python3', '--version'],
+  ['Go', 'go', 'version'],
+  ['Java', 'java', '-version'],
+  ['Ruby', 'ruby', '-rwebrick'],
+  ['PHP', 'php', '--version'],
+];
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** Starts a program as the page says, on a port of its own, and asks it everything. */
+async function tryOut(file: string, code: string, command: string): Promise<Record<string, string>> {
+  const port = await freePort();
+  writeFileSync(path.join(folder, file), code.replace('3000', String(port)));
+  const child = spawn('sh', ['-c', command.replace('3000', String(port))], {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  running.push(child);
+  let said = '';
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part) => (said += part));
+  const url = new URL(`http://localhost:${port}/hook`);
+  await until('the receiver', async () => {
+    if (child.exitCode !== null) throw new Error(`it ended: ${said}`);
+    return fetch(url).then(
+      () => true,
+      () => false,
+    );
+  });
+  const results: Result[] = [];
+  for await (const result of verify({ url, secret, contentType: 'json', timeoutMs: 60_000 })) results.push(result);
+  return Object.fromEntries(results.flatMap(({ name, instead }) => (instead === null ? [] : [[name, instead]])));
+}
+
+const found = runtimes.filter(([, program, version]) => isHere(program, version));
+
+test('Node and Python are on every machine that runs the tests', () => {
+  expect(found.map(([language]) => language)).toEqual(expect.arrayContaining(['Node', 'Python']));
+});
+
+describe.each(found)('the receiver in %s', (language) => {
+  test('does everything that a good receiver does', async () => {
+    const { file, code, command } = programOf(language);
+    expect(await tryOut(file, code, command)).toEqual({});
+  });
+});
+
+/** The page's programs with one fault each, and what is found of it. */
+const faults: [fault: string, language: string, right: string, wrong: string, found: string[]][] = [
+  [
+    'checks no signature',
+    'Node',
+    "!isSigned(body, request.headers['x-hub-signature-256'])",
+    'false',
+    [
+      'refuses another secret’s signature',
+      'refuses a changed body',
+      'refuses a missing signature',
+      'refuses an empty secret’s signature',
+      'refuses SHA-1 alone',
+    ],
+  ],
+  [
+    'checks a signature that is there',
+    'Python',
+    'if not is_signed',
+    'if self.headers["X-Hub-Signature-256"] and not is_signed',
+    ['refuses a missing signature', 'refuses SHA-1 alone'],
+  ],
+  [
+    'is content with SHA-1',
+    'Python',
+    'if not is_signed(body, self.headers["X-Hub-Signature-256"])',
+    'if not is_signed(body, self.headers["X-Hub-Signature-256"]) and "sha1=" + hmac.new(SECRET, body, "sha1").hexdigest() != self.headers["X-Hub-Signature"]',
+    ['refuses SHA-1 alone'],
+  ],
+  [
+    'takes the secret that is not configured for the empty one',
+    'Node',
+    "isSigned(body, request.headers['x-hub-signature-256'])",
+    "(isSigned(body, request.headers['x-hub-signature-256']) || request.headers['x-hub-signature-256'] === 'sha256=' + createHmac('sha256', '').update(body).digest('hex'))",
+    ['refuses an empty secret’s signature'],
+  ],
+  [
+    'signs what it has parsed',
+    'Node',
+    '.update(body)',
+    '.update(JSON.stringify(JSON.parse(body)))',
+    ['signs bytes, not characters'],
+  ],
+  [
+    'reads each piece as text',
+    'Node',
+    'Buffer.concat(await request.toArray())',
+    "(await request.toArray()).join('')",
+    ['a body that comes in pieces'],
+  ],
+  [
+    'answers an error to what it has seen',
+    'Python',
+    '        self.answer(204)',
+    '        guid = self.headers["X-GitHub-Delivery"]\n        self.answer(409 if guid in SEEN else 204)\n        SEEN.add(guid)\n\n    global SEEN\n    SEEN = set()',
+    ['the same event twice'],
+  ],
+  [
+    'has one turn for everybody',
+    'Python',
+    'Server(ThreadingHTTPServer)',
+    'Server(__import__("http.server").server.HTTPServer)',
+    ['others while one is slow'],
+  ],
+  [
+    'stops at 5 MB',
+    'Node',
+    'const payload',
+    'if (body.length > 5e6) return response.writeHead(413).end();\n  const payload',
+    ['20 MB'],
+  ],
+  [
+    'falls over what it does not know',
+    'Node',
+    'const payload',
+    "if (request.headers['x-github-event'] === 'event_of_tomorrow') return response.writeHead(500).end();\n  const payload",
+    ['an event it does not know'],
+  ],
+];
+
+describe.each(faults)('a receiver that %s', (_fault, language, right, wrong, expected) => {
+  test(`is told so (${language})`, async () => {
+    const { file, code, command } = programOf(language);
+    expect(code).toContain(right);
+    const told = await tryOut(
+      file,
+      code.replace(right, () => wrong),
+      command,
+    );
+    expect(Object.keys(told).sort()).toEqual([...expected].sort());
+  });
+});
+
+test('a receiver that is not there is said once, and nothing more is asked', async () => {
+  const url = new URL(`http://localhost:${await freePort()}/hook`);
+  const results: Result[] = [];
+  for await (const result of verify({ url, secret, contentType: 'json', timeoutMs: 5_000 })) results.push(result);
+  expect(results).toMatchObject([{ name: 'a signed delivery', result: 'failed', instead: 'ECONNREFUSED' }]);
+});
