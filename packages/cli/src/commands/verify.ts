@@ -21,9 +21,17 @@ export const verifyReceiver: Run = async (context) => {
   if (json) out.json({ url: url.href, passed, advice, failed, checks: results });
   else showReasons(context, results);
   const verdict = `${passed} passed, ${advice} could be better, ${failed} failed`;
-  if (failed > 0 || (advice > 0 && flags.is('strict'))) throw new Problem('failed', verdict);
+  if (failed > 0 || (advice > 0 && flags.is('strict'))) throw new Problem('failed', verdict, ...nextOf(results));
   if (!json) out.line(verdict);
 };
+
+/** What fails at once has an ordinary reason. */
+function nextOf([first]: Result[]): string[] {
+  if (first?.result !== 'failed') return [];
+  return /40[13]/.test(first.instead ?? '')
+    ? ['Has the receiver the same secret?']
+    : ['Does it run, at this address, and does it take a POST there?'];
+}
 
 const marks = { passed: ['green', 'passed'], advice: ['yellow', 'advice'], failed: ['red', 'failed'] } as const;
 
@@ -44,7 +52,7 @@ function showReasons({ out }: Context, results: Result[]): void {
 }
 
 function urlOf(text: string): URL {
-  const url = URL.parse(text);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol))
     throw usage(`${text} is no http or https URL`, 'It is the address of the receiver: http://localhost:3000/hook');
   return url;
