@@ -6,6 +6,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { lockEvent } from './lock-event.ts';
 import { type Dispatcher, openWorld, type World } from './world.ts';
 
 const floodEvents = 5_000;
@@ -86,6 +87,21 @@ test('also when another dispatcher had all of them in hand and died', async () =
   await Promise.all(guids.map((guid) => world.deliveries(guid)));
   await until('the flood is routed too', async () => (await stored()) === before + floodEvents);
   await wereAhead(guids);
+  expect(await dispatcher.stop()).toBe(0);
+});
+
+test('and they do not wait while a batch of it is stored', async () => {
+  const before = await stored();
+  const dispatcher = await world.start();
+  using lock = await lockEvent(world, 'flood');
+  const { id, source, subject } = lock;
+  await world.publish({ id, source, subject });
+  await lock.isWaitedFor();
+  await publishMany('flood', 300);
+  await world.deliveries(await world.publish({ subject: 'calm/r' }));
+  expect(await stored()).toBe(before);
+  lock.release();
+  await until('the flood is routed too', async () => (await stored()) === before + 301);
   expect(await dispatcher.stop()).toBe(0);
 });
 

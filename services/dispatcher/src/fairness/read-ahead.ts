@@ -1,6 +1,6 @@
 /**
- * Fairness before routing: many accounts' events stand in one queue. While one account floods and others send too, further
- * consumers read on beyond what is being routed. Events of the others go ahead. The flood's events wait here, in their order. Beyond a number of
+ * Fairness before routing: many accounts' events stand in one queue. While one account floods, events of the others go ahead of what waits here.
+ * Once much of the flood does, further consumers read on beyond what is being routed. The flood's events wait here, in their order. Beyond a number of
  * bytes only their delivery tags are held: they stay with RabbitMQ, unacked, and are given back when their turn has come.
  */
 import { setTimeout as wait } from 'node:timers/promises';
@@ -141,13 +141,15 @@ export async function openReadAhead(options: {
   return {
     take(message) {
       if (readers.count() > 0) return takeAhead(message);
+      const wasOver = floods.isOver();
       const { account, floods: isFlood } = floods.count(message);
-      route.take(message);
-      const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
-      if (!isBehind || readers.count() > 0 || paused) return;
-      change(extend);
       // Those that came before the flood was noticed.
-      route.letAhead((waiting) => !floods.includes(waiting));
+      if (wasOver && isFlood) route.letAhead((waiting) => !floods.includes(waiting));
+      if (isFlood || floods.isOver() || account === undefined || route.isAbout(account) || !hasRoom(ahead))
+        route.take(message);
+      else ahead.take(message);
+      const isBehind = isFlood && route.waiting() >= backlogMin && floods.hasOthers(account);
+      if (isBehind && readers.count() === 0 && !paused) change(extend);
     },
     async pause() {
       paused = true;

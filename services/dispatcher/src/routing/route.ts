@@ -76,6 +76,8 @@ type Routed = {
 export type Route = Pick<Take, 'take'> & {
   /** Says what becomes of a message, once it is routed. */
   add(message: Incoming): Promise<Decided>;
+  /** Whether an event of this account waits here, or is being routed. */
+  isAbout(account: string): boolean;
   /** Lets those that wait, and are `which`, go ahead. */
   letAhead(which: (message: Incoming) => boolean): void;
   /** How many wait to be routed. */
@@ -131,8 +133,15 @@ export function makeRoute(
       else asideOf.delete(account);
     }
   };
+  const about = new Map<string | undefined, number>();
   const add = async (message: Incoming): Promise<Decided> => {
-    const decided = await queue(message);
+    const account = accountOf(message);
+    about.set(account, (about.get(account) ?? 0) + 1);
+    const decided = await queue(message).finally(() => {
+      const left = about.get(account)! - 1;
+      if (left > 0) about.set(account, left);
+      else about.delete(account);
+    });
     return decided === ahead ? options.ahead!.add(message) : decided;
   };
   const taking = makeTake({
@@ -166,6 +175,7 @@ export function makeRoute(
       taking.take(message);
     },
     add,
+    isAbout: (account) => about.has(account),
     letAhead(which) {
       if (options.ahead) for (const batches of all) batches.withdraw(which, ahead);
     },
