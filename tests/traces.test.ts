@@ -31,6 +31,11 @@ test('a ping belongs to the trace of the request that asked for it, from the API
     ['gatepost-dispatcher', 'deliver'],
   ]);
   expect([job!.parentSpanId, attempt!.parentSpanId]).toEqual([request!.spanId, job!.spanId]);
+  const lines = system.webhookApi
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(traceId));
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual(['a delivery is asked for', 'request']);
   expect(receiver.received[1]!.headers.traceparent).toBe(`00-${traceId}-${attempt!.spanId}-01`);
 });
 

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { v5 as uuidv5 } from 'uuid';
 import type { DeadReason } from './dead-reason.ts';
 import { partitionKeyOf } from './shards.ts';
+import { traceHeader } from './topology.ts';
 
 export type Event = {
   /** Unique per source. */
@@ -202,6 +203,21 @@ export function attributesInHeaders(headers: Record<string, unknown>): Record<st
     }
   }
   return attributes;
+}
+
+/** A larger envelope is not read only to learn its trace. */
+const tracedMaxBytes = 1024 * 1024;
+
+/**
+ * The trace that a message says it belongs to, unchecked: in AMQP's header, else in the attribute of CloudEvents' extension for tracing
+ * (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/extensions/distributed-tracing.md), in either mode.
+ */
+export function traceparentOf({ contentType, headers, body }: EventMessage): unknown {
+  const inHeaders = headers[traceHeader] ?? attributesInHeaders(headers)[traceHeader];
+  if (inHeaders !== undefined && inHeaders !== null) return inHeaders;
+  if (mediaType(contentType) !== structuredContentType || body.length > tracedMaxBytes) return undefined;
+  const envelope = parseJson(body.toString('utf8'));
+  return isObject(envelope) ? envelope[traceHeader] : undefined;
 }
 
 // Beyond it a number of seconds would be in the year 5138; numbers of milliseconds have been above it since 1973.

@@ -2,14 +2,21 @@
 import { types } from 'node:util';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { maskUrlsIn } from './mask.ts';
+import { tracing } from './tracing.ts';
 
 export type Log = Logger;
 
 /**
  * Opens the log of one process. Field names are dotted nouns (`client.id`, `delivery.id`, `duration_ms`); an error goes
- * under `error`. Never log a secret, a token, a cookie, a password, a signature, a payload or personal data.
+ * under `error`. Never log a secret, a token, a cookie, a password, a signature, a payload or personal data. `traced`: lines written for a
+ * request say to which trace it belongs (`trace_id`).
  */
-export function openLog(service: string, level: string, destination?: DestinationStream): Log {
+export function openLog(
+  service: string,
+  level: string,
+  destination?: DestinationStream,
+  { traced = tracing !== undefined } = {},
+): Log {
   const options: LoggerOptions = {
     level,
     base: { service },
@@ -17,10 +24,17 @@ export function openLog(service: string, level: string, destination?: Destinatio
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: describeError },
     messageKey: 'message',
+    ...(traced && { mixin: (_fields, number) => traceOfRequest(number) }),
   };
   const log = pino(options, destination ?? openOutput());
   modulesOf.set(log, new Map());
   return log;
+}
+
+/** A line below info must not decide to which trace a request belongs: what the request finds later may say that. */
+function traceOfRequest(level: number): { trace_id?: string } {
+  const id = tracing?.traceId(level >= pino.levels.values.info!);
+  return id === undefined ? {} : { trace_id: id };
 }
 
 /** Standard output. The lines of one turn of the event loop are one write, which is there before the process ends, whatever ends it from within. */

@@ -59,6 +59,13 @@ export function openTracing(service: string, env: TracingEnv, log: Log): Tracing
       if (!request) return undefined;
       return request.joined ?? spanOf(request, begin).traceparent;
     },
+    traceId(surely) {
+      const request = requests.getStore();
+      if (!request) return undefined;
+      const known = request.joined ?? request.span?.traceparent ?? request.parent;
+      const [, id] = (typeof known === 'string' && form.exec(known)) || [];
+      return id ?? (surely ? traceIdOf(spanOf(request, begin)) : undefined);
+    },
     join(traceparent) {
       const request = requests.getStore();
       if (request && request.joined === undefined && typeof traceparent === 'string') request.joined = traceparent;
@@ -87,9 +94,12 @@ function openScope(requests: AsyncLocalStorage<Request>, begin: Tracing['begin']
   const request: Request = { parent, beganAtMs: Date.now() };
   return {
     run: (work) => requests.run(request, work),
+    traceId: () => traceIdOf(spanOf(request, begin)),
     end: (name, attributes, error) => spanOf(request, begin).end(attributes, error, name),
   };
 }
+
+const traceIdOf = ({ traceparent }: Span) => traceparent.slice(3, 35);
 
 const form = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})/;
 

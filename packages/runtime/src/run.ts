@@ -48,7 +48,8 @@ export async function run<S extends z.ZodObject>(
     return;
   }
   const { LOG_LEVEL, STOP_DELAY_MS = 0, START_TIMEOUT_MS } = env as CommonEnv;
-  const log = openLog(name, LOG_LEVEL);
+  const traced = (env as CommonEnv).OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
+  const log = openLog(name, LOG_LEVEL, undefined, { traced });
   await startTracing(name, env as CommonEnv, log);
   const stack = new AsyncDisposableStack();
   // Closed last. A collector that is away must not keep the process.

@@ -27,6 +27,8 @@ export type Begin = {
 export type Scope = {
   /** All that follows from `work` is done for this request. */
   run<T>(work: () => T): T;
+  /** Of its trace. It belongs to that from then on. */
+  traceId(): string;
   end(name: string, attributes: Attributes, error?: string): void;
 };
 
@@ -35,6 +37,8 @@ export type Tracing = {
   openScope(parent: unknown): Scope;
   /** Of the request that is being answered: what is to be handed on. */
   current(): string | undefined;
+  /** Of that request's trace. Where nothing has said yet which that is: undefined, or, with `surely`, the one that it then belongs to. */
+  traceId(surely: boolean): string | undefined;
   /** The request that is being answered belongs to this trace, as something that it found says; the first one holds. */
   join(traceparent: unknown): void;
   /** Sends what is not sent yet. */

@@ -30,6 +30,8 @@ export type NewEvent = {
   waitingJob: string | null;
   /** Who makes its only delivery, if it is stored by this call (takers.ts); null: nobody yet. */
   takenBy: number | null;
+  /** Where traces are on. */
+  traceparent?: string | undefined;
 };
 
 export type StoredEvent = {
@@ -70,7 +72,7 @@ const insert = (earlierKeys: string) => `
   WITH incoming AS MATERIALIZED (
     SELECT r.* FROM set_config('synchronous_commit', coalesce($4, current_setting('synchronous_commit')), true), json_to_recordset($1) AS r (
       place integer, key uuid, key_before uuid, guid uuid, source text, event_id text, type text, action text, account_id integer, repository_id integer,
-      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, taken_by integer, start integer, length integer, waits boolean)
+      occurred_at timestamptz, hook_ids integer[], unmatched text, subject text, taken_by integer, traceparent text, start integer, length integer, waits boolean)
   ), earlier AS MATERIALIZED (
     SELECT i.key AS asked, e.* FROM incoming i CROSS JOIN LATERAL (
       SELECT key, guid, received_on, hook_ids, delivery_ids, sequences, routed_at FROM events
@@ -96,12 +98,12 @@ const insert = (earlierKeys: string) => `
         FROM promised p CROSS JOIN lasts l GROUP BY p.place) n
   ), inserted AS (
     INSERT INTO events (key, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                        hook_ids, delivery_ids, sequences, routed_at, unmatched, subject, taken_by)
+                        hook_ids, delivery_ids, sequences, routed_at, unmatched, subject, taken_by, traceparent)
     SELECT key, guid, source, event_id, type, action, account_id, repository_id, occurred_at,
            substring($2::bytea FROM start + 1 FOR length), hook_ids,
            ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, cardinality(f.hook_ids))),
            (n.by_place ->> f.place::text)::bigint[],
-           CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject, taken_by
+           CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject, taken_by, traceparent
       FROM fresh f CROSS JOIN numbers n
     RETURNING key, guid, account_id, received_on, hook_ids, delivery_ids, sequences, routed_at
   ), waiting AS (
@@ -186,6 +188,7 @@ async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boo
       subject: event.unmatched?.subject,
       waits: event.waitingJob !== null,
       taken_by: event.takenBy,
+      traceparent: event.traceparent,
       // A length of null makes substring() null.
       start,
       length: payload?.length ?? null,
@@ -321,8 +324,8 @@ async function restoreEvent(client: PoolClient, { event, receivedOn, sequence }:
     );
   await client.query(
     `INSERT INTO events (key, received_on, guid, source, event_id, type, action, account_id, repository_id, occurred_at, payload,
-                         hook_ids, delivery_ids, sequences, routed_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ARRAY[nextval('delivery_ids')], $13, now()) ON CONFLICT DO NOTHING`,
+                         hook_ids, delivery_ids, sequences, traceparent, routed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ARRAY[nextval('delivery_ids')], $13, $14, now()) ON CONFLICT DO NOTHING`,
     [
       event.key,
       receivedOn,
@@ -337,6 +340,7 @@ async function restoreEvent(client: PoolClient, { event, receivedOn, sequence }:
       event.payload,
       event.hookIds,
       sequence === null ? null : [sequence],
+      event.traceparent,
     ],
   );
   // Somebody may have stored it again: then it is the same delivery, unless the hooks are others by now.

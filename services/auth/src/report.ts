@@ -17,6 +17,7 @@ import type { EventSink } from './event-sink.ts';
 import type { AccountModel } from './generated/models.ts';
 import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
+import { traceIdOf } from './http/traced.ts';
 import type { Interaction } from './interaction/interaction.ts';
 
 export type Report = {
@@ -199,6 +200,7 @@ export function makeRequestObserver(log: Log, registry: Registry) {
       const method = request.method ?? '';
       duration.observe({ method, route, status }, seconds);
       const line = {
+        trace_id: traceIdOf(response),
         'http.method': method,
         'http.route': route,
         'http.status': status,

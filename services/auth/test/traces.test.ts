@@ -4,6 +4,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { startTracing } from '@gatepost/runtime/tracing';
 import { Browser } from '@gatepost/testkit/browser';
 import { openCollector } from '@gatepost/testkit/collector';
+import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { openGate } from './gate.ts';
@@ -19,7 +20,8 @@ const env = {
   OTEL_TRACES_SAMPLER_ARG: 1,
 };
 await startTracing('auth', env, openLog('test', 'silent'));
-const gate = stack.use(await openGate(seed));
+const log = openLogLines();
+const gate = stack.use(await openGate(seed, {}, log));
 const redirect_uri = 'https://app.example/cb';
 
 test('one trace leads from the authorization request over login and consent to the tokens', async () => {
@@ -56,6 +58,10 @@ test('one trace leads from the authorization request over login and consent to t
   const [root, ...others] = spans;
   expect(root!.parentSpanId).toBeUndefined();
   for (const { parentSpanId } of others) expect(parentSpanId).toBe(root!.spanId);
+  // What the log says of it leads to the trace.
+  const traced = log.lines.filter(({ trace_id }) => trace_id === root!.traceId);
+  expect(traced.filter(({ message }) => message === 'request answered')).toHaveLength(spans.length);
+  expect(traced.map(({ message }) => message)).toEqual(expect.arrayContaining(['somebody logged in', 'tokens issued']));
 });
 
 test('a trace that a client began goes on', async () => {

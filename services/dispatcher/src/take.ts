@@ -1,7 +1,6 @@
 /** Takes messages, and sees to it that each is settled. */
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { attributesInHeaders } from '@gatepost/contracts/event';
-import { traceHeader } from '@gatepost/contracts/topology';
+import { traceparentOf } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
 import { namedMessage, spanAttributes } from './named.ts';
@@ -65,8 +64,7 @@ export function makeTake(options: {
 
 /** What follows from the message is told to belong to this. */
 function beginSpan(tracing: Tracing, name: string, message: Incoming): Span {
-  const { headers } = message;
-  const parent = headers[traceHeader] ?? attributesInHeaders(headers)[traceHeader];
+  const parent = traceparentOf(message);
   const attributes = { 'messaging.system': 'rabbitmq', ...spanAttributes(namedMessage(message)) };
   const span = tracing.begin(name, { kind: 'consumer', parent, attributes });
   message.traceparent = span.traceparent;

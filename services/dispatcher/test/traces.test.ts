@@ -1,5 +1,6 @@
 /** Traces of a delivery, at a collector that takes OTLP. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { eventsExchange } from '@gatepost/contracts/topology';
 import { type Collector, openCollector } from '@gatepost/testkit/collector';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
@@ -104,6 +105,38 @@ test('what waited for its limit still belongs to its trace, and the wait is seen
   const wait = named('wait for the limit');
   expect(wait.parentSpanId).toBe(named('handle a delivery job').spanId);
   expect(wait.beganAt).toBeLessThan(named('handle a delivery job').beganAt);
+});
+
+test('an envelope says its trace too, and what is sent again after a loss goes on in it', async () => {
+  expect(await dispatcher.stop()).toBe(0);
+  dispatcher = await world.start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, RESCUE_AFTER_SECONDS: '1' });
+  await world.addHook('acme', { url: receiver.url });
+  const producer = newTrace();
+  const guid = randomUUID();
+  const attributes = { id: guid, source: 'urn:test', type: 'issues', subject: 'acme/widgets' };
+  const envelope = {
+    specversion: '1.0',
+    ...attributes,
+    time: new Date().toISOString(),
+    traceparent: headerOf(producer),
+  };
+  await world.publisher.publish({
+    exchange: eventsExchange,
+    routingKey: 'issues',
+    messageId: guid,
+    contentType: 'application/cloudevents+json',
+    body: Buffer.from(JSON.stringify({ ...envelope, data: { action: 'opened' } })),
+  });
+  await world.deliveries(guid);
+  // As if PostgreSQL had lost its outcome, and RabbitMQ the job.
+  await world.pool.query('DELETE FROM deliveries WHERE guid = $1', [guid]);
+  await world.pool.query("UPDATE sweeps SET swept_until = now() - interval '1 hour'");
+  await until('it is sent again', () => receiver.received.length === 2);
+  const spans = await collector.trace(producer.traceId, 4);
+  const route = spans.find(({ name }) => name === 'route an event');
+  const again = spans.find(({ name }) => name === 'handle a delivery job');
+  expect(route).toMatchObject({ parentSpanId: producer.spanId });
+  expect(again).toMatchObject({ parentSpanId: route!.spanId });
 });
 
 test('a hook with a header of that name of its own keeps it, and an event of no trace begins one', async () => {

@@ -1,13 +1,19 @@
 /** The span of a request, from its normalized head to the end of its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Tracing } from '@gatepost/runtime/tracing';
+import type { Scope, Tracing } from '@gatepost/runtime/tracing';
 import { routeOf } from './route.ts';
 
 /** Runs what answers the request: after its body was read, since what a stream calls is of no request. */
 export type Run = (work: () => void) => void;
 
+const scopes = new WeakMap<ServerResponse, Scope>();
+
+/** Of the trace that a request belongs to, when it is answered; undefined while traces are off. */
+export const traceIdOf = (response: ServerResponse): string | undefined => scopes.get(response)?.traceId();
+
 export function trace(tracing: Tracing, request: IncomingMessage, response: ServerResponse): Run {
   const scope = tracing.openScope(request.headers.traceparent);
+  scopes.set(response, scope);
   response.once('close', () => {
     const route = routeOf(response);
     const { statusCode } = response;

@@ -31,12 +31,13 @@ type Lost = {
   hook_id: number;
   delivery_id: string;
   sequence: string | null;
+  traceparent: string | null;
 };
 
 // A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active.
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
-         d.hook_id, d.delivery_id, d.sequence
+         d.hook_id, d.delivery_id, d.sequence, e.traceparent
     FROM events e, unnest(e.hook_ids, e.delivery_ids, e.sequences) AS d (hook_id, delivery_id, sequence)
    WHERE e.received_at > $1 AND e.received_at <= $2
      AND e.received_on BETWEEN ($1::timestamptz AT TIME ZONE 'UTC')::date AND ($2::timestamptz AT TIME ZONE 'UTC')::date
@@ -190,6 +191,7 @@ function toParking(row: Lost): Parking {
       throttledAt: null,
       retries: true,
       mayRepeat: true,
+      ...(row.traceparent !== null && { traceparent: row.traceparent }),
     },
   };
 }

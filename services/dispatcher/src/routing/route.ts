@@ -351,7 +351,7 @@ function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: reado
 }
 
 function toRow(routed: Routed, taker: number): NewEvent {
-  const { event, key, account, hasBacklog, match: found, takes } = routed;
+  const { message, event, key, account, hasBacklog, match: found, takes } = routed;
   const guid = eventGuid(event);
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
   // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
@@ -376,6 +376,7 @@ function toRow(routed: Routed, taker: number): NewEvent {
         ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })
         : null,
     takenBy: takes ? taker : null,
+    traceparent: message.traceparent,
   };
 }
 

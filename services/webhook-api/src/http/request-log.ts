@@ -13,6 +13,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
   return (request, response, next) => {
     const startedAt = performance.now();
     const scope = tracing?.openScope(request.headers.traceparent);
+    const traceId = scope?.traceId();
     const id = randomUUID().replaceAll('-', '').toUpperCase();
     response.locals.id = id;
     response.setHeader('X-GitHub-Request-Id', id);
@@ -26,6 +27,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
       log.info(
         {
           'request.id': id,
+          trace_id: traceId,
           'http.method': request.method,
           'http.route': route?.path,
           'http.status': response.statusCode,
