@@ -46,6 +46,8 @@ export type DeliveryJob = {
   mayRepeat?: boolean;
   /** The trace that it belongs to (packages/runtime/src/tracing.ts), while the dispatchers trace. */
   traceparent?: string;
+  /** The replay that it belongs to: everything else goes before it. */
+  replayId?: number;
   /** A row in `parked` stands for this job until its outcome is recorded. */
   parked?: boolean;
 };

@@ -2,6 +2,7 @@
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
+import { countOutcomes } from './replays.ts';
 
 /** As `json_to_recordset` reads it: a key a column. */
 type Row = Record<string, unknown>;
@@ -32,7 +33,9 @@ const insertAndRouteText = `
 // Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
 const insertAndParkText = `
   WITH routed AS (${markRouted('$4', '$5', '$6')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$4', '$5', '$6')}),
-       recorded AS (${insertKeptText} RETURNING id, event_key), settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[])),
+       recorded AS (${insertKeptText} RETURNING id, event_key, status_code),
+       settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[]) RETURNING delivery_id, replay_id),
+       replayed AS (${countOutcomes('SELECT s.replay_id, r.status_code FROM settled s JOIN recorded r ON r.id = s.delivery_id WHERE s.replay_id IS NOT NULL')}),
        following AS (
     INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
     SELECT nextval('delivery_ids'), account_id, reason, due_at, event_key, event_on, job

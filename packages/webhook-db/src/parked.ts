@@ -2,6 +2,7 @@
 import type { PoolClient } from 'pg';
 import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } from './events.ts';
 import type { Pool } from './pool.ts';
+import { countOutcomes } from './replays.ts';
 
 type Queryable = Pick<Pool, 'query'>;
 
@@ -16,7 +17,8 @@ export const isLater = `(reason <> 'throttle' OR job LIKE '%"redelivery":true%')
 export type ParkedRow = {
   delivery_id: number;
   account_id: number;
-  reason: 'throttle' | 'retry' | 'busy';
+  /** `again`: of a replay (replays.ts). */
+  reason: 'throttle' | 'retry' | 'busy' | 'again';
   due_at: Date | 'infinity';
   /** `infinity`: its account or hook is paused (paused.ts). */
   published_at: 'infinity' | null;
@@ -78,7 +80,11 @@ export async function parkAgain(db: Pool, rows: readonly ParkedRow[], routed: re
 
 /** Forgets parked deliveries that will not be made. */
 export async function unpark(db: Queryable, deliveryIds: readonly (number | string)[]): Promise<void> {
-  await db.query('DELETE FROM parked WHERE delivery_id = ANY ($1)', [deliveryIds]);
+  await db.query(
+    `WITH gone AS (DELETE FROM parked WHERE delivery_id = ANY ($1) RETURNING replay_id)
+     ${countOutcomes('SELECT replay_id, NULL::integer AS status_code FROM gone')}`,
+    [deliveryIds],
+  );
 }
 
 const claimDueText = `

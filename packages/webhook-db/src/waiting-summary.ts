@@ -32,7 +32,7 @@ const countText = `
   ), reasons AS (
     SELECT 'throttled' AS reason, coalesce(sum(n), 0) AS n, min(first) AS first FROM waiting
     UNION ALL
-    SELECT CASE reason WHEN 'busy' THEN 'receiver_busy' ELSE 'retry' END, sum(n), min(first) FROM timed GROUP BY 1
+    SELECT CASE WHEN reason IN ('busy', 'again') THEN 'receiver_busy' ELSE 'retry' END, sum(n), min(first) FROM timed GROUP BY 1
     UNION ALL
     SELECT 'paused', count(*), min(delivery_id) FROM parked WHERE published_at = 'infinity'
   ), most AS (

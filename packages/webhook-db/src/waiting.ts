@@ -1,10 +1,10 @@
 /**
  * What waits for its account's limit: parked rows without a time of their own (`due_at` is infinity). Of an account the first deliveries of
- * events go before retries, each in the order of their ids, which is that of the events. When one's turn will come follows
+ * events go before retries, and these before what found its receiver busy and what is replayed, each in the order of their ids, which is that of the events. When one's turn will come follows
  * from how many are before it and from the limit, and is written nowhere.
  */
 import type { PoolClient } from 'pg';
-import { payloadOfRow, type Row, waits } from './parked.ts';
+import { type ParkedRow, payloadOfRow, type Row, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
 
 /**
@@ -22,13 +22,19 @@ export async function hasBacklog(pool: Pool, accountId: number): Promise<boolean
 export type WaitingAccount = {
   id: number;
   throttle: { rate: number | null; burst: number | null };
-  /** First deliveries wait, not only retries and what found its receiver busy. */
-  hasBacklog: boolean;
+  /** The reason of what goes first. */
+  first: ParkedRow['reason'];
   /** No other dispatcher is about to release what waits. */
   isMine: boolean;
 };
 
-type AccountRow = { id: number; rate: number | null; burst: number | null; has_backlog: boolean; is_mine: boolean };
+type AccountRow = {
+  id: number;
+  rate: number | null;
+  burst: number | null;
+  first: ParkedRow['reason'];
+  is_mine: boolean;
+};
 
 // One look at the index for each account, however many rows wait. Several dispatchers that claimed one account's rows and asked its limit at
 // once would do so out of their order: who has the lock does, and the others leave the account alone.
@@ -41,7 +47,8 @@ const lockText = `
   ), some_waiting AS MATERIALIZED (
     SELECT account_id AS id FROM waiting WHERE account_id IS NOT NULL LIMIT $2
   )
-  SELECT s.id, a.throttle_rate AS rate, a.throttle_burst AS burst, ${hasBacklogSql('s.id')} AS has_backlog,
+  SELECT s.id, a.throttle_rate AS rate, a.throttle_burst AS burst,
+         (SELECT reason FROM parked WHERE account_id = s.id AND ${waits} ORDER BY reason DESC LIMIT 1) AS first,
          pg_try_advisory_xact_lock(hashtextextended('gatepost limit', s.id)) AS is_mine
     FROM some_waiting s LEFT JOIN accounts a ON a.id = s.id`;
 
@@ -49,16 +56,16 @@ const lockText = `
 export async function lockWaiting(client: PoolClient, afterId: number, most: number): Promise<WaitingAccount[]> {
   const { rows } = await client.query<AccountRow>({ name: 'lock waiting', text: lockText, values: [afterId, most] });
   return rows
-    .map(({ id, rate, burst, has_backlog, is_mine }) => ({
+    .map(({ id, rate, burst, first, is_mine }) => ({
       id,
       throttle: { rate, burst },
-      hasBacklog: has_backlog,
+      first,
       isMine: is_mine,
     }))
     .sort((a, b) => a.id - b.id);
 }
 
-// 'throttle', 'retry', 'busy': by chance the alphabet has them in the right order.
+// 'throttle', 'retry', 'busy', 'again': the alphabet has them in the right order.
 const claimText = `
   WITH first_ones AS MATERIALIZED (
     SELECT f.delivery_id FROM unnest($1::integer[], $2::integer[]) AS r (account_id, most)

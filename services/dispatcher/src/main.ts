@@ -35,6 +35,7 @@ import { openThrottle } from './limit/throttle.ts';
 import { makeMetrics } from './metrics.ts';
 import { openPump } from './parked/pump.ts';
 import { makeReleaseDue, makeReleaseWaiting } from './parked/release.ts';
+import { openReplays } from './parked/replay.ts';
 import { openRescue } from './parked/rescue.ts';
 import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
@@ -48,6 +49,9 @@ import { makeSettle } from './settle.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';
+
+/** With more events that wait to be routed here, nothing is replayed. */
+const eventsWaitingMax = 200;
 
 const service = {
   name: 'dispatcher',
@@ -199,6 +203,8 @@ await run(service, variables, async ({ env, log, stack }) => {
       log: logs.parked,
     }),
   );
+  const isFloodedOrBehind = () => isBehind() || route.waiting() > eventsWaitingMax;
+  stack.use(openReplays({ pool, accounts, isBusy: isFloodedOrBehind, log: logs.parked }));
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
 
   const progress = stack.use(

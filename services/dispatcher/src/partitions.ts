@@ -48,9 +48,12 @@ export async function keepPartitions(pool: Pool, daysKept: number, log: Log): Pr
     const { rows } = await pool.query<{ dropped: number }>('SELECT drop_old_partitions($1) AS dropped', [daysKept]);
     if (rows[0]!.dropped > 0) log.info({ partitions: rows[0]!.dropped }, 'dropped partitions past their retention');
   };
+  const dropReplays = () =>
+    pool.query("DELETE FROM replays WHERE ended_at < now() - $1 * interval '1 day'", [daysKept]);
   const tick = () =>
     ensurePartitions(pool)
       .then(drop)
+      .then(dropReplays)
       .then(() => erase(pool, log))
       .catch((error) => log.warn({ error }, 'could not make or drop partitions, trying again in an hour'));
   await ensurePartitions(pool);

@@ -51,6 +51,10 @@ import { getProtectedResource } from './meta/protected-resource.ts';
 import { getRateLimit } from './meta/rate-limit.ts';
 import { getRoot } from './meta/root.ts';
 import { getVersions } from './meta/versions.ts';
+import { createReplay } from './replays/create.ts';
+import { getReplay } from './replays/get.ts';
+import { listReplays } from './replays/list.ts';
+import { stopReplay } from './replays/stop.ts';
 import { getAuthenticatedUser, getUser } from './users/get-user.ts';
 import { listOwnMemberships } from './users/memberships.ts';
 
@@ -102,6 +106,7 @@ const repo = '/repos/{owner}/{repo}';
 const org = '/orgs/{org}';
 const hook = '/hooks/{hook_id}';
 const delivery = `${hook}/deliveries/{delivery_id}`;
+const replays = `${hook}/deliveries/replays`;
 const approvals = `${org}/oauth-app-approvals`;
 const deadLetters = '/admin/dead-letters';
 
@@ -123,6 +128,10 @@ export const routes: AnyRoute[] = [
   at('get',    `${repo}${hook}/config`,               admin(read),                     getHookConfig),
   at('patch',  `${repo}${hook}/config`,               admin(write),                    updateHookConfig),
   at('get',    `${repo}${hook}/deliveries`,           admin(read),                     listDeliveries),
+  at('get',    `${repo}${replays}`,                   admin(read),                     listReplays),
+  at('post',   `${repo}${replays}`,                   admin(write),                    createReplay),
+  at('get',    `${repo}${replays}/{replay_id}`,       admin(read),                     getReplay),
+  at('delete', `${repo}${replays}/{replay_id}`,       admin(write),                    stopReplay),
   at('get',    `${repo}${delivery}`,                  admin(read),                     getDelivery),
   at('get',    `${repo}${delivery}/explain`,          admin(read),                     explainDelivery),
   at('get',    `${repo}${hook}/explain`,              admin(read),                     explainAtHook),
@@ -141,6 +150,10 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}${hook}/config`,                admin(organizationHooks),        getHookConfig),
   at('patch',  `${org}${hook}/config`,                admin(organizationHooks),        updateHookConfig),
   at('get',    `${org}${hook}/deliveries`,            admin(organizationHooks),        listDeliveries),
+  at('get',    `${org}${replays}`,                    admin(organizationHooks),        listReplays),
+  at('post',   `${org}${replays}`,                    admin(organizationHooks),        createReplay),
+  at('get',    `${org}${replays}/{replay_id}`,        admin(organizationHooks),        getReplay),
+  at('delete', `${org}${replays}/{replay_id}`,        admin(organizationHooks),        stopReplay),
   at('get',    `${org}${delivery}`,                   admin(organizationHooks),        getDelivery),
   at('get',    `${org}${delivery}/explain`,           admin(organizationHooks),        explainDelivery),
   at('get',    `${org}${hook}/explain`,               admin(organizationHooks),        explainAtHook),

@@ -73,11 +73,15 @@ describe('a route', () => {
     return rows[0];
   }
 
+  const since = new Date(Date.now() - 60_000).toISOString();
+
   /** What a body must hold, where something must be in it. */
   const bodyOf = ({ method, path }: AnyRoute): unknown => {
     const bodies: Record<string, unknown> = {
       'post /repos/{owner}/{repo}/hooks': { config: { url: 'https://example.com/made' } },
       'post /orgs/{org}/hooks': { name: 'web', config: { url: 'https://example.com/made' } },
+      'post /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/replays': { since },
+      'post /orgs/{org}/hooks/{hook_id}/deliveries/replays': { since },
       'post /orgs/{org}/repos': { name: 'made' },
       'post /api/graphql': { query: '{ viewer { login } }' },
       'post /repos/{owner}/{repo}/hooks/{hook_id}/triggers': { event: 'push', payload: {} },
@@ -104,6 +108,7 @@ describe('a route', () => {
     url: 1,
     role: 1,
     enabled: 1,
+    since: 1,
     rate: '',
     burst: '',
     ids: 1,
@@ -132,6 +137,11 @@ describe('a route', () => {
     });
     place.hook_id = body.id;
     place.delivery_id = await recordDelivery(gatepost.sql, { hookId: body.id });
+    if (!path.includes('{replay_id}')) return;
+    const { body: replay } = await call(gatepost, tokens.admin, 'POST', `${root}/hooks/${body.id}/deliveries/replays`, {
+      since,
+    });
+    place.replay_id = replay.id;
   }
 
   async function makeEvent(): Promise<string> {
@@ -199,6 +209,8 @@ describe('a route', () => {
     const well = await ask(route, tokens.admin, { body, ...(isAll && { query: '?all=true' }) });
     if (Object.keys(operation.answers).some((status) => status < '300')) expect(well.status).toBeLessThan(300);
     yield well;
+    if (route.method === 'post' && route.path.endsWith('/replays'))
+      yield await ask(route, tokens.admin, { body: { since, status: 'all' } });
     const etag = well.headers.get('etag');
     if (route.method === 'get' && etag) yield await ask(route, tokens.admin, { headers: { 'if-none-match': etag } });
   }
@@ -211,6 +223,7 @@ describe('a route', () => {
     { subject: 'nobody' },
     { hook_id: 'x' },
     { delivery_id: 'x' },
+    { replay_id: 'x' },
     { client_id: 'nobody' },
     { guid: 'x' },
     { letter_id: 'x' },

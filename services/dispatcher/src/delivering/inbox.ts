@@ -99,7 +99,8 @@ export function makeInbox(parts: InboxParts): Inbox {
       check();
       return makeAttempt(parts, message, decided.job);
     };
-    const entered = await room.run(job, work, ranOf);
+    const { hookId, accountId, replayId } = job;
+    const entered = await room.run({ hookId, accountId, isLast: replayId !== undefined }, work, ranOf);
     if (entered.kind === 'busy') {
       check();
       return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs, routes });

@@ -2,10 +2,12 @@
  * Who may be in flight: isolation of receivers and accounts from each other. A hook has a cap of attempts in flight that halves
  * on a timeout and grows with successes; an account may hold a share of the process's window; free places are given round robin.
  *
- * A job that has to wait for its hook's cap waits in memory if that will be short; otherwise it is turned away, to be parked.
+ * A job that has to wait for its hook's cap waits in memory if that will be short; otherwise it is turned away, to be parked. What comes last
+ * of all (a replay) never waits here, and leaves half of every cap to others.
  */
 
-export type Waiting = { hookId: number; accountId: number };
+/** `isLast`: it begins only where nobody else waits and much room is left. */
+export type Waiting = { hookId: number; accountId: number; isLast?: boolean };
 /** What a receiver's cap learns from an attempt. */
 export type Ran = { durationMs: number; timedOut: boolean };
 
@@ -56,17 +58,28 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   const ended: (() => void)[] = [];
   let inFlight = 0;
   let waiting = 0;
+  let last = 0;
+  const lastMax = Math.max(1, Math.floor(concurrency / 8));
 
   const mayStart = (receiver: Receiver<T>, item: T) =>
     inFlight < concurrency && receiver.inFlight < receiver.limit && accounts.of(item.accountId) < share;
 
+  const mayStartLast = (receiver: Receiver<T>, item: T) =>
+    last < lastMax &&
+    waiting === 0 &&
+    inFlight < Math.max(1, concurrency / 2) &&
+    receiver.inFlight < Math.max(1, Math.floor(receiver.limit / 2)) &&
+    mayStart(receiver, item);
+
   const run = async (receiver: Receiver<T>, item: T) => {
     inFlight += 1;
+    if (item.isLast) last += 1;
     if (receiver.inFlight === 0) receiver.silentSince = now();
     receiver.inFlight += 1;
     accounts.add(item.accountId, 1);
     const ran = await options.start(item);
     inFlight -= 1;
+    if (item.isLast) last -= 1;
     receiver.inFlight -= 1;
     receiver.silentSince = now();
     accounts.add(item.accountId, -1);
@@ -100,6 +113,10 @@ export function makeConcurrencyLimiter<T extends Waiting>(options: {
   return {
     add(item) {
       const receiver = receiverOf(item.hookId);
+      if (item.isLast) {
+        if (mayStartLast(receiver, item)) return void run(receiver, item);
+        return options.turnAway(item, now() + turnedAwayMinMs * (1 + Math.random()));
+      }
       if (receiver.queue.length === 0 && mayStart(receiver, item)) return void run(receiver, item);
       if (receiver.inFlight >= receiver.limit && expectedWaitMs(receiver) > shortWaitMs)
         return turnAway(receiver, item);

@@ -27,7 +27,7 @@ export function makeRoom(concurrency: number): Room {
   });
   return {
     waiting: limiter.waiting,
-    run: ({ hookId, accountId }, work, ranOf) =>
+    run: ({ hookId, accountId, isLast = false }, work, ranOf) =>
       new Promise((resolve, reject) => {
         const giveUp = () => reject(new GivenUp('stopped before there was room for a job'));
         if (isClosed) return giveUp();
@@ -41,7 +41,14 @@ export function makeRoom(concurrency: number): Room {
             return undefined;
           }
         };
-        limiter.add({ hookId, accountId, start, turnAway: (dueMs) => resolve({ kind: 'busy', dueMs }), giveUp });
+        limiter.add({
+          hookId,
+          accountId,
+          isLast,
+          start,
+          turnAway: (dueMs) => resolve({ kind: 'busy', dueMs }),
+          giveUp,
+        });
       }),
     close() {
       isClosed = true;

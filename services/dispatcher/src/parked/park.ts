@@ -24,7 +24,7 @@ export function toParkedRow({ job, reason, dueMs, held }: Parking): ParkedRow {
   return {
     delivery_id: job.deliveryId,
     account_id: job.accountId,
-    reason,
+    reason: job.replayId === undefined ? reason : 'again',
     due_at: dueMs === untilReleased ? 'infinity' : new Date(dueMs),
     published_at: held ? 'infinity' : null,
     event_key: job.eventKey,

@@ -131,7 +131,21 @@ async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }
   metrics.eventDead(reason, detail, { messageId: row.delivery_id, headers: { [jobHeader]: row.job } });
 }
 
-async function publish(enqueue: Enqueue, rows: ReleasedRow[]): Promise<void> {
+/** What is replayed is sent evenly until more may come, so that whatever comes meanwhile finds a free moment between. */
+function withReplaysSpread(rows: ReleasedRow[]): ReleasedRow[] {
+  const isReplayed = ({ row, grant }: ReleasedRow) => row.reason === 'again' && grant.notAfterMs === undefined;
+  const count = rows.filter(isReplayed).length;
+  const nowMs = Date.now();
+  let index = 0;
+  return rows.map((one) => {
+    if (!isReplayed(one)) return one;
+    const notBeforeMs = Math.max(one.grant.notBeforeMs ?? 0, Math.ceil(nowMs + (idleMs * index++) / count));
+    return { row: one.row, grant: { notBeforeMs } };
+  });
+}
+
+async function publish(enqueue: Enqueue, released: ReleasedRow[]): Promise<void> {
+  const rows = withReplaysSpread(released);
   const inOrder = rows.toSorted((a, b) => (a.grant.notBeforeMs ?? 0) - (b.grant.notBeforeMs ?? 0));
   await enqueue(
     inOrder.map(({ row, grant }) => {

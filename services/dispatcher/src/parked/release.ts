@@ -35,8 +35,8 @@ export function makeReleaseWaiting({ pool, throttle, limitOf }: Parts): Release 
     const asked = await Promise.all(
       waiting
         .filter(({ isMine }) => isMine)
-        .map(async ({ id, hasBacklog, ...account }) => {
-          const limit = hasBacklog ? limitOf(account) : forRetries(limitOf(account));
+        .map(async ({ id, first, ...account }) => {
+          const limit = shareOf[first](limitOf(account));
           return { id, limit, room: await throttle.releasable(id, limit) };
         }),
     );
@@ -86,6 +86,10 @@ export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
 
 /** Half the burst is left to first deliveries, so that they need not wait for what is tried again. */
 const forRetries = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 2 });
+/** And another quarter to those, which need not wait for what is replayed. */
+const forReplays = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 4 });
+/** By what goes first of an account. */
+const shareOf = { throttle: (limit: Limit) => limit, retry: forRetries, busy: forRetries, again: forReplays };
 
 async function release(throttle: Parts['throttle'], limit: Limit, accountId: number, rows: Row[]) {
   const grants = rows.length > 0 ? await throttle.release(accountId, limit, rows.length) : [];

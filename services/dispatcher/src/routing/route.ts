@@ -354,8 +354,9 @@ function toRow(routed: Routed, taker: number): NewEvent {
   const { message, event, key, account, hasBacklog, match: found, takes } = routed;
   const guid = eventGuid(event);
   const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
-  // The API's `tests` send a repository's latest push, whether or not a hook was there when it came.
-  const isAskedFor = hookIds.length > 0 || (event.type === 'push' && found.repositoryId !== null);
+  // A hook that is made later may ask for what it missed, and the API's `tests` send a repository's latest push.
+  const isMissed = found.kind === 'unmatched' && found.reason === 'no_hook';
+  const isAskedFor = hookIds.length > 0 || isMissed || (event.type === 'push' && found.repositoryId !== null);
   return {
     key,
     keyBefore: () => eventKeyBefore(event),

@@ -26,7 +26,7 @@ const reasonSchema = z.enum(reasons).meta({
 
 /** SQL, of a row `p`. */
 const reasonOf = `CASE WHEN ${isHeld} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
-                       WHEN due_at = 'infinity' THEN 'limit' ELSE reason END`;
+                       WHEN due_at = 'infinity' THEN 'limit' WHEN reason = 'again' THEN 'busy' ELSE reason END`;
 
 const isHandedOver = "published_at < 'infinity'";
 

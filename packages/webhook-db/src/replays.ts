@@ -1,0 +1,270 @@
+/**
+ * Replays: deliveries of a hook that are made once more, as many as somebody asked for. A replay looks through the log (or, for what the hook
+ * missed, through the events), first to count, then to hand over: it parks the next deliveries and notes how far it is in one transaction
+ * (docs/decisions/0419-replays.md).
+ */
+import type { PoolClient } from 'pg';
+import type { Pool } from './pool.ts';
+
+type Queryable = Pick<Pool, 'query'>;
+
+/** `failure`: what was never delivered well; `missed`: events of the hook's place that match its subscription and made no delivery to it. */
+export const replayStatuses = ['failure', 'all', 'missed'] as const;
+export type ReplayStatus = (typeof replayStatuses)[number];
+
+/** A replay that has not ended, with what is asked of its hook. */
+export type Replay = {
+  id: string;
+  hook_id: number;
+  account_id: number;
+  /** null: a hook of the organization. */
+  repository_id: number | null;
+  /** What the hook subscribes to. */
+  hook_events: string[];
+  since: Date;
+  until: Date;
+  status: ReplayStatus;
+  /** null: all. */
+  events: string[] | null;
+  state: 'counting' | 'running';
+  /** Its deliveries that are handed over and have no outcome. */
+  waiting: number;
+} & Cursor;
+
+/** The last row that was looked at: in the log a delivery, among events that one. */
+export type Cursor = { after_id: string; after_at: string; after_key: string };
+
+/** A delivery that is to be made once more. */
+export type Replayed = Cursor & {
+  guid: string;
+  event: string;
+  action: string | null;
+  event_key: string;
+  event_on: string;
+  repository_id: number | null;
+  occurred_at: Date;
+  /** A bigint; null: it has none yet. */
+  sequence: string | null;
+};
+
+/** The replays after `afterId` that have not ended, with how many of their deliveries have no outcome. */
+export async function listRunning(
+  db: Queryable,
+  afterId: string,
+  most: number,
+): Promise<{ id: string; waiting: number }[]> {
+  const { rows } = await db.query<{ id: string; waiting: number }>({
+    name: 'replays that run',
+    text: `SELECT r.id, (SELECT count(*)::integer FROM parked p WHERE p.replay_id = r.id) AS waiting
+             FROM replays r WHERE r.ended_at IS NULL AND r.id > $1 ORDER BY r.id LIMIT $2`,
+    values: [afterId, most],
+  });
+  return rows;
+}
+
+/** Locks a replay that has not ended, until the transaction ends; undefined where another dispatcher has it. */
+export async function lockReplay(client: PoolClient, id: string): Promise<Replay | undefined> {
+  const { rows } = await client.query<Replay>({
+    name: 'lock a replay',
+    text: `SELECT r.id, r.hook_id, r.account_id, r.since, r.until, r.status, r.events, r.state, r.after_id, r.after_at::text, r.after_key,
+                  h.repository_id, h.events AS hook_events,
+                  (SELECT count(*)::integer FROM parked p WHERE p.replay_id = r.id) AS waiting
+             FROM replays r JOIN hooks h ON h.id = r.hook_id
+            WHERE r.id = $1 AND r.ended_at IS NULL FOR UPDATE OF r SKIP LOCKED`,
+    values: [id],
+  });
+  return rows[0];
+}
+
+/** How many rows one step looks at, so that it takes some milliseconds whatever it looks for. */
+const rowsMax = 2_000;
+
+// In these texts `{name}` stands for what a replay has by that name.
+
+/** SQL: whether the event was delivered well other than by its first attempt, by the index of such deliveries. */
+const deliveredWell = (guid: string) => `
+  SELECT FROM deliveries a
+   WHERE a.guid = ${guid} AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND a.status_code < 400`;
+
+const isInDays = (day: string) =>
+  `${day} BETWEEN ({since}::timestamptz AT TIME ZONE 'UTC')::date AND ({until}::timestamptz AT TIME ZONE 'UTC')::date`;
+
+/** One way to look: the next rows `d` in their order, which of them are meant, and what is asked of these. */
+type Look = { part: string; order: string; last: string; cursor: string; meant: string; columns: string };
+
+const inLog = (also: { part: string; meant: string }): Look => ({
+  part: `SELECT * FROM deliveries d
+          WHERE d.hook_id = {hook_id} AND d.id > {after_id} AND ${isInDays('d.delivered_on')} ${also.part} ORDER BY d.id LIMIT ${rowsMax}`,
+  order: 'd.id',
+  last: 'd.id DESC',
+  cursor: `d.id AS after_id, '-infinity' AS after_at, '00000000-0000-0000-0000-000000000000' AS after_key`,
+  meant: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on
+         WHERE d.attempt = 1 AND NOT d.redelivery AND d.event <> 'ping' AND d.delivered_at BETWEEN {since} AND {until}
+           AND ({events}::text[] IS NULL OR d.event = ANY ({events})) AND e.payload IS NOT NULL ${also.meant}`,
+  columns: 'd.guid, d.event, d.action, d.event_key, d.event_on::text, d.repository_id, e.occurred_at, d.sequence',
+});
+
+const looks: Record<ReplayStatus, Look> = {
+  all: inLog({ part: '', meant: '' }),
+  failure: inLog({ part: 'AND d.status_code >= 400', meant: `AND NOT EXISTS (${deliveredWell('d.guid')})` }),
+  missed: {
+    part: `SELECT * FROM events d
+            WHERE d.account_id = {account_id} AND (d.received_at, d.key) > ({after_at}::timestamptz, {after_key}::uuid)
+              AND d.received_at BETWEEN {since} AND {until} AND ${isInDays('d.received_on')}
+            ORDER BY d.received_at, d.key LIMIT ${rowsMax}`,
+    order: 'd.received_at, d.key',
+    last: 'd.received_at DESC, d.key DESC',
+    cursor: '0 AS after_id, d.received_at::text AS after_at, d.key AS after_key',
+    meant: `WHERE ({repository_id}::integer IS NULL OR d.repository_id = {repository_id}) AND ({events}::text[] IS NULL OR d.type = ANY ({events}))
+              AND ('*' = ANY ({hook_events}::text[]) OR d.type = ANY ({hook_events})) AND d.type <> 'ping'
+              AND (d.unmatched IS NULL OR d.unmatched = 'no_hook') AND d.payload IS NOT NULL AND {hook_id} <> ALL (d.hook_ids)
+              AND NOT EXISTS (${deliveredWell('d.guid')})`,
+    // A number that an earlier replay gave it stays its own.
+    columns: `d.guid, d.type AS event, d.action, d.key AS event_key, d.received_on::text AS event_on, d.repository_id, d.occurred_at,
+              (SELECT a.sequence FROM deliveries a
+                WHERE a.guid = d.guid AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND a.sequence IS NOT NULL LIMIT 1) AS sequence`,
+  },
+};
+
+/** Counts what is meant among the next rows. `to`: how far it has looked; `isEnd`: there are no more. */
+export async function countNext(
+  client: PoolClient,
+  replay: Replay,
+): Promise<{ count: number; to: Cursor; isEnd: boolean }> {
+  const { part, meant } = looks[replay.status];
+  const { rows } = await ask<{ count: number }>(
+    client,
+    `count ${replay.status}`,
+    `SELECT count(*)::integer AS count FROM (${part}) d ${meant}`,
+    replay,
+  );
+  return { count: rows[0]!.count, ...(await lookOver(client, replay)) };
+}
+
+/** Up to `most` of what is meant among the next rows, in their order. */
+export async function findNext(
+  client: PoolClient,
+  replay: Replay,
+  most: number,
+): Promise<{ found: Replayed[]; to: Cursor; isEnd: boolean }> {
+  const { part, meant, order, cursor, columns } = looks[replay.status];
+  const { rows: found } = await ask<Replayed>(
+    client,
+    `find ${replay.status}`,
+    `SELECT ${cursor}, ${columns} FROM (${part}) d ${meant} ORDER BY ${order} LIMIT {most}`,
+    { ...replay, most },
+  );
+  if (found.length === most) return { found, to: found.at(-1)!, isEnd: false };
+  return { found, ...(await lookOver(client, replay)) };
+}
+
+/** How far one step looks, and whether that was all. */
+async function lookOver(client: PoolClient, replay: Replay): Promise<{ to: Cursor; isEnd: boolean }> {
+  const { part, cursor, last } = looks[replay.status];
+  const { rows } = await ask<Cursor & { looked: number }>(
+    client,
+    `look over ${replay.status}`,
+    `SELECT ${cursor}, (count(*) OVER ())::integer AS looked FROM (${part}) d ORDER BY ${last} LIMIT 1`,
+    replay,
+  );
+  const [row] = rows;
+  return row ? { to: row, isEnd: row.looked < rowsMax } : { to: replay, isEnd: true };
+}
+
+function ask<Row extends object>(client: PoolClient, what: string, text: string, from: Record<string, unknown>) {
+  const names: string[] = [];
+  const numbered = text.replace(/\{(\w+)\}/g, (_, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return client.query<Row>({ name: `replay: ${what}`, text: numbered, values: names.map((name) => from[name]) });
+}
+
+/** Notes how far the counting is; at its end the handing over begins, from the start. */
+export async function noteCounted(
+  client: PoolClient,
+  { id }: Replay,
+  { count, to, isEnd }: { count: number; to: Cursor; isEnd: boolean },
+): Promise<void> {
+  await client.query({
+    name: 'note what a replay has counted',
+    text: isEnd
+      ? `UPDATE replays SET counted = counted + $2, state = 'running', started_at = now(),
+                            after_id = DEFAULT, after_at = DEFAULT, after_key = DEFAULT WHERE id = $1`
+      : 'UPDATE replays SET counted = counted + $2, after_id = $3, after_at = $4, after_key = $5 WHERE id = $1',
+    values: isEnd ? [id, count] : [id, count, to.after_id, to.after_at, to.after_key],
+  });
+}
+
+/** The numbers that events get which the hook missed: they are promised to it now. @returns the first of them. */
+export async function nextNumbers(client: PoolClient, hookId: number, count: number): Promise<number> {
+  const { rows } = await client.query<{ last: string }>({
+    name: 'next numbers of a hook',
+    text: `INSERT INTO hook_sequences AS s (hook_id, last) VALUES ($1, $2)
+           ON CONFLICT (hook_id) DO UPDATE SET last = s.last + excluded.last RETURNING last`,
+    values: [hookId, count],
+  });
+  return Number(rows[0]!.last) - count + 1;
+}
+
+export type ReplayJob = { eventKey: string; eventOn: string };
+
+/**
+ * Parks deliveries of a replay, under ids that the database gives, and notes how far it is. They wait for their account's limit with the reason
+ * `again`: after all else of the account (waiting.ts).
+ */
+export async function handOverNext(
+  client: PoolClient,
+  replay: Replay,
+  jobs: readonly ReplayJob[],
+  to: Cursor,
+): Promise<void> {
+  const rows = jobs.map((job) => ({ event_key: job.eventKey, event_on: job.eventOn, job: JSON.stringify(job) }));
+  await client.query({
+    name: 'hand over deliveries of a replay',
+    text: `WITH moved AS (
+             UPDATE replays SET handed = handed + $3, after_id = $4, after_at = $5, after_key = $6 WHERE id = $1)
+           INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job, replay_id)
+           SELECT nextval('delivery_ids'), $2, 'again', 'infinity', event_key, event_on, job, $1
+             FROM json_to_recordset($7) AS r (event_key uuid, event_on date, job text)`,
+    values: [replay.id, replay.account_id, jobs.length, to.after_id, to.after_at, to.after_key, JSON.stringify(rows)],
+  });
+}
+
+/** Ends a replay. `done`: all of it is handed over and has its outcome; what was counted and is not meant any more does not count. */
+export async function endReplay(
+  client: Queryable,
+  { id }: { id: string },
+  how: 'done' | 'asked' | 'hook_inactive',
+): Promise<void> {
+  if (how === 'done')
+    await client.query(
+      `WITH ended AS (UPDATE replays SET state = 'done', counted = handed, ended_at = now()
+                       WHERE id = $1 AND ended_at IS NULL RETURNING id, handed)
+       UPDATE replay_outcomes o SET done = e.handed FROM ended e WHERE o.replay_id = e.id`,
+      [id],
+    );
+  else
+    await client.query(
+      `UPDATE replays SET state = 'stopped', stopped_because = $2, ended_at = now() WHERE id = $1 AND ended_at IS NULL`,
+      [id, how],
+    );
+}
+
+/** Forgets what replays that were stopped have handed over and nobody has begun. */
+export async function forgetStopped(db: Queryable): Promise<void> {
+  await db.query({
+    name: 'forget what stopped replays have handed over',
+    text: `DELETE FROM parked WHERE delivery_id IN (
+             SELECT p.delivery_id FROM parked p JOIN replays r ON r.id = p.replay_id
+              WHERE p.replay_id IS NOT NULL AND r.ended_at IS NOT NULL AND (p.published_at IS NULL OR p.published_at = 'infinity')
+                FOR UPDATE OF p SKIP LOCKED)`,
+  });
+}
+
+/** SQL: counts outcomes for their replays; of rows `(replay_id, status_code)`, where null is no outcome, which counts as failed. */
+export const countOutcomes = (rows: string): string => `
+  UPDATE replay_outcomes o SET done = o.done + n.done, failed = o.failed + n.failed
+    FROM (SELECT replay_id, count(*) AS done, count(*) FILTER (WHERE status_code IS NULL OR status_code >= 400) AS failed
+            FROM (${rows}) r WHERE replay_id IS NOT NULL GROUP BY replay_id ORDER BY replay_id) n
+   WHERE o.replay_id = n.replay_id`;

@@ -1,0 +1,67 @@
+/** `POST …/deliveries/replays`: many of a hook's deliveries once more, in the background (docs/reference/delivery.md#replays). */
+import { replayStatuses } from '@gatepost/webhook-db/replays';
+import { z } from 'zod';
+import { readEvents } from '../hooks/events.ts';
+import { hookId } from '../hooks/hook-id.ts';
+import { findRow as findHook } from '../hooks/rows.ts';
+import { ApiError, notFound, validationFailed } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { presentReplay, replaySchema } from './present.ts';
+import { beginReplay, firstDayKept, runningMax } from './rows.ts';
+
+const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
+
+const body = z
+  .object({
+    since: time.meta({
+      description: 'Deliveries whose first attempt was made from then on; `missed`: events received from then on',
+    }),
+    until: time.nullish().meta({ description: 'Up to then; by default, and at most, now' }),
+    status: z.enum(replayStatuses).default('failure').meta({
+      description:
+        "`failure`: what was never delivered well; `all`; `missed`: events of the hook's place that match its subscription and made no delivery to it",
+    }),
+    events: z
+      .array(z.string())
+      .min(1, 'is empty')
+      .max(250, 'has more than 250 items')
+      .nullish()
+      .meta({ description: 'Only events of these types' }),
+  })
+  .meta({ id: 'ReplayRequest' });
+
+export const createReplay = placeOperation({
+  id: 'replay-webhook-deliveries',
+  summary: 'Replay deliveries',
+  body,
+  answers: {
+    202: { description: 'It has begun, or the same replay runs already', schema: replaySchema },
+    409: { description: 'Another replay of this hook runs' },
+    422: { description: 'The hook is not active, or what is asked for is not kept' },
+  },
+  async run({ parts, place, token, params, body }) {
+    const { pool } = parts;
+    const hook = await findHook(pool, place, token, hookId(params));
+    if (!hook) throw notFound();
+    const events = body.events ? readEvents(body.events, parts.catalog, hook.events).sort() : null;
+    const since = new Date(body.since);
+    const until = body.until ? new Date(body.until) : undefined;
+    if (since >= (until ?? new Date())) throw refuse('until', 'until must be later than since');
+    const firstDay = await firstDayKept(pool);
+    if (since < new Date(firstDay)) throw refuse('since', `Deliveries are kept from ${firstDay} on`);
+    if (!hook.active || hook.restricted) throw refuse('hook', 'Hook is not active');
+    const begun = await beginReplay(
+      pool,
+      { id: hook.id, accountId: place.account.id, subject: token.subject },
+      { since, until, status: body.status, events: events?.includes('*') ? null : events },
+    );
+    if (begun.kind === 'another')
+      throw new ApiError(409, `Replay ${begun.id} of this hook is running. Wait for its end, or stop it`);
+    if (begun.kind === 'too_many')
+      throw refuse('account', `At most ${runningMax} replays of ${place.account.login} run at once`);
+    return { status: 202, body: presentReplay(begun.row) };
+  },
+});
+
+const refuse = (field: string, message: string) =>
+  validationFailed({ resource: 'Replay', code: 'unprocessable', field, message });

@@ -1,0 +1,24 @@
+/** `GET …/deliveries/replays/{replay_id}`: how far it is. */
+import { hookId } from '../hooks/hook-id.ts';
+import { findRow as findHook } from '../hooks/rows.ts';
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { presentReplay, replaySchema } from './present.ts';
+import { replayId } from './replay-id.ts';
+import { findReplay } from './rows.ts';
+
+export const getReplay = placeOperation({
+  id: 'get-webhook-replay',
+  summary: 'Get a replay',
+  answers: {
+    200: { description: 'The replay', schema: replaySchema },
+    422: { description: 'That is no id of a replay' },
+  },
+  async run({ parts, place, token, params }) {
+    const id = replayId(params);
+    const hook = await findHook(parts.reads, place, token, hookId(params));
+    const row = hook && (await findReplay(parts.reads, hook.id, id));
+    if (!row) throw notFound();
+    return { status: 200, body: presentReplay(row) };
+  },
+});

@@ -1,0 +1,26 @@
+/** `DELETE …/deliveries/replays/{replay_id}`: nothing more of it begins; what is in flight ends. */
+import { endReplay, forgetStopped } from '@gatepost/webhook-db/replays';
+import { hookId } from '../hooks/hook-id.ts';
+import { findRow as findHook } from '../hooks/rows.ts';
+import { notFound } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import { replayId } from './replay-id.ts';
+import { findReplay } from './rows.ts';
+
+export const stopReplay = placeOperation({
+  id: 'stop-webhook-replay',
+  summary: 'Stop a replay',
+  answers: {
+    204: { description: 'It is stopped, or had ended before' },
+    422: { description: 'That is no id of a replay' },
+  },
+  async run({ parts: { pool }, place, token, params }) {
+    const id = replayId(params);
+    const hook = await findHook(pool, place, token, hookId(params));
+    const row = hook && (await findReplay(pool, hook.id, id));
+    if (!row) throw notFound();
+    await endReplay(pool, row, 'asked');
+    await forgetStopped(pool);
+    return { status: 204 };
+  },
+});
