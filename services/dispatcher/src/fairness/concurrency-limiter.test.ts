@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { type ConcurrencyLimiter, makeConcurrencyLimiter, type Ran } from './concurrency-limiter.ts';
 
-type Item = { hookId: number; accountId: number; name: string };
+type Item = { hookId: number; accountId: number; isLast?: boolean; name: string };
 
 /** A limiter whose attempts end when the test says so. */
 function open(concurrency: number) {
@@ -95,4 +95,21 @@ test('a drained limiter starts nothing more', async () => {
   await end('1-0', quick);
   await idle;
   expect(running.size).toBe(0);
+});
+
+test('what comes last begins where much room is left and nobody waits, and never waits here', async () => {
+  const { limiter, running, away, end } = open(32);
+  const last = (hookId: number, number: number) => limiter.add({ ...item(hookId, hookId, number), isLast: true });
+  for (let number = 0; number < 6; number += 1) last(1, number);
+  expect([...running.keys()]).toEqual(['1-0', '1-1', '1-2', '1-3']); // an eighth of the window
+  expect(away.map(({ name }) => name)).toEqual(['1-4', '1-5']);
+  expect(away.every(({ dueMs }) => dueMs >= 1_000 && dueMs <= 2_000)).toBe(true);
+  for (let number = 0; number < 12; number += 1) limiter.add(item(1, 1, 10 + number));
+  expect(running.size).toBe(16); // the others have all of their share beside it
+  await end('1-0', quick);
+  limiter.add(item(3, 3, 0));
+  last(2, 0);
+  expect(running.has('2-0')).toBe(false); // half the window is in use
+  limiter.add(item(2, 2, 1));
+  expect(running.has('2-1')).toBe(true);
 });

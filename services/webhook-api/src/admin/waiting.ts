@@ -92,7 +92,8 @@ const countText = `
     SELECT account_id, 'limit' AS reason, count(*)::integer AS deliveries, min(delivery_id) AS first, NULL::timestamptz AS next_at
       FROM parked WHERE ${waits} GROUP BY 1
     UNION ALL
-    SELECT account_id, reason, count(*)::integer, min(delivery_id), min(due_at) FROM parked WHERE ${isTimed} GROUP BY 1, 2
+    SELECT account_id, CASE reason WHEN 'again' THEN 'busy' ELSE reason END, count(*)::integer, min(delivery_id), min(due_at)
+      FROM parked WHERE ${isTimed} GROUP BY 1, 2
     UNION ALL
     SELECT account_id, 'paused', count(*)::integer, min(delivery_id), NULL FROM parked WHERE ${isHeld} GROUP BY 1
     UNION ALL
@@ -201,7 +202,7 @@ const firstOf = (condition: string) =>
 
 const pageText = `
   SELECT ${waitingColumns} FROM parked p WHERE delivery_id IN (
-    ${['throttle', 'retry', 'busy'].map((reason) => firstOf(`${waits} AND reason = '${reason}'`)).join(' UNION ALL ')}
+    ${['throttle', 'retry', 'busy', 'again'].map((reason) => firstOf(`${waits} AND reason = '${reason}'`)).join(' UNION ALL ')}
     UNION ALL ${firstOf(isTimed)} UNION ALL ${firstOf(isHeld)}
     UNION ALL (SELECT delivery_id FROM parked WHERE ${isHandedOver} AND account_id = $1 AND delivery_id >= $2))
    ORDER BY delivery_id LIMIT $3::integer + 1`;
