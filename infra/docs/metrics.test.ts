@@ -12,7 +12,7 @@ test('docs/reference/metrics.md names every metric of ours, and no other', () =>
   );
   const made = new Set(
     sources.flatMap((source) =>
-      [...source.matchAll(/'((?:http|amqp|auth|dispatcher)_[a-z]+(?:_[a-z]+)+)'/g)].map(([, name]) => name!),
+      [...source.matchAll(/'((?:http|amqp|auth|dispatcher|webhook)_[a-z]+(?:_[a-z]+)+)'/g)].map(([, name]) => name!),
     ),
   );
   made.delete('auth_email_by_code'); // Auth0's name of a mail

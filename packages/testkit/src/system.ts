@@ -42,6 +42,8 @@ export type System = AsyncDisposable & {
   auth: Service;
   webhookApi: Service;
   dispatcher: Service;
+  /** Starts one more process of the webhook API, at a port of its own. */
+  startWebhookApi(env?: Record<string, string>): Promise<Service & { apiUrl: string }>;
   /** Starts one more dispatcher (or the first anew, after it was ended). */
   startDispatcher(env?: Record<string, string>): Promise<Service>;
   /** A machine's token for the webhook API with all its scopes. */
@@ -99,6 +101,13 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
     running.use(service);
     return service;
   };
+  const startWebhookApi = async (more: Record<string, string> = {}) => {
+    const [port, opsPort] = await freePorts(2);
+    const own = { WEBHOOK_API_PORT: String(port), WEBHOOK_API_OPS_PORT: String(opsPort) };
+    const service = await startService('webhook-api', { ...env, ...own, ...more }, opsPort!);
+    running.use(service);
+    return { ...service, apiUrl: `http://localhost:${port}` };
+  };
   const running = opening.use(new AsyncDisposableStack());
   const [auth, webhookApi, dispatcher] = await Promise.all([
     startService('auth', env, authOpsPort!).then((service) => running.use(service)),
@@ -115,6 +124,7 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
     auth,
     webhookApi,
     dispatcher,
+    startWebhookApi,
     startDispatcher,
     token: () => machineToken(issuer, audience),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

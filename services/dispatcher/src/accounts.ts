@@ -24,6 +24,8 @@ export type Subscription = {
 
 export type Hook = Subscription & {
   accountId: number;
+  /** `cli`: its deliveries go to whoever listens, not to its URL. */
+  name: 'web' | 'cli';
   /** As the user gave it, without user name and password. */
   url: string;
   /** The same, parsed once. */

@@ -5,6 +5,7 @@ import { findShards } from '@gatepost/amqp/find-shards';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
+import { listenersTopology } from '@gatepost/contracts/forwarding';
 import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
 import { topologyOf } from '@gatepost/contracts/shards';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
@@ -25,6 +26,7 @@ import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
 import { openConsumers } from './consume.ts';
+import { makeForward } from './delivering/forward.ts';
 import { makeInbox } from './delivering/inbox.ts';
 import { makePayloads } from './delivering/payloads.ts';
 import { makePost } from './delivering/post.ts';
@@ -109,6 +111,12 @@ await run(service, variables, async ({ env, log, stack }) => {
       proxyUrl: env.DELIVERY_PROXY_URL,
     }),
   );
+  const forward = stack.use(
+    makeForward({
+      timeoutMs: env.DELIVERY_TIMEOUT_MS,
+      broker: { ...broker, topology: listenersTopology, name: 'gatepost dispatcher forwarding', initialRetries: 0 },
+    }),
+  );
   const jobKey = deriveJobKey(env.SECRETS_KEY);
   const enqueue = makeEnqueue(publisher, jobKey, shards.deliveries.used);
   const admit = makeAdmit(throttle, limitOf, metrics);
@@ -123,6 +131,7 @@ await run(service, variables, async ({ env, log, stack }) => {
     accounts,
     jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
     post,
+    forward,
     payloads,
     admit,
     settle,

@@ -31,6 +31,8 @@ export type Metrics = {
   ): void;
   /** The attempt could not be made for reasons of our own; it will be made again and is not spent. */
   attemptPostponed(job: DeliveryJob, cause: string): void;
+  /** A listener has others before it: nothing was sent. */
+  attemptTurnedAway(): void;
   deliveryCancelled(job: DeliveryJob, reason: CancelReason): void;
   /** It was in hand, and waits in PostgreSQL. */
   deliveryWaits(parking: Parking): void;
@@ -96,6 +98,7 @@ export function makeMetrics(
       shown.deliveries.inc({ outcome: 'postponed', reason: 'ours' });
       log.warn({ ...namedJob(job), cause }, 'could not make an attempt for want of our own resources, trying again');
     },
+    attemptTurnedAway: () => shown.inFlight.dec(),
     deliveryWaits({ job, reason, dueMs }) {
       if (log.isLevelEnabled('debug'))
         log.debug(

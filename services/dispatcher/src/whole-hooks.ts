@@ -78,6 +78,7 @@ type Row = {
   id: number;
   account_id: number;
   repository_id: number | null;
+  name: 'web' | 'cli';
   deliverable: boolean;
   paused: boolean;
   events: string[];
@@ -121,7 +122,7 @@ async function loadInParts(pool: Pool, ids: number[]): Promise<Map<number, Row>>
   for (let start = 0; start < ids.length; start += partMax) {
     const { rows } = await pool.query<Row>({
       name: 'whole hooks',
-      text: `SELECT h.id, h.account_id, h.repository_id, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret,
+      text: `SELECT h.id, h.account_id, h.repository_id, h.name, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret,
                     h.previous_secret, h.previous_secret_until, h.retry, h.headers, ${isDeliverable} AS deliverable,
                     ${isPaused} AS paused
                FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE h.id = ANY ($1)`,
@@ -138,6 +139,7 @@ function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefin
       id: row.id,
       accountId: row.account_id,
       repositoryId: row.repository_id,
+      name: row.name,
       deliverable: row.deliverable,
       paused: row.paused,
       events: new Set(row.events),

@@ -40,7 +40,9 @@ export function makeApp(options: {
   const baseOf = makeBaseOf(options.ownUrl);
   app.get('/', makeStartPage({ ...options, baseOf }));
   app.use(async (request, response, next) => {
-    const token = await authenticate(request, options.checkToken);
+    const check = () => authenticate(request, options.checkToken);
+    response.locals.authenticate = check;
+    const token = await check();
     response.locals.token = token;
     if (token) response.setHeader('X-OAuth-Scopes', token.scopesHeader);
     next();

@@ -116,6 +116,12 @@ export const variables = z.object({
   RATE_LIMIT_CONCURRENT: integer(1)
     .default(100)
     .meta({ description: 'API requests of one subject through one client that may run at once in one process' }),
+  LISTENERS_PER_CALLER: integer(1).default(100).meta({
+    description: 'WebSockets of `cli` hooks that one subject through one client may hold open at once in one process',
+  }),
+  LISTENERS_MAX: integer(1)
+    .default(1000)
+    .meta({ description: 'WebSockets of `cli` hooks that may be open at once in one process' }),
   TRUSTED_PROXIES: trustedProxiesVariable,
   TRUST_PROXY: renamedTo('TRUSTED_PROXIES'),
 });

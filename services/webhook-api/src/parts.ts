@@ -8,6 +8,7 @@ import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
 import type { Replica } from './deliveries/replica.ts';
 import type { EventCatalog } from './hooks/catalog.ts';
+import type { Listeners } from './listeners/listeners.ts';
 
 export type Parts = {
   log: Log;
@@ -23,6 +24,8 @@ export type Parts = {
   /** Whose tokens are taken: the gate, under each of its names; and what they must be for. */
   issuers: string[];
   audience: string;
+  /** Who listens at this process to hooks of command lines. */
+  listeners: Listeners;
   /** How long a store may take for one thing. */
   storeTimeoutMs: number;
   /** The key of the delivery jobs’ authentication codes. */

@@ -43,6 +43,7 @@ import { triggerEvent } from './hooks/trigger.ts';
 import { updateHook } from './hooks/update.ts';
 import { updateHookConfig } from './hooks/update-config.ts';
 import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
+import { connectListener } from './listeners/connect.ts';
 import { getDocs, getDocsScript } from './meta/docs.ts';
 import { askGraphql } from './meta/graphql.ts';
 import { getMeta } from './meta/meta.ts';
@@ -136,6 +137,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${repo}${delivery}/explain`,          admin(read),                     explainDelivery),
   at('get',    `${repo}${hook}/explain`,              admin(read),                     explainAtHook),
   at('post',   `${repo}${delivery}/attempts`,         admin(write),                    redeliver),
+  at('get',    `${repo}${hook}/socket`,               admin(write),                    connectListener), // where `ws_url` leads
   at('post',   `${repo}${hook}/pings`,                admin(read),                     pingHook),
   at('post',   `${repo}${hook}/tests`,                admin(read),                     testHook),
   at('post',   `${repo}${hook}/test`,                 admin(read),                     testHook), // where `test_url` leads
@@ -158,6 +160,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}${delivery}/explain`,           admin(organizationHooks),        explainDelivery),
   at('get',    `${org}${hook}/explain`,               admin(organizationHooks),        explainAtHook),
   at('post',   `${org}${delivery}/attempts`,          admin(organizationHooks),        redeliver),
+  at('get',    `${org}${hook}/socket`,                admin(organizationHooks),        connectListener),
   at('post',   `${org}${hook}/pings`,                 admin(organizationHooks),        pingHook),
   at('post',   `${org}${hook}/triggers`,              admin(organizationHooks),        triggerEvent),
 

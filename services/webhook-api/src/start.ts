@@ -6,6 +6,7 @@ import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
+import { listenersTopology } from '@gatepost/contracts/forwarding';
 import { parseSeed } from '@gatepost/contracts/seed';
 import { publishersTopology } from '@gatepost/contracts/topology';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
@@ -31,6 +32,8 @@ import { openReplica } from './deliveries/replica.ts';
 import { readCatalog } from './hooks/catalog.ts';
 import { makeLimits } from './http/limits.ts';
 import { openRedis } from './http/redis.ts';
+import { shouldUpgradeCallback, takeUpgrades } from './http/upgrade.ts';
+import { openListeners } from './listeners/listeners.ts';
 import type { Parts } from './parts.ts';
 
 export const name = 'webhook-api';
@@ -93,12 +96,10 @@ export async function start({
   await checkSecretsKey(pool, seal);
   const database = stack.adopt(openDatabase({ ...connecting, max: 4 }), (opened) => opened.$disconnect());
   for (const seed of seeds) await applySeed(database, seed.organizations);
+  const broker = { url: env.AMQP_URL, name, log: storesLog, reconnects: reconnectCounter(registry) };
   const publisher = stack.use(
     await openPublisher({
-      url: env.AMQP_URL,
-      name,
-      log: storesLog,
-      reconnects: reconnectCounter(registry),
+      ...broker,
       topology: publishersTopology,
       confirmTimeoutMs: storeTimeoutMs * 0.75,
     }),
@@ -112,6 +113,14 @@ export async function start({
   const redis =
     env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log: storesLog })) : undefined;
 
+  const listeners = openListeners({
+    pool,
+    broker: { ...broker, name: `${name} listeners`, topology: listenersTopology, initialRetries: 0 },
+    perCaller: env.LISTENERS_PER_CALLER,
+    most: env.LISTENERS_MAX,
+    registry,
+    log: logOfModule(log, 'listeners'),
+  });
   const jobKey = deriveJobKey(env.SECRETS_KEY);
   const parts: Parts = {
     log: logOfModule(log, 'http'),
@@ -122,6 +131,7 @@ export async function start({
     publisher,
     issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
     audience: env.WEBHOOK_API_AUDIENCE,
+    listeners,
     storeTimeoutMs,
     jobKey,
     jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
@@ -163,13 +173,16 @@ export async function start({
     stores,
   });
   const serve = async (port: number, certificate?: Certificate) => {
-    const server = createServerWith(certificate, patience, app);
+    const server = createServerWith(certificate, { ...patience, shouldUpgradeCallback }, app);
+    takeUpgrades(server, app);
     const listening = stack.use(await listen(server, { host: env.HOST, port, closeWithinMs: 6_000 }));
     log.info({ url: `${certificate ? 'https' : 'http'}://${env.HOST}:${listening.port}` }, 'listening');
     return listening.port;
   };
   const port = await serve(env.WEBHOOK_API_PORT);
   const tlsPort = certificate && (await serve(env.WEBHOOK_API_TLS_PORT!, certificate));
+  // Before the servers, which wait for their connections, in the stack's order of closing.
+  stack.use(listeners);
   const ops = stack.use(
     await openOps({
       host: env.HOST,

@@ -11,6 +11,7 @@ import { spanAttributes } from '../named.ts';
 import type { Persist } from '../persist.ts';
 import { OutOfResources } from '../trouble.ts';
 import { classify, type Outcome } from './classify.ts';
+import type { Forward } from './forward.ts';
 import type { Payloads } from './payloads.ts';
 import type { Post } from './post.ts';
 import { type Ended, isRecorded } from './record.ts';
@@ -21,6 +22,8 @@ export type AttemptParts = {
   pool: Pool;
   accounts: Accounts;
   post: Post;
+  /** To hooks with a listener, instead of `post`. */
+  forward: Forward;
   payloads: Payloads;
   persist: Persist;
   metrics: Metrics;
@@ -34,7 +37,9 @@ export type Attempted =
   /** Somebody has made it, or it is not to be made any more. */
   | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' }
   /** Not now: its account or its hook is paused. */
-  | { kind: 'paused' };
+  | { kind: 'paused' }
+  /** Not now: its listener has others before it. */
+  | { kind: 'busy'; dueMs: number; durationMs: number };
 
 /** How far the clocks of two of our machines may be apart. */
 const clocksDifferMs = 2_000;
@@ -57,7 +62,7 @@ export async function makeAttempt(parts: AttemptParts, message: Incoming, job: D
   if (hook.paused) return { kind: 'paused' };
   const make = async (payload: Buffer | undefined): Promise<Attempted> => {
     if (!payload) return cancelled('event_gone');
-    return { kind: 'ended', ended: await attempt(parts, job, hook, payload, message.traceparent) };
+    return attempt(parts, job, hook, payload, message.traceparent);
   };
   if (message.body.length > 0) return make(message.body);
   return parts.payloads.use(job, make);
@@ -70,13 +75,18 @@ async function attempt(
   hook: Hook,
   payload: Buffer,
   traceparent: string | undefined,
-): Promise<Omit<Ended, 'routes'>> {
+): Promise<Attempted> {
   const make = async () => {
     const span = tracing && beginSpan(tracing, traceparent, job, hook);
     const request = await buildRequest(job, hook, payload, parts.userAgent, span?.traceparent);
     const deliveredAt = new Date();
     parts.metrics.attemptStarted(job);
-    const attempt = await parts.post(request);
+    const attempt = hook.name === 'cli' ? await parts.forward(hook.id, request) : await parts.post(request);
+    if (attempt.kind === 'busy') {
+      span?.end({}, 'its listener is busy');
+      parts.metrics.attemptTurnedAway();
+      return undefined;
+    }
     const outcome = classify(attempt);
     span?.end(
       { 'http.response.status_code': attempt.kind === 'response' ? attempt.status : undefined },
@@ -87,14 +97,22 @@ async function attempt(
     parts.metrics.attemptPostponed(job, cause);
     throw new OutOfResources(`this machine could not make the attempt: ${cause}`);
   };
+  const startedAt = performance.now();
   const made = await parts.persist('make an attempt', make, job);
+  if (!made) {
+    const durationMs = performance.now() - startedAt;
+    return { kind: 'busy', dueMs: Date.now() + busyMs * (1 + Math.random()), durationMs };
+  }
   const { attempt, outcome } = made;
   const nowMs = Date.now();
   const waitMs = retryWaitMs(job, hook.retry, attempt, outcome, parts.retryScheduleSeconds, nowMs);
   const retryDueMs = waitMs === undefined ? undefined : nowMs + waitMs;
   parts.metrics.attemptEnded(job, hook, outcome, attempt.timings.total, retryDueMs);
-  return { job, hook, ...made, retryDueMs };
+  return { kind: 'ended', ended: { job, hook, ...made, retryDueMs } };
 }
+
+/** After this a delivery that its listener was too busy for comes back, or up to as much later. */
+const busyMs = 1_000;
 
 /** How long it waited for its limit is a span beside it: only now is it over. */
 function beginSpan(tracing: Tracing, parent: string | undefined, job: DeliveryJob, { target }: Hook): Span {
@@ -116,6 +134,7 @@ function errorOf(outcome: Outcome | undefined): string | undefined {
 
 /** What its receiver's concurrency limit learns of an attempt. */
 export function ranOf(attempted: Attempted): Ran | undefined {
+  if (attempted.kind === 'busy') return { durationMs: attempted.durationMs, timedOut: true };
   if (attempted.kind !== 'ended') return undefined;
   const { attempt } = attempted.ended;
   return { durationMs: attempt.timings.total, timedOut: attempt.kind === 'timeout' };

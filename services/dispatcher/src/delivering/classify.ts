@@ -8,7 +8,7 @@ export type Outcome =
   | { kind: 'delivered'; status: DeliveryStatus; statusCode: number; error: null }
   | { kind: 'failed'; reason: FailureReason; status: DeliveryStatus; statusCode: number; error: string | null };
 
-/** `undefined` when the fault is ours (no file handles, no memory, no local port): such an attempt is not spent. */
+/** `undefined` when the fault is ours (no file handles, no memory, no local port, no broker): such an attempt is not spent. */
 export function classify(attempt: Attempt): Outcome | undefined {
   switch (attempt.kind) {
     case 'response': {
@@ -28,6 +28,8 @@ export function classify(attempt: Attempt): Outcome | undefined {
       if (code.startsWith('HPE_')) return failed('response', 502, code);
       if (code === 'ETIMEDOUT') return failed('timeout', 504, code);
       if (host.has(code) || code.startsWith('EAI_')) return failed('host', 502, code);
+      // What a listener says of the receiver behind it.
+      if (code === 'ELISTENER') return failed('network', 502, attempt.message);
       return failed('network', 502, code);
     }
   }
@@ -37,7 +39,7 @@ function failed(reason: FailureReason, statusCode: number, error: string): Outco
   return { kind: 'failed', reason, status: deliveryStatus[reason], statusCode, error };
 }
 
-const ours = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY', 'EAI_SYSTEM']);
+const ours = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY', 'EAI_SYSTEM', 'EBROKER']);
 
 // The name has no address, the address may not be connected to, or the network lets nothing through to it.
 const host = new Set([

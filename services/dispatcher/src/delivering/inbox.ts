@@ -110,6 +110,10 @@ export function makeInbox(parts: InboxParts): Inbox {
       check();
       return parking.add({ ...held(decided.job), routes });
     }
+    if (result.kind === 'busy') {
+      check();
+      return parking.add({ job: decided.job, reason: 'busy', dueMs: result.dueMs, routes });
+    }
     if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);
     if (routes) await taken.route(routes, job);

@@ -6,6 +6,7 @@ import { match } from './match.ts';
 const hook = (id: number, repositoryId: number | null, events: string[], deliverable = true): Hook => ({
   id,
   accountId: 1,
+  name: 'web',
   repositoryId,
   deliverable,
   paused: false,

@@ -1,15 +1,18 @@
 /**
  * The `Authorization` header of a request (`Bearer`, `token` or `Basic`, case-insensitive). With basic authentication the token is
- * where GitHub accepts it: as the password of any user, or as the user name with the password `x-oauth-basic` or none.
+ * where GitHub accepts it: as the password of any user, or as the user name with the password `x-oauth-basic` or none. Who asks for a
+ * WebSocket may send the bare token, as GitHub's command line extension does.
  */
 import type { Request } from 'express';
 import { ApiError } from '../http/errors.ts';
+import { upgradeOf } from '../http/upgrade.ts';
 import { badCredentials, type CheckToken, type Token } from './token.ts';
 
 /** The caller; undefined when the request carries no credentials. @throws ApiError 401 for bad credentials. */
 export async function authenticate(request: Request, check: CheckToken): Promise<Token | undefined> {
   const header = request.headers.authorization;
   if (header === undefined || header.trim() === '') return undefined;
+  if (upgradeOf(request) && !header.trim().includes(' ')) return check(header.trim());
   const [, scheme = '', value = ''] = /^(\w+) +([\w.~+/=-]+) *$/.exec(header) ?? [];
   switch (scheme.toLowerCase()) {
     case 'bearer':

@@ -22,6 +22,8 @@ export type Token = {
    * machine.
    */
   firstParty: boolean;
+  /** When it ends, ms since 1970. */
+  expiresMs: number;
 };
 
 export type CheckToken = (text: string) => Promise<Token>;
@@ -63,7 +65,7 @@ export function makeTokenCheck(options: Checking): CheckToken {
     const token = readClaims(claims);
     if (!token) throw badCredentials(explainRefusal(text, new errors.JWTInvalid('no client'), options));
     if (remembered.size >= max) remembered.delete(remembered.keys().next().value!);
-    remembered.set(digest, { token, expiresMs: (claims.exp! + clockToleranceSeconds) * 1000, keysRead });
+    remembered.set(digest, { token, expiresMs: token.expiresMs, keysRead });
     return token;
   };
 }
@@ -132,6 +134,7 @@ function readClaims(claims: JWTPayload): Token | undefined {
     // Without the claim the client counts as a third party's, which may do less.
     app: isMachine || firstParty ? null : clientId,
     firstParty,
+    expiresMs: ((claims.exp ?? 0) + clockToleranceSeconds) * 1000,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Place } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
+import { hasListener } from '../listeners/rows.ts';
 import type { Parts } from '../parts.ts';
 import { type Config, checkSize } from './config.ts';
 import { joinUrl } from './credentials.ts';
@@ -32,7 +33,12 @@ export function changeHook(
     if (!row) throw notFound();
     const before = { config: openConfig(row, parts.seal), events: row.events, active: row.active };
     const after = change(before);
-    if (joinUrl(after.config) !== joinUrl(before.config)) checkUrl(after.config, parts.allowedNetworks);
+    if (joinUrl(after.config) !== joinUrl(before.config)) {
+      if (row.name === 'cli') throw refuse('url', 'url of a cli webhook cannot be changed');
+      checkUrl(after.config, parts.allowedNetworks);
+    }
+    if (row.name === 'cli' && after.active && !before.active && !(await hasListener(db, id)))
+      throw refuse('active', 'A cli webhook is active only while its WebSocket, ws_url, is open');
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     const previous = previousSecret(row, before.config, after);
@@ -42,14 +48,15 @@ export function changeHook(
   });
 }
 
+const refuse = (field: string, message: string) =>
+  validationFailed({ resource: 'Hook', code: 'custom', field, message });
+
 /** Without a time the secret before counts no longer from the moment in which there is another. @throws ApiError 422. */
 function previousSecret(row: HookRow, before: Config, { config, previousSecretUntil: until }: Changes): PreviousSecret {
   const isChanged = config.secret !== before.secret;
   const secret = isChanged ? row.secret : row.previous_secret;
-  if (until && !secret) {
-    const message = 'previous_secret_until needs a secret before the present one';
-    throw validationFailed({ resource: 'Hook', code: 'custom', field: 'previous_secret_until', message });
-  }
+  if (until && !secret)
+    throw refuse('previous_secret_until', 'previous_secret_until needs a secret before the present one');
   if (until) return { previous_secret: secret, previous_secret_until: until };
   if (isChanged) return { previous_secret: null, previous_secret_until: null };
   return { previous_secret: row.previous_secret, previous_secret_until: row.previous_secret_until };

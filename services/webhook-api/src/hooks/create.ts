@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
+import { addListener } from '../listeners/rows.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
 import { checkSize, configInput, makeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
 import { changeInPlace } from './lock.ts';
 import { type StoredPing, storePing } from './ping-event.ts';
-import { hookSchema, presentHook } from './present.ts';
+import { hookSchema, placePath, presentHook, socketUrl } from './present.ts';
 import { deleteRow, findRow, insertRow } from './rows.ts';
 import { checkRules } from './rules.ts';
 import { sealConfig } from './stored.ts';
@@ -16,11 +17,16 @@ import { checkUrl } from './url.ts';
 
 const body = z
   .object({
-    name: z.string().optional().meta({ description: 'Only `web`' }),
+    name: z.string().optional().meta({
+      description: 'Default `web`. `cli`: whoever opens its `ws_url` gets its deliveries, and it ends with that socket',
+    }),
     config: configInput.optional(),
     ...ownInput,
     events: z.array(z.string()).max(200).optional().meta({ description: 'Default `["push"]`; `["*"]` for all' }),
-    active: z.boolean().optional().meta({ description: 'Default `true`' }),
+    active: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Default `true`; a `cli` webhook is active once its socket is open' }),
   })
   .meta({ id: 'HookCreation' });
 
@@ -31,18 +37,23 @@ export const createHook = placeOperation({
   body,
   answers: { 201: { description: 'The hook', schema: hookSchema } },
   async run({ parts, place, token, body, base }) {
-    if (body.name !== undefined && body.name !== 'web')
-      throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
-    const config = makeConfig(body.config ?? {}, ownOf(body), undefined);
-    checkUrl(config, parts.allowedNetworks);
+    const { name = 'web' } = body;
+    if (name !== 'web' && name !== 'cli') throw validationFailed({ resource: 'Hook', field: 'name', code: 'invalid' });
+    const isCli = name === 'cli';
+    // Where it is reached is not for its client to say.
+    const given = isCli ? { ...body.config, url: '' } : body.config;
+    const config = makeConfig(given ?? {}, ownOf(body), undefined);
+    if (!isCli) checkUrl(config, parts.allowedNetworks);
     checkSize(config, undefined);
     const events = readEvents(body.events ?? ['push'], parts.catalog);
-    const active = body.active ?? true;
+    const wanted = body.active ?? true;
+    const active = wanted && !isCli;
     if (active) checkConnected(parts.publisher);
 
     const { hook, ping } = await changeInPlace(parts, place, async (db) => {
       await checkRules(db, place, { ...config, events, id: null, held: [] }, parts.seal);
-      const id = await insertRow(db, place, token, sealConfig(config, { active, events }, parts.seal));
+      const id = await insertRow(db, place, token, { ...sealConfig(config, { active, events }, parts.seal), name });
+      if (isCli) await addListener(db, id, socketUrl(`${base}${placePath(place)}/hooks/${id}`), wanted);
       // It was just made.
       const row = (await findRow(db, place, token, id))!;
       const hook = presentHook(row, place, base, parts.seal);

@@ -40,7 +40,14 @@ const organizationHookSchema = z
   .object({
     type: z.literal('Organization'),
     id: z.int(),
-    name: z.literal('web'),
+    name: z.enum(['web', 'cli']),
+    ws_url: z
+      .url()
+      .optional()
+      .meta({
+        ...ours,
+        description: 'Only of a `cli` hook: the WebSocket by which its deliveries go to whoever listens',
+      }),
     active: z.boolean(),
     events: z.array(z.string()),
     config: configSchema,
@@ -74,7 +81,7 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
   return {
     type: place.repository ? 'Repository' : 'Organization',
     id: row.id,
-    name: 'web',
+    name: row.name,
     active: row.active && !row.restricted,
     events: row.events,
     config: presentConfig(row),
@@ -85,12 +92,16 @@ export function presentHook(row: HookRow, place: PlaceNames, base: string, seal:
     created_at: seconds(row.created_at),
     url,
     ...(place.repository ? { test_url: `${url}/test` } : {}),
+    ...(row.name === 'cli' ? { ws_url: socketUrl(url) } : {}),
     ping_url: `${url}/pings`,
     deliveries_url: `${url}/deliveries`,
     ...(place.repository ? { last_response: presentLastResponse(row) } : {}),
     disabled_reason: row.restricted ? 'oauth_app_restricted' : null,
   };
 }
+
+/** The WebSocket of a `cli` hook: by wss where the API is reached by https. */
+export const socketUrl = (hookUrl: string): string => `${hookUrl.replace(/^http/, 'ws')}/socket`;
 
 /** Scalars only: hub4j and others decode it as a map of texts. */
 export function presentConfig(row: HookRow): Record<string, unknown> {

@@ -17,6 +17,8 @@ export type Queryable = Pick<Pool, 'query'>;
 
 export type HookRow = {
   id: number;
+  /** `cli`: its deliveries go to whoever listens at its socket. */
+  name: 'web' | 'cli';
   active: boolean;
   events: string[];
   url: string;
@@ -40,7 +42,7 @@ export type HookRow = {
 
 /** `account` is the alias of what has the account's `oauth_app_restrictions`. */
 const columnsFrom = (account: string, headers = 'h.headers') => `
-  h.id, h.active, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.previous_secret, h.previous_secret_until,
+  h.id, h.name, h.active, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret, h.previous_secret, h.previous_secret_until,
   h.retry, ${headers}, h.created_by_app,
   h.created_at, h.updated_at,
   ${isRestricted(`${account}.oauth_app_restrictions`, 'h.account_id', 'h.created_by_app')} AS restricted`;
@@ -223,12 +225,17 @@ export type HookValues = Pick<
 /** The secret before, and until when it signs too. */
 export type PreviousSecret = Pick<HookRow, 'previous_secret' | 'previous_secret_until'>;
 
-export async function insertRow(db: Queryable, place: Place, token: Token, hook: HookValues): Promise<number> {
+export async function insertRow(
+  db: Queryable,
+  place: Place,
+  token: Token,
+  hook: HookValues & Pick<HookRow, 'name'>,
+): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
-    `INSERT INTO hooks (active, events, url, content_type, insecure_ssl, secret, retry, headers, credentials,
+    `INSERT INTO hooks (active, events, url, content_type, insecure_ssl, secret, retry, headers, credentials, name,
                         account_id, repository_id, created_by_app, created_by)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id`,
-    [...written(hook), place.account.id, place.repository?.id ?? null, token.app, token.subject],
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
+    [...written(hook), hook.name, place.account.id, place.repository?.id ?? null, token.app, token.subject],
   );
   return rows[0]!.id;
 }

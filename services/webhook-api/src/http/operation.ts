@@ -5,11 +5,13 @@ import type { Token } from '../access/token.ts';
 import type { Parts } from '../parts.ts';
 import type { AnyRoute } from '../routes.ts';
 import type { RateLimit } from './limits.ts';
+import type { AskedUpgrade } from './upgrade.ts';
 
 /** GitHub documents repository and organization routes separately; ours are one implementation with two documentations. */
 export type Family = 'repos' | 'orgs';
 
 export type Answer = {
+  /** 101: it is a WebSocket now, and nothing is written. */
   status: number;
   /** Written as JSON; nothing is written when it is undefined. */
   body?: unknown;
@@ -32,6 +34,8 @@ type Asked<Body, Query> = {
   url: string;
   /** What the caller has left of the hour's requests. */
   rateLimit(): Promise<RateLimit | undefined>;
+  /** Where a WebSocket is asked for. */
+  upgrade: AskedUpgrade | undefined;
 };
 
 /** A call that needs no token. */

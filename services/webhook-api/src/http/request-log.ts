@@ -34,7 +34,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
           'client.id': token?.clientId,
           duration_ms: Math.round(milliseconds * 10) / 10,
           ...(refused && loggedRefusal(refused)),
-          ...(response.writableFinished ? {} : { aborted: true }),
+          ...(response.writableFinished || response.statusCode === 101 ? {} : { aborted: true }),
         },
         'request',
       );

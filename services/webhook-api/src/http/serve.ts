@@ -15,6 +15,7 @@ import { ApiError, notFound } from './errors.ts';
 import { parseShape } from './invalid.ts';
 import type { Limits } from './limits.ts';
 import type { Answer } from './operation.ts';
+import { type AskedUpgrade, upgradeOf } from './upgrade.ts';
 
 /** What every route shares. */
 export type Shared = { routes: readonly AnyRoute[]; parts: Parts; limits: Limits; baseOf: BaseOf };
@@ -48,14 +49,21 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
           base,
           url: base + request.path,
           rateLimit: () => limits.left(token),
+          upgrade: askedUpgrade(request, response),
         };
         return operation.run(call);
       });
+      if (answer.status === 101) return;
       writeAnswer(request, response, answer, (status) => admitted.settle(status, response));
     } finally {
       admitted.leave();
     }
   };
+
+  function askedUpgrade(request: Request, response: Response): AskedUpgrade | undefined {
+    const upgrade = upgradeOf(request);
+    return upgrade && { ...upgrade, authenticate: response.locals.authenticate };
+  }
 
   function want(request: Request, token: Token): Wanted | undefined {
     if (access.kind === 'open') return undefined;

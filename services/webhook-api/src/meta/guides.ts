@@ -169,7 +169,8 @@ Libraries for GitHub's webhooks do the same: \`@octokit/webhooks\`, go-github's 
 
 /** Where the refusal of a hook on this machine leads to. */
 const localReceivers = `
-A webhook never goes to \`localhost\` or \`127.0.0.1\`, as at GitHub. There are two ways to receive on the machine that the service runs on:
+A webhook never goes to \`localhost\` or \`127.0.0.1\`, as at GitHub. To receive on a machine of your own, let a program listen: GitHub's \`gh webhook forward\`,
+or any that makes a webhook with \`"name": "cli"\` and opens the WebSocket at its \`ws_url\`. There are two further ways on the machine that the service runs on:
 
 - Listen on another loopback address and use that in the hook: \`http://127.0.0.2:8080/hook\`. \`npm start\` allows \`127.0.0.2\`. Elsewhere the
   operator lists the address in \`DELIVERY_ALLOWED_NETWORKS\`, for example \`127.0.0.2/32\`. On macOS add the address first:

@@ -1,0 +1,159 @@
+/**
+ * Requests and their answers through RabbitMQ: who asks names nobody but a routing key, and has the answer by direct reply-to
+ * (https://www.rabbitmq.com/docs/direct-reply-to). Nothing of it is kept: what is under way when a connection breaks is lost.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { type ConnectionOptions, openConnection } from './connection.ts';
+
+export type Asked = { exchange: string; routingKey: string; type: string; body: Buffer; timeoutMs: number };
+
+export type Got =
+  | { kind: 'answer'; body: Buffer }
+  /** Nobody takes such requests now. */
+  | { kind: 'unroutable' }
+  | { kind: 'late' }
+  /** There is no connection, or it broke meanwhile: the request may have been handled all the same. */
+  | { kind: 'lost' };
+
+/** `request` never rejects. */
+export type Requester = AsyncDisposable & { request(asked: Asked): Promise<Got> };
+
+const replyTo = 'amq.rabbitmq.reply-to';
+
+export async function openRequester(options: ConnectionOptions): Promise<Requester> {
+  const waiting = new Map<string, (got: Got) => void>();
+  let channel: Channel | undefined;
+  let sequence = 0;
+
+  const connection = await openConnection(options, async (model: ChannelModel) => {
+    const opened = await model.createChannel();
+    const settle = ({ properties }: Pick<ConsumeMessage, 'properties'>, got: Got) =>
+      waiting.get(String(properties.correlationId))?.(got);
+    opened.on('error', () => {}); // 'close' follows
+    opened.on('return', (message) => settle(message, { kind: 'unroutable' }));
+    opened.on('close', () => {
+      if (channel !== opened) return;
+      channel = undefined;
+      for (const answer of [...waiting.values()]) answer({ kind: 'lost' });
+      model.close().catch(() => {});
+    });
+    const onAnswer = (message: ConsumeMessage | null) => {
+      if (message) settle(message, { kind: 'answer', body: message.content });
+    };
+    await opened.consume(replyTo, onAnswer, { noAck: true });
+    channel = opened;
+  });
+
+  return {
+    request({ exchange, routingKey, type, body, timeoutMs }) {
+      const current = channel;
+      if (!current) return Promise.resolve({ kind: 'lost' });
+      const correlationId = String(++sequence);
+      return new Promise((resolve) => {
+        const settle = (got: Got) => {
+          clearTimeout(timer);
+          if (waiting.delete(correlationId)) resolve(got);
+        };
+        const timer = setTimeout(() => settle({ kind: 'late' }), timeoutMs);
+        waiting.set(correlationId, settle);
+        const expiration = Math.ceil(timeoutMs);
+        try {
+          current.publish(exchange, routingKey, body, { mandatory: true, correlationId, replyTo, type, expiration });
+        } catch {
+          settle({ kind: 'lost' });
+        }
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      channel = undefined;
+      await connection.close();
+      for (const answer of [...waiting.values()]) answer({ kind: 'lost' });
+    },
+  };
+}
+
+/** `answer` does nothing when no answer is waited for any more. */
+export type Request = { routingKey: string; type: string; body: Buffer; answer(body: Buffer): void };
+
+export type Responder = AsyncDisposable & {
+  isConnected(): boolean;
+  /** Takes requests with that routing key, from now on and with every new connection. Rejects while no broker is connected. */
+  bind(routingKey: string): Promise<void>;
+  unbind(routingKey: string): Promise<void>;
+  /** Sends a message that nobody answers to whoever takes that routing key. */
+  tell(routingKey: string, type: string, body: string): void;
+};
+
+/**
+ * Takes requests from a queue of its own, which RabbitMQ deletes as soon as the connection is gone: then whoever asks hears at once that
+ * nobody is there.
+ */
+export async function openResponder(
+  options: ConnectionOptions & { exchange: string; onRequest(request: Request): void },
+): Promise<Responder> {
+  const { exchange } = options;
+  const keys = new Set<string>();
+  let current: { channel: Channel; queue: string } | undefined;
+
+  const connection = await openConnection(options, async (model: ChannelModel) => {
+    const channel = await model.createChannel();
+    channel.on('error', (error) =>
+      options.log.error({ 'amqp.exchange': exchange, error }, 'RabbitMQ closed the channel'),
+    );
+    const startAnew = () => {
+      if (current?.channel !== channel) return;
+      current = undefined;
+      model.close().catch(() => {});
+    };
+    channel.on('close', startAnew);
+    // A name of its own for each connection: the broker may not have noticed yet that the one before is gone.
+    const queue = `${exchange}.${randomUUID()}`;
+    await channel.assertQueue(queue, { exclusive: true, durable: false, autoDelete: true });
+    for (const key of keys) await channel.bindQueue(queue, exchange, key);
+    const onMessage = (message: ConsumeMessage | null) => {
+      if (!message) return startAnew();
+      const { type, replyTo: to, correlationId } = message.properties;
+      const answer = (body: Buffer) => {
+        if (current?.channel !== channel || !to) return;
+        try {
+          channel.publish('', to, body, { correlationId });
+        } catch {
+          // The channel is closed: nobody waits any more.
+        }
+      };
+      options.onRequest({ routingKey: message.fields.routingKey, type: String(type), body: message.content, answer });
+    };
+    current = { channel, queue };
+    await channel.consume(queue, onMessage, { noAck: true });
+  });
+
+  return {
+    isConnected: () => current !== undefined,
+    async bind(key) {
+      if (!current) throw new Error('not connected to RabbitMQ');
+      keys.add(key);
+      try {
+        await current.channel.bindQueue(current.queue, exchange, key);
+      } catch (error) {
+        keys.delete(key);
+        throw error;
+      }
+    },
+    async unbind(key) {
+      // Without a connection there is no queue to unbind.
+      if (keys.delete(key) && current) await current.channel.unbindQueue(current.queue, exchange, key).catch(() => {});
+    },
+    tell(key, type, body) {
+      try {
+        current?.channel.publish(exchange, key, Buffer.from(body), { type });
+      } catch {
+        // The channel is closed; nobody need hear of it.
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      current = undefined;
+      await connection.close();
+    },
+  };
+}

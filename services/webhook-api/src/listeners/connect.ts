@@ -1,0 +1,66 @@
+/** `GET …/hooks/{hook_id}/socket`: the WebSocket by which a hook of a command line gets its deliveries; `ws_url` leads here. */
+import { loadPlace, type Wanted } from '../access/place.ts';
+import { BadCredentials, type Token } from '../access/token.ts';
+import { hookId } from '../hooks/hook-id.ts';
+import { findRow } from '../hooks/rows.ts';
+import { ApiError, notFound, validationFailed } from '../http/errors.ts';
+import { placeOperation } from '../http/operation.ts';
+import type { AskedUpgrade } from '../http/upgrade.ts';
+import type { Parts } from '../parts.ts';
+
+export const connectListener = placeOperation({
+  id: 'connect-webhook-listener',
+  summary: 'Open the WebSocket by which a `cli` webhook gets its deliveries',
+  answers: {
+    101: { description: 'From here on it is a WebSocket' },
+    422: { description: 'The hook is no `cli` hook' },
+    426: { description: 'It is not asked for as a WebSocket (RFC 6455)' },
+  },
+  async run({ parts, place, token, wanted, params, upgrade }) {
+    const id = hookId(params);
+    const row = await findRow(parts.pool, place, token, id);
+    if (!row) throw notFound();
+    if (row.name !== 'cli') throw noListeners();
+    checkHandshake(upgrade);
+    const standing = () => standingOf(parts, upgrade, token, wanted, id);
+    await parts.listeners.accept({ upgrade, hookId: id, token, standing });
+    return { status: 101 };
+  },
+});
+
+const noListeners = () => {
+  const message = 'Only webhooks whose name is cli have a WebSocket';
+  return validationFailed({ resource: 'Hook', code: 'custom', field: 'name', message });
+};
+
+/** @throws ApiError 400, 403 or 426 for what the library would answer without our headers. */
+function checkHandshake(upgrade: AskedUpgrade | undefined): asserts upgrade is AskedUpgrade {
+  const headers = { Upgrade: 'websocket', Connection: 'Upgrade, close' };
+  if (!upgrade) throw new ApiError(426, 'Upgrade Required', { headers });
+  const asked = upgrade.request.headers;
+  // Pages of other sites may open WebSockets, and no policy of the browser asks us first (RFC 6455 section 10.2).
+  if (asked.origin !== undefined) throw new ApiError(403, 'Browsers may not listen');
+  if (asked['sec-websocket-version'] !== '13')
+    throw new ApiError(426, 'Upgrade Required', { headers: { ...headers, 'Sec-WebSocket-Version': '13' } });
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(asked['sec-websocket-key'] ?? ''))
+    throw new ApiError(400, 'Sec-WebSocket-Key is missing or wrong');
+}
+
+/** Whether who listens may still do so: by the token, the scopes and the place, as when the socket was opened. */
+async function standingOf(
+  { reads }: Pick<Parts, 'reads'>,
+  upgrade: AskedUpgrade,
+  token: Token,
+  wanted: Wanted,
+  id: number,
+): Promise<'good' | 'refused' | 'gone'> {
+  try {
+    await upgrade.authenticate();
+    const place = await loadPlace(reads, token, wanted);
+    return (await findRow(reads, place, token, id)) ? 'good' : 'gone';
+  } catch (error) {
+    if (error instanceof BadCredentials) return 'refused';
+    if (error instanceof ApiError && [403, 404].includes(error.status)) return 'refused';
+    return 'good'; // a store or the gate is away: it is looked at again
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * One listener's WebSocket: deliveries go out by it, in turn, and its answers come back.
+ *
+ * GitHub's protocol does not say which delivery an answer belongs to, and the extension sends none when it could not reach its receiver.
+ * So one delivery is under way at a time, with a ping behind it. The extension reads nothing while it works, so its pong comes after its
+ * answer, or tells that there will be none. After a delivery that has timed out, the next goes out only after one of the two.
+ * A listener that repeats `Id` (`ownProtocol`) has several under way.
+ */
+import type { ForwardAnswer, ForwardRequest } from '@gatepost/contracts/forwarding';
+import { lineMaxMs } from '@gatepost/contracts/forwarding';
+import type { RawData, WebSocket } from 'ws';
+import { encodeFrame, ownProtocol, parseAnswer } from './frames.ts';
+
+/** Why it ended, as a WebSocket's close code. `keepsHook`: whoever listened may come back to the same hook. */
+export type End = { code: number; reason: string; keepsHook: boolean };
+
+export const ends = {
+  left: { code: 1000, reason: '', keepsHook: false },
+  restarts: { code: 1012, reason: 'this server stops; connect again', keepsHook: true },
+  badMessage: { code: 1007, reason: 'not an answer', keepsHook: false },
+  doesNotRead: { code: 1008, reason: 'nothing is read', keepsHook: false },
+  expired: { code: 4401, reason: 'the token has expired; connect again with another', keepsHook: true },
+  refused: { code: 4403, reason: 'the token may not manage this hook any more', keepsHook: false },
+  gone: { code: 4404, reason: 'the hook was deleted', keepsHook: false },
+  takenOver: { code: 4409, reason: 'another socket has taken over', keepsHook: true },
+} as const satisfies Record<string, End>;
+
+export type Listener = {
+  deliver(request: ForwardRequest): Promise<ForwardAnswer>;
+  /** Deliveries that wait for an answer. */
+  underWay(): number;
+  /** The bytes of what is under way or waits. */
+  bytes(): number;
+  /** Shows that we are there, and ends it if it does not read or shows no sign of life. To be called every some seconds. */
+  look(): void;
+  /** Nothing goes out any more. */
+  end(end: End): void;
+  /** Cuts the connection, if it is still there. */
+  cut(): void;
+};
+
+type Item = {
+  id: string;
+  request: ForwardRequest;
+  timer: NodeJS.Timeout;
+  settle(answer: ForwardAnswer): void;
+};
+
+const concurrentMax = 32;
+const lineMaxItems = 256;
+const lineMaxBytes = 32 * 1024 * 1024;
+const unreadMaxMs = 30_000;
+const silentMaxMs = 60_000;
+/** Somebody may look at a delivery in a debugger. */
+const silentAtWorkMaxMs = 600_000;
+
+/** `onEnd` is called once, when it ends, by whomever. */
+export function makeListener(socket: WebSocket, options: { onEnd(end: End): void; now?: () => number }): Listener {
+  const now = options.now ?? (() => performance.now());
+  const isConcurrent = socket.protocol === ownProtocol;
+  const line: Item[] = [];
+  const sent = new Map<string, Item>();
+  let lineBytes = 0;
+  let sentBytes = 0;
+  let sequence = 0;
+  /** Of GitHub's protocol: the delivery that has timed out and may be answered yet, and the last one that it has read past. */
+  let owed: string | undefined;
+  let passed: string | undefined;
+  let signAt = now();
+  let unread = { bytes: 0, sinceMs: now() };
+  let isOpen = true;
+
+  const next = () => {
+    while (isOpen && owed === undefined && sent.size < (isConcurrent ? concurrentMax : 1)) {
+      const item = line.shift();
+      if (!item) return;
+      lineBytes -= item.request.body.length;
+      send(item);
+    }
+  };
+  const send = (item: Item) => {
+    clearTimeout(item.timer);
+    item.timer = setTimeout(() => timeOut(item), item.request.timeoutMs);
+    sent.set(item.id, item);
+    sentBytes += item.request.body.length;
+    socket.send(encodeFrame(item.request, isConcurrent ? item.id : undefined));
+    if (!isConcurrent) socket.ping(item.id);
+  };
+  const settle = (item: Item, answer: ForwardAnswer) => {
+    clearTimeout(item.timer);
+    if (!sent.delete(item.id)) return;
+    sentBytes -= item.request.body.length;
+    item.settle(answer);
+    next();
+  };
+  const timeOut = (item: Item) => {
+    if (!isConcurrent && passed !== item.id) owed = item.id;
+    settle(item, { kind: 'timeout' });
+  };
+  const turnAway = (item: Item) => {
+    const at = line.indexOf(item);
+    if (at < 0) return;
+    line.splice(at, 1);
+    lineBytes -= item.request.body.length;
+    item.settle({ kind: 'busy' });
+  };
+  const end = (how: End) => {
+    if (!isOpen) return;
+    isOpen = false;
+    for (const item of [...line.splice(0), ...sent.values()]) {
+      clearTimeout(item.timer);
+      // An answer that could not be read is one all the same.
+      item.settle(left(how.code === ends.badMessage.code && !isConcurrent));
+    }
+    sent.clear();
+    lineBytes = 0;
+    sentBytes = 0;
+    if (how !== ends.left) socket.close(how.code, how.reason);
+    options.onEnd(how);
+  };
+  const onMessage = (data: RawData) => {
+    signAt = now();
+    const parsed = parseAnswer(String(data));
+    if (!parsed) return end(ends.badMessage);
+    if (owed !== undefined) {
+      owed = undefined; // this was it, too late
+      return next();
+    }
+    const id = isConcurrent ? parsed.id : sent.keys().next().value;
+    const item = id === undefined ? undefined : sent.get(id);
+    if (item) settle(item, parsed.answer);
+  };
+  const onPong = (data: Buffer) => {
+    signAt = now();
+    const id = String(data);
+    if (id === '') return;
+    passed = id;
+    if (owed !== id) return;
+    owed = undefined;
+    next();
+  };
+  socket.on('message', onMessage);
+  socket.on('pong', onPong);
+  socket.on('close', () => end(ends.left));
+  socket.on('error', (error: Error & { code?: string }) => {
+    // 'close' follows. A message that was too large, or no UTF-8, is answered by the library.
+    if (error.code?.startsWith('WS_ERR_')) end(ends.badMessage);
+  });
+
+  return {
+    underWay: () => sent.size,
+    bytes: () => lineBytes + sentBytes,
+    deliver(request) {
+      if (!isOpen) return Promise.resolve(left(false));
+      const { length } = request.body;
+      if (line.length >= lineMaxItems || (lineBytes > 0 && lineBytes + length > lineMaxBytes))
+        return Promise.resolve({ kind: 'busy' });
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => turnAway(item), Math.min(lineMaxMs, request.timeoutMs));
+        const item: Item = { id: String(++sequence), request, timer, settle: resolve };
+        line.push(item);
+        lineBytes += length;
+        next();
+      });
+    },
+    look() {
+      const { bufferedAmount: bytes } = socket;
+      if (bytes === 0 || bytes < unread.bytes) unread = { bytes, sinceMs: now() };
+      const silentMs = now() - signAt;
+      if (now() - unread.sinceMs > unreadMaxMs && bytes > 0) return end(ends.doesNotRead);
+      const isAtWork = sent.size > 0 || owed !== undefined;
+      if (silentMs > (isAtWork ? silentAtWorkMaxMs : silentMaxMs)) return end(ends.doesNotRead);
+      socket.ping('');
+    },
+    end,
+    cut: () => socket.terminate(),
+  };
+}
+
+const left = (hadResponse: boolean): ForwardAnswer => ({
+  kind: 'error',
+  code: 'ECONNRESET',
+  message: 'the listener has left',
+  hadResponse,
+});

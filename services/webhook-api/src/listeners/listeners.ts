@@ -1,0 +1,240 @@
+/**
+ * The WebSockets that this process holds open, each for one hook of a command line. Deliveries for them come from the dispatchers, by
+ * RabbitMQ (docs/decisions/0316-forwarding-through-the-broker.md).
+ */
+import { randomUUID } from 'node:crypto';
+import { openResponder, type Request, type Responder } from '@gatepost/amqp/requests';
+import { decodeRequest, encodeAnswer, forwardingTypes, listenersExchange } from '@gatepost/contracts/forwarding';
+import type { Log } from '@gatepost/runtime/log';
+import { Gauge, type Registry } from '@gatepost/runtime/metrics';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { WebSocketServer } from 'ws';
+import type { Token } from '../access/token.ts';
+import { ApiError, notFound, unavailable } from '../http/errors.ts';
+import type { Upgrade } from '../http/upgrade.ts';
+import { ownProtocol } from './frames.ts';
+import { type End, ends, type Listener, makeListener } from './listener.ts';
+import { activateFirst, endSession, openSession, releaseSessions, renewSessions, sweepHooks } from './rows.ts';
+
+/** Who wants to listen to which hook. `standing`: looks again whether it may, later. */
+export type Wish = {
+  upgrade: Upgrade;
+  hookId: number;
+  token: Token;
+  standing(): Promise<'good' | 'refused' | 'gone'>;
+};
+
+export type Listeners = AsyncDisposable & {
+  /** Makes a WebSocket of the connection. @throws ApiError 404, 429 or 503; then nothing has been written to it. */
+  accept(wish: Wish): Promise<void>;
+};
+
+const answerMaxBytes = 4 * 1024 * 1024;
+/** What all deliveries may take that are under way here, but for a single one. */
+const bytesMax = 128 * 1024 * 1024;
+const beatMs = 1_000;
+const lookEveryMs = 10_000;
+const renewEveryMs = 5_000;
+/** When it stops: for deliveries under way, and for listeners to say goodbye. */
+const finishMs = 3_000;
+const partMs = 1_000;
+const timerMaxMs = 2 ** 31 - 1;
+
+type Open = Wish & { session: string; listener: Listener; lookAt: number; expiry: NodeJS.Timeout };
+
+export function openListeners(options: {
+  pool: Pool;
+  broker: Omit<Parameters<typeof openResponder>[0], 'exchange' | 'onRequest'>;
+  /** WebSockets of one caller, and in all, in this process. */
+  perCaller: number;
+  most: number;
+  registry: Registry;
+  log: Log;
+}): Listeners {
+  const { pool, log } = options;
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: answerMaxBytes,
+    perMessageDeflate: false,
+    handleProtocols: (asked) => (asked.has(ownProtocol) ? ownProtocol : false),
+  });
+  const open = new Map<number, Open>();
+  /** By hook: the session that counts here, from before it is bound. */
+  const newest = new Map<number, string>();
+  /** Hooks of which another process has the socket now, until nothing comes here any more. */
+  const takenAway = new Set<number>();
+  const callers = makeCounts();
+  const leaving = new Set<Listener>();
+  let responder: Promise<Responder> | undefined;
+  let isClosing = false;
+  let renewedTimes = 1;
+  new Gauge({
+    name: 'webhook_api_listeners',
+    help: 'WebSockets of listeners that are open in this process',
+    registers: [options.registry],
+    collect() {
+      this.set(open.size);
+    },
+  });
+
+  /** Connects with the first listener. */
+  const connected = () => {
+    responder ??= openResponder({ ...options.broker, exchange: listenersExchange, onRequest }).catch((error) => {
+      responder = undefined;
+      throw unavailable(error);
+    });
+    return responder;
+  };
+  const onRequest = (request: Request) => {
+    const hookId = Number(request.routingKey);
+    const held = open.get(hookId);
+    if (request.type === forwardingTypes.takenOver) {
+      if (!held || held.session === request.body.toString()) return;
+      if (newest.get(hookId) === held.session) takenAway.add(hookId);
+      return held.listener.end(ends.takenOver);
+    }
+    // The other one answers.
+    if (!held && takenAway.has(hookId)) return;
+    const { body } = request;
+    const inHand = sum(open.values(), ({ listener }) => listener.bytes());
+    if (inHand > 0 && inHand + body.length > bytesMax) return request.answer(encodeAnswer({ kind: 'busy' }));
+    const answering = held?.listener.deliver(decodeRequest(body)) ?? Promise.resolve(gone);
+    void answering.then((answer) => request.answer(encodeAnswer(answer)));
+  };
+  const letGo = async (hookId: number, session: string) => {
+    if (newest.get(hookId) !== session) return;
+    newest.delete(hookId);
+    await (await connected()).unbind(String(hookId));
+    takenAway.delete(hookId);
+  };
+  const onEnd = ({ hookId, session, token, listener, expiry }: Open, end: End) => {
+    clearTimeout(expiry);
+    if (open.get(hookId)?.session === session) open.delete(hookId);
+    leaving.add(listener);
+    callers.add(keyOf(token), -1);
+    log.info({ 'hook.id': hookId, 'client.id': token.clientId, code: end.code }, 'a listener has left');
+    if (isClosing) return; // all at once
+    const closed = { hookIds: [hookId], sessions: [session] };
+    const ended = Promise.all([
+      letGo(hookId, session),
+      end.keepsHook ? releaseSessions(pool, closed) : endSession(pool, hookId, session),
+    ]);
+    ended.catch((error) => log.warn({ 'hook.id': hookId, error }, 'a listener that has left is cleared up later'));
+  };
+  const begin = (wish: Wish, session: string) =>
+    server.handleUpgrade(wish.upgrade.request, wish.upgrade.socket, wish.upgrade.head, (socket) => {
+      wish.upgrade.socket.setKeepAlive(true, lookEveryMs);
+      const listener = makeListener(socket, { onEnd: (end) => onEnd(held, end) });
+      socket.once('close', () => leaving.delete(listener));
+      const expiresInMs = Math.max(0, Math.min(wish.token.expiresMs - Date.now(), timerMaxMs));
+      const expiry = setTimeout(() => listener.end(ends.expired), expiresInMs).unref();
+      const held: Open = { ...wish, session, listener, expiry, lookAt: performance.now() + lookEveryMs };
+      const before = open.get(wish.hookId);
+      open.set(wish.hookId, held);
+      before?.listener.end(ends.takenOver);
+      log.info({ 'hook.id': wish.hookId, 'client.id': wish.token.clientId }, 'a listener has come');
+    });
+
+  const look = async (held: Open) => {
+    held.listener.look();
+    const standing = await held.standing();
+    if (standing !== 'good') held.listener.end(ends[standing]);
+  };
+  const beat = setInterval(() => {
+    const nowMs = performance.now();
+    for (const held of open.values()) {
+      if (held.lookAt > nowMs) continue;
+      held.lookAt = nowMs + lookEveryMs;
+      look(held).catch((error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a listener'));
+    }
+  }, beatMs).unref();
+  const renew = async () => {
+    try {
+      if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
+      renewedTimes += 1;
+      // While PostgreSQL was away nobody could renew: everybody else has had the time to, now.
+      if (renewedTimes > 1) await sweepHooks(pool);
+    } catch (error) {
+      renewedTimes = 0;
+      if (open.size > 0) log.warn({ error }, 'could not say that listeners are there');
+    }
+  };
+  const renewing = setInterval(renew, renewEveryMs).unref();
+
+  return {
+    async accept(wish) {
+      const { hookId, upgrade } = wish;
+      const key = keyOf(wish.token);
+      if (isClosing || open.size >= options.most) throw unavailable();
+      if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
+      callers.add(key, 1);
+      const session = randomUUID();
+      try {
+        const to = await connected();
+        if (!to.isConnected()) throw unavailable();
+        if (!(await openSession(pool, hookId, session))) throw notFound();
+        to.tell(String(hookId), forwardingTypes.takenOver, session);
+        newest.set(hookId, session);
+        await to.bind(String(hookId));
+        await activateFirst(pool, hookId);
+        if (isClosing || !upgrade.take()) throw unavailable();
+      } catch (error) {
+        callers.add(key, -1);
+        letGo(hookId, session).catch(() => {}); // without a connection nothing is bound
+        throw error;
+      }
+      begin(wish, session);
+    },
+    async [Symbol.asyncDispose]() {
+      isClosing = true;
+      clearInterval(beat);
+      clearInterval(renewing);
+      const to = await responder?.catch(() => undefined);
+      const all = [...open.values()];
+      await Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId))));
+      await within(finishMs, () => all.every(({ listener }) => listener.underWay() === 0));
+      for (const { listener } of all) listener.end(ends.restarts);
+      if (all.length > 0) await releaseSessions(pool, sessionsOf(all)).catch(() => {}); // they end by themselves
+      await within(partMs, () => leaving.size === 0);
+      for (const listener of leaving) listener.cut();
+      await to?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const gone = { kind: 'error', code: 'ENOLISTENER', message: 'no listener', hadResponse: false } as const;
+
+const keyOf = ({ clientId, subject }: Token) => `${clientId} ${subject}`;
+
+const tooMany = (most: number) =>
+  new ApiError(429, `You have ${most} listeners already. Please close one before you open another.`);
+
+function sessionsOf(some: Iterable<Open>): { hookIds: number[]; sessions: string[] } {
+  const all = [...some];
+  return { hookIds: all.map(({ hookId }) => hookId), sessions: all.map(({ session }) => session) };
+}
+
+function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
+  let total = 0;
+  for (const item of items) total += of(item);
+  return total;
+}
+
+/** Waits until `isSo`, at most so long. */
+async function within(ms: number, isSo: () => boolean): Promise<void> {
+  const untilMs = performance.now() + ms;
+  while (!isSo() && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function makeCounts() {
+  const counts = new Map<string, number>();
+  return {
+    of: (key: string) => counts.get(key) ?? 0,
+    add(key: string, by: 1 | -1) {
+      const count = (counts.get(key) ?? 0) + by;
+      if (count > 0) counts.set(key, count);
+      else counts.delete(key);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** Who listens, in PostgreSQL: a row for each hook of a command line, which goes with the hook. */
+import type { Queryable } from '../hooks/rows.ts';
+
+/** A hook whose socket has not been opened yet, or whose server has ended it, waits so long for a listener. */
+const firstWait = "interval '2 minutes'";
+const comeBack = "interval '30 seconds'";
+/** How long a process may be silent before its sockets count as gone. */
+const lease = "interval '20 seconds'";
+
+/** Beside a hook that was just made. `url`: where its socket is. */
+export async function addListener(db: Queryable, hookId: number, url: string, activates: boolean): Promise<void> {
+  await db.query('UPDATE hooks SET url = $2 WHERE id = $1', [hookId, url]);
+  await db.query(`INSERT INTO listeners (hook_id, until, activates) VALUES ($1, now() + ${firstWait}, $2)`, [
+    hookId,
+    activates,
+  ]);
+}
+
+/** @returns whether there is such a hook. */
+export async function openSession(db: Queryable, hookId: number, session: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `UPDATE listeners SET session = $2, until = now() + ${lease} WHERE hook_id = $1`,
+    [hookId, session],
+  );
+  return rowCount === 1;
+}
+
+/** Activates the hook if that was asked for when it was made, once. */
+export async function activateFirst(db: Queryable, hookId: number): Promise<void> {
+  await db.query(
+    `WITH first AS (UPDATE listeners SET activates = false WHERE hook_id = $1 AND activates RETURNING hook_id)
+     UPDATE hooks SET active = true, updated_at = now() WHERE id IN (SELECT hook_id FROM first)`,
+    [hookId],
+  );
+}
+
+/** Whether somebody listens to the hook now. */
+export async function hasListener(db: Queryable, hookId: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'SELECT FROM listeners WHERE hook_id = $1 AND session IS NOT NULL AND until > now()',
+    [hookId],
+  );
+  return rowCount === 1;
+}
+
+/** Says that these sockets are open. */
+export async function renewSessions(db: Queryable, open: { hookIds: number[]; sessions: string[] }): Promise<void> {
+  await db.query(`UPDATE listeners SET until = now() + ${lease} WHERE hook_id = ANY ($1) AND session = ANY ($2)`, [
+    open.hookIds,
+    open.sessions,
+  ]);
+}
+
+/** These sockets are closed; their hooks stay for a while, for whoever comes back. */
+export async function releaseSessions(db: Queryable, closed: { hookIds: number[]; sessions: string[] }): Promise<void> {
+  await db.query(
+    `UPDATE listeners SET session = NULL, until = now() + ${comeBack} WHERE hook_id = ANY ($1) AND session = ANY ($2)`,
+    [closed.hookIds, closed.sessions],
+  );
+}
+
+/** A hook ends with its socket, unless another has taken over. */
+export async function endSession(db: Queryable, hookId: number, session: string): Promise<void> {
+  await db.query(
+    'DELETE FROM hooks WHERE id IN (SELECT hook_id FROM listeners WHERE hook_id = $1 AND session = $2 FOR UPDATE)',
+    [hookId, session],
+  );
+}
+
+/** Deletes hooks that nobody listens to any more: their process died, or nobody came. */
+export async function sweepHooks(db: Queryable): Promise<number> {
+  const { rowCount } = await db.query({
+    name: 'hooks without a listener',
+    text: `DELETE FROM hooks WHERE id IN (
+             SELECT hook_id FROM listeners WHERE until < now() ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)`,
+  });
+  return rowCount ?? 0;
+}

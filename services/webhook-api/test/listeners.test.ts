@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto';
+import { openRequester } from '@gatepost/amqp/requests';
+import { decodeAnswer, encodeRequest, listenersExchange, listenersTopology } from '@gatepost/contracts/forwarding';
+import { openLog } from '@gatepost/runtime/log';
+import { type FrameAnswer, openListener } from '@gatepost/testkit/listener';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { call, openApi } from './support/api.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const token = await api.tokens.user('auth0|alice', 'admin:repo_hook admin:org_hook');
+const requester = stack.use(
+  await openRequester({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology: listenersTopology }),
+);
+const widgets = '/repos/acme/widgets';
+// What the extension sends: cli/gh-webhook, webhook/create_webhook.go (`createHookRequest`).
+const request = { name: 'cli', active: false, events: ['push'], config: { content_type: 'json', insecure_ssl: '0' } };
+
+const create = async (body: object = request, place = widgets) => {
+  const { status, body: hook } = await call(api, token, 'POST', `${place}/hooks`, body);
+  expect(status).toBe(201);
+  return hook;
+};
+const listen = async (hook: { ws_url: string }, options: Partial<Parameters<typeof openListener>[0]> = {}) =>
+  openListener({ url: hook.ws_url, token, ...options });
+/** Asks as a dispatcher does. */
+const deliver = async (hook: { id: number }, body: Buffer | string = '{}', timeoutMs = 20_000) => {
+  const got = await requester.request({
+    exchange: listenersExchange,
+    routingKey: String(hook.id),
+    type: 'delivery',
+    body: encodeRequest({
+      headers: { 'X-GitHub-Event': 'push', 'X-Hub-Signature-256': 'sha256=0' },
+      timeoutMs,
+      body: Buffer.from(body),
+    }),
+    timeoutMs: timeoutMs + 10_000,
+  });
+  return got.kind === 'answer' ? decodeAnswer(got.body) : got;
+};
+const isThere = async (hook: { id: number }) =>
+  (await call(api, token, 'GET', `${widgets}/hooks/${hook.id}`)).status === 200;
+
+describe('a `cli` hook', () => {
+  test('is made with `ws_url`, in repositories and organizations, below the prefix of the request', async () => {
+    const hook = await create();
+    const url = `${api.base}${widgets}/hooks/${hook.id}`;
+    expect(hook).toMatchObject({ name: 'cli', active: false, url, ws_url: `${url.replace('http', 'ws')}/socket` });
+    expect(hook.config).toEqual({ url: hook.ws_url, content_type: 'json', insecure_ssl: '0' });
+    const ofOrganization = await create(request, '/api/v3/orgs/acme');
+    expect(ofOrganization.ws_url).toBe(
+      `${api.base.replace('http', 'ws')}/api/v3/orgs/acme/hooks/${ofOrganization.id}/socket`,
+    );
+    const { body: web } = await call(api, token, 'POST', `${widgets}/hooks`, {
+      config: { url: 'https://example.com' },
+    });
+    expect(web.name).toBe('web');
+    expect(web).not.toHaveProperty('ws_url');
+    // Several people may listen in one place, with the same config.
+    await create();
+  });
+
+  test('is active only while its socket is open, and gone when that is closed', async () => {
+    const hook = await create();
+    const activate = () => call(api, token, 'PATCH', new URL(hook.url).pathname, { active: true });
+    expect(await activate()).toMatchObject({ status: 422, body: { errors: [{ field: 'active' }] } });
+    await using listener = await listen(hook);
+    expect(await activate()).toMatchObject({ status: 200, body: { active: true, name: 'cli' } });
+    const moved = { config: { url: 'https://example.com' } };
+    expect(await call(api, token, 'PATCH', new URL(hook.url).pathname, moved)).toMatchObject({ status: 422 });
+    listener.close();
+    await until('the hook is gone', async () => !(await isThere(hook)));
+    expect(await deliver(hook)).toEqual({ kind: 'unroutable' });
+  });
+
+  test('that was asked for as active becomes so with its socket', async () => {
+    const hook = await create({ ...request, active: true });
+    expect(hook.active).toBe(false);
+    await using listener = await listen(hook);
+    await until('it is active', async () => (await call(api, token, 'GET', new URL(hook.url).pathname)).body.active);
+    listener.cut();
+    await until('the hook is gone', async () => !(await isThere(hook)));
+  });
+
+  test('to whose socket nobody comes is deleted', async () => {
+    const hook = await create();
+    await api.sql.query("UPDATE listeners SET until = now() - interval '1 second' WHERE hook_id = $1", [hook.id]);
+    await until('the hook is gone', async () => !(await isThere(hook)));
+  });
+});
+
+describe('a delivery', () => {
+  test('goes out as the extension reads it, and its answer comes back', async () => {
+    const hook = await create();
+    const answer = {
+      Status: 418,
+      Header: { 'X-One': ['a', 'b'] },
+      Body: Buffer.from('short and stout').toString('base64'),
+    };
+    await using listener = await listen(hook, { answer: () => answer });
+    expect(await deliver(hook, '{"ä":1}')).toEqual({
+      kind: 'response',
+      status: 418,
+      headers: { 'x-one': 'a, b' },
+      body: Buffer.from('short and stout'),
+    });
+    expect(listener.frames).toEqual([
+      {
+        id: undefined,
+        header: { 'X-Github-Event': ['push'], 'X-Hub-Signature-256': ['sha256=0'] },
+        body: Buffer.from('{"ä":1}'),
+      },
+    ]);
+  });
+
+  test('of 25 MB reaches its listener whole', async () => {
+    const hook = await create();
+    await using listener = await listen(hook);
+    const body = randomBytes(25_000_000);
+    expect(await deliver(hook, body)).toMatchObject({ status: 200 });
+    expect(listener.frames[0]!.body.equals(body)).toBe(true);
+  });
+
+  test('that is answered too late has timed out, and the late answer is not taken for that of the next', async () => {
+    const hook = await create();
+    const held = Promise.withResolvers<void>();
+    const answer = async ({ body }: { body: Buffer }): Promise<FrameAnswer> => {
+      if (String(body) === 'slow') await held.promise;
+      return { Status: String(body) === 'slow' ? 500 : 201 };
+    };
+    await using listener = await listen(hook, { answer });
+    expect(await deliver(hook, 'slow', 200)).toEqual({ kind: 'timeout' });
+    // Nothing else goes to a listener that is still at work.
+    expect(await deliver(hook, 'next', 300)).toEqual({ kind: 'busy' });
+    const next = deliver(hook, 'next');
+    held.resolve();
+    expect(await next).toMatchObject({ status: 201 });
+    expect(listener.frames.map(({ body }) => String(body))).toEqual(['slow', 'next']);
+  });
+
+  test('whose receiver could not be reached is not answered by the extension; the next goes out', async () => {
+    const hook = await create();
+    await using _listener = await listen(hook, {
+      answer: ({ body }) => (String(body) === 'lost' ? undefined : { Status: 204 }),
+    });
+    expect(await deliver(hook, 'lost', 300)).toEqual({ kind: 'timeout' });
+    expect(await deliver(hook, 'next')).toMatchObject({ kind: 'response', status: 204, headers: {} });
+  });
+
+  test('with the subprotocol waits for no other, and failures say what happened', async () => {
+    const hook = await create();
+    const held = Promise.withResolvers<void>();
+    const answer = async ({ body }: { body: Buffer }): Promise<FrameAnswer> => {
+      if (String(body) === 'slow') await held.promise;
+      return String(body) === 'down' ? { Error: 'connect ECONNREFUSED\n127.0.0.1:3000' } : { Status: 200 };
+    };
+    await using listener = await listen(hook, { answer, protocol: 'gatepost.v1' });
+    expect(listener.protocol).toBe('gatepost.v1');
+    const slow = deliver(hook, 'slow');
+    expect(await deliver(hook, 'quick')).toMatchObject({ status: 200 });
+    expect(await deliver(hook, 'down')).toEqual({
+      kind: 'error',
+      code: 'ELISTENER',
+      message: 'connect ECONNREFUSED 127.0.0.1:3000',
+      hadResponse: false,
+    });
+    held.resolve();
+    expect(await slow).toMatchObject({ status: 200 });
+  });
+
+  test('under way when its listener leaves fails at once', async () => {
+    const hook = await create();
+    await using listener = await listen(hook, { answer: () => undefined });
+    const answers = [deliver(hook, 'first'), deliver(hook, 'second')];
+    await until('the first is there', () => listener.frames.length === 1);
+    listener.cut();
+    for (const answer of await Promise.all(answers))
+      expect(answer).toMatchObject({ kind: 'error', code: 'ECONNRESET' });
+  });
+});
+
+test('a second socket takes over, here or at another process, and the hook stays', async () => {
+  await using other = await openSecond();
+  const hook = await create();
+  await using first = await listen(hook);
+  await using second = await listen(hook);
+  expect((await first.closed).code).toBe(4409);
+  await using third = await listen({ ws_url: hook.ws_url.replace(/\/\/[^/]+/, `//${new URL(other.base).host}`) });
+  expect((await second.closed).code).toBe(4409);
+  expect(await deliver(hook)).toMatchObject({ status: 200 });
+  expect([second.frames.length, third.frames.length]).toEqual([0, 1]);
+  expect(await isThere(hook)).toBe(true);
+});
+
+test('a server that stops sends its listeners away after what is under way, and they find their hook at another', async () => {
+  const hook = await create();
+  const stopping = await openSecond();
+  const at = (base: string) => ({ ws_url: hook.ws_url.replace(/\/\/[^/]+/, `//${new URL(base).host}`) });
+  const held = Promise.withResolvers<void>();
+  const answer = async (): Promise<FrameAnswer> => {
+    await held.promise;
+    return { Status: 200 };
+  };
+  await using listener = await listen(at(stopping.base), { answer });
+  const underWay = deliver(hook);
+  await until('it is under way', () => listener.frames.length === 1);
+  const stopped = stopping[Symbol.asyncDispose]();
+  await until(
+    'nothing new goes there',
+    async () => ((await deliver(hook, '{}', 100)) as { kind: string }).kind === 'unroutable',
+  );
+  held.resolve();
+  expect(await underWay).toMatchObject({ status: 200 });
+  expect((await listener.closed).code).toBe(1012);
+  await stopped;
+  await using _back = await listen(hook);
+  expect(await deliver(hook)).toMatchObject({ status: 200 });
+});
+
+/** A second process of the same API, as far as a test can tell. */
+async function openSecond() {
+  const { start } = await import('../src/start.ts');
+  const { variables } = await import('../src/config.ts');
+  const { readEnv } = await import('@gatepost/runtime/env');
+  const own = new AsyncDisposableStack();
+  const env = readEnv(variables, api.env);
+  const { port } = await start({
+    env,
+    log: openLog('webhook-api', env.LOG_LEVEL),
+    stack: own,
+    stopping: new AbortController().signal,
+  } as Parameters<typeof start>[0]);
+  return { base: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => own.disposeAsync() };
+}
