@@ -192,6 +192,30 @@ test('events that did not happen are sent to hooks that take them, with their se
   await gatepost(['hooks', 'delete', String(hook), '--yes']);
 });
 
+test('a machine sees to limits, what waits, keys, applications and people; a person is told that it takes one', async () => {
+  expect(await gatepost(['status'])).toMatchObject({ code: 4, err: expect.stringContaining('login --machine') });
+  expect(await gatepost(['keys', 'list'])).toMatchObject({ code: 3, err: expect.stringContaining('login --machine') });
+  const login = ['login', '--machine', '--client-id', 'demo-admin', '--profile', 'admin', '--api', system.apiUrl];
+  const input = 'demo-admin-secret\n';
+  expect(await gatepost([...login, '--audience', system.audience], { input })).toMatchObject({ code: 0 });
+  expect(await json('whoami')).toMatchObject({ login: 'demo-admin', kind: 'machine', profile: 'admin' });
+  expect(await json('throttle', 'set', 'acme', '50', '500')).toEqual({ rate: 50, burst: 500 });
+  expect(await json('throttle', 'get', 'acme')).toEqual({ rate: 50, burst: 500 });
+  expect(await json('throttle', 'reset', 'acme')).toEqual({ rate: 100, burst: 1000 });
+  expect((await gatepost(['status'])).out).toContain('No delivery waits.');
+  expect((await json('keys', 'rotate', '--yes')).message).toBeDefined();
+  expect((await json('keys', 'list')).filter((key: { next: boolean }) => key.next).length).toBeGreaterThan(0);
+  const app = await json('apps', 'create', 'Status page', '--callbacks', 'https://status.example/callback');
+  expect(app.client_secret).toEqual(expect.any(String));
+  expect(await json('apps', 'grant', app.client_id, system.audience, '--scopes', 'repo')).toMatchObject({ scope: ['repo'] });
+  expect(await json('apps', 'grant', app.client_id, system.audience, '--scopes', 'read:org')).toMatchObject({ scope: ['read:org'] });
+  expect(await json('apps', 'delete', app.client_id, '--yes')).toEqual({ deleted: app.client_id });
+  expect(await json('users', 'block', 'auth0|alice')).toMatchObject({ blocked: true });
+  expect(await gatepost(['whoami', '--profile', system.apiUrl.replace('http://', '')])).toMatchObject({ code: 3 });
+  expect(await json('users', 'unblock', 'auth0|alice')).toMatchObject({ blocked: false });
+  expect(await json('logout')).toMatchObject({ profile: 'admin' });
+});
+
 test('signing out ends the sign-in at the gate', async () => {
   const file = join(config, readdirSync(config).find((name) => name.startsWith('secrets-'))!);
   const { refreshToken } = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,4 +1,5 @@
 /** All commands. What is here is what the parser takes, what help and completions show, and what docs/cli.md says. */
+import { adminCommands } from './admin-table.ts';
 import type { Argument, Command, Option } from './command.ts';
 import { placeOptions } from './place.ts';
 import { sampleEvents } from './samples/events.ts';
@@ -23,6 +24,7 @@ export const environment: readonly { name: string; summary: string }[] = [
   { name: 'GATEPOST_ISSUER', summary: 'the gate, as `login --issuer`' },
   { name: 'GATEPOST_AUDIENCE', summary: 'the API’s identifier, as `login --audience`' },
   { name: 'GATEPOST_WEBHOOK_SECRET', summary: 'a hook’s secret, instead of `--secret-file`' },
+  { name: 'GATEPOST_OPS_TOKEN', summary: 'the token of ops ports, if they have one, for `log-level`' },
   {
     name: 'GATEPOST_CONFIG_DIR',
     summary: 'where sign-ins are kept (default: gatepost in XDG_CONFIG_HOME or ~/.config)',
@@ -218,6 +220,8 @@ delivery, hence a hook with a secret takes it only with that secret. The deliver
     example: 'trigger issues --repo acme/widgets --set issue.title="Rain again"',
     load: async () => (await trigger()).trigger,
   },
+
+  ...adminCommands,
 
   {
     words: ['completion'],

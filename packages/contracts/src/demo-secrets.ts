@@ -12,6 +12,7 @@ export const demoSecrets = {
     'example-fastapi-secret',
     'example-go-secret',
     'example-spring-secret',
+    'demo-admin-secret',
   ],
   passwords: [{ user_id: 'auth0|alice', password: 'correct horse battery staple' }],
 };

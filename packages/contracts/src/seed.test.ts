@@ -31,6 +31,7 @@ test('the demo seed is taken', () => {
     'example-go',
     'example-spring',
     'gatepost-cli',
+    'demo-admin',
   ]);
   expect(seed.organizations[0]).toMatchObject({ login: 'acme', repositories: ['widgets', 'gadgets'] });
 });
@@ -55,6 +56,7 @@ test('in production every secret of the demo is refused, and nothing else of it'
       'clients[10].client_secret',
       'clients[11].client_secret',
       'clients[12].client_secret',
+      'clients[14].client_secret',
       'users[0].password',
     ]);
     expect((error as Misconfigured).message).not.toMatch(/demo-web-secret|correct horse/);

@@ -1,0 +1,268 @@
+/** The part of the table of commands that is for administrators. */
+import type { Argument, Command, Option } from './command.ts';
+
+const login: Argument = { name: 'LOGIN', summary: 'an organization' };
+const yes: Option = { name: 'yes', summary: 'do not ask first' };
+const reason: Option = { name: 'reason', value: 'REASON', summary: 'those with this reason' };
+const allLetters: Option = { name: 'all', summary: 'all of them, up to 2,000' };
+const letter: Argument = { name: 'ID', summary: 'its id, as `gatepost dead-letters list` shows it' };
+const client: Argument = { name: 'CLIENT-ID', summary: 'the application' };
+const user: Argument = { name: 'USER-ID', summary: 'a person, such as auth0|alice' };
+const needs = { site: { needs: 'site_admin' }, gate: { needs: 'the gate’s management API' } } as const;
+const appOptions: readonly Option[] = [
+  { name: 'callbacks', value: 'URL,…', summary: 'where it may have people sent back to' },
+  { name: 'logout-urls', value: 'URL,…', summary: 'the same, after signing out' },
+  { name: 'web-origins', value: 'URL,…', summary: 'origins whose pages may renew tokens silently' },
+  { name: 'grant-types', value: 'GRANT,…', summary: 'how it may get tokens' },
+];
+
+const admin = () => import('./commands/admin.ts');
+const deadLetters = () => import('./commands/dead-letters.ts');
+const gate = () => import('./commands/gate.ts');
+
+/** Of the webhook API. */
+const siteCommands: readonly Omit<Command, 'needs'>[] = [
+  { words: ['status'], summary: 'What waits, where and why', load: async () => (await admin()).status },
+  {
+    words: ['waiting'],
+    summary: 'What waits of an organization, and until when',
+    args: [login],
+    options: [{ name: 'all', summary: 'more than the first 100' }],
+    load: async () => (await admin()).waiting,
+  },
+  {
+    words: ['find'],
+    summary: 'Find an event: stored, waiting, in the log, among the dead letters',
+    args: [{ name: 'GUID', summary: 'as X-GitHub-Delivery says it' }],
+    load: async () => (await admin()).find,
+  },
+  {
+    words: ['dead-letters', 'list'],
+    summary: 'List messages that could not be accepted',
+    options: [reason],
+    load: async () => (await deadLetters()).listLetters,
+  },
+  {
+    words: ['dead-letters', 'show'],
+    summary: 'Show one with its headers and its body',
+    args: [letter],
+    load: async () => (await deadLetters()).showLetter,
+  },
+  {
+    words: ['dead-letters', 'publish'],
+    summary: 'Publish them again as they came',
+    args: [{ ...letter, optional: true }],
+    options: [reason, allLetters],
+    load: async () => (await deadLetters()).publishLetters,
+  },
+  {
+    words: ['dead-letters', 'drop'],
+    summary: 'Drop them',
+    args: [{ ...letter, optional: true }],
+    options: [reason, allLetters, yes],
+    load: async () => (await deadLetters()).dropLetters,
+  },
+  {
+    words: ['throttle', 'get'],
+    summary: 'How fast deliveries of an organization go out',
+    args: [login],
+    load: async () => (await admin()).getThrottle,
+  },
+  {
+    words: ['throttle', 'set'],
+    summary: 'Give an organization a limit of its own',
+    args: [
+      login,
+      { name: 'RATE', summary: 'deliveries a second' },
+      { name: 'BURST', summary: 'deliveries at once after a rest' },
+    ],
+    example: 'throttle set acme 50 500',
+    load: async () => (await admin()).setThrottle,
+  },
+  {
+    words: ['throttle', 'reset'],
+    summary: 'Put an organization under the default limit',
+    args: [login],
+    load: async () => (await admin()).resetThrottle,
+  },
+  {
+    words: ['pause'],
+    summary: 'Deliver nothing of an organization or a hook, and lose nothing',
+    args: [{ ...login, optional: true }],
+    options: [{ name: 'hook', value: 'HOOK', summary: 'a hook instead' }],
+    load: async () => (await admin()).pause,
+  },
+  {
+    words: ['resume'],
+    summary: 'Deliver again; what rested goes out in its order',
+    args: [{ ...login, optional: true }],
+    options: [{ name: 'hook', value: 'HOOK', summary: 'a hook instead' }],
+    load: async () => (await admin()).resume,
+  },
+  {
+    words: ['organizations', 'list'],
+    summary: 'List organizations',
+    load: async () => (await admin()).listOrganizations,
+  },
+  {
+    words: ['organizations', 'create'],
+    summary: 'Create an organization',
+    args: [login],
+    options: [{ name: 'admin', value: 'SUBJECT', summary: 'who administers it, such as auth0|alice' }],
+    load: async () => (await admin()).createOrganization,
+  },
+  {
+    words: ['organizations', 'delete'],
+    summary: 'Delete an organization with all that belongs to it',
+    args: [login],
+    options: [{ name: 'dry-run', summary: 'say what would go' }, yes],
+    load: async () => (await admin()).deleteOrganization,
+  },
+  {
+    words: ['reseal'],
+    summary: 'Seal what is stored under SECRETS_KEY that SECRETS_KEY_OTHER had sealed',
+    about:
+      'It takes the scope update:encryption_keys of the gate’s management API too. [Operations](operations.md#another-secrets_key) says when.',
+    load: async () => (await admin()).reseal,
+  },
+];
+
+/** Of a process. */
+const logLevel: Command = {
+  words: ['log-level'],
+  summary: 'Show or change what a process logs, until it ends',
+  args: [
+    { name: 'OPS-URL', summary: 'its ops port, such as http://localhost:4501' },
+    {
+      name: 'LEVEL',
+      optional: true,
+      many: true,
+      summary: 'error, warn, info or debug, for all or after the name of a module',
+    },
+  ],
+  about: 'An ops port takes no sign-in; if it has a token, GATEPOST_OPS_TOKEN is it.',
+  example: 'log-level http://localhost:4501 http debug',
+  load: async () => (await admin()).logLevel,
+};
+
+/** Of the gate. */
+const gateCommands: readonly Omit<Command, 'needs'>[] = [
+  { words: ['keys', 'list'], summary: 'List signing keys', load: async () => (await gate()).listKeys },
+  {
+    words: ['keys', 'rotate'],
+    summary: 'Sign with the next keys',
+    options: [yes],
+    load: async () => (await gate()).rotateKeys,
+  },
+  {
+    words: ['keys', 'revoke'],
+    summary: 'End all tokens that an earlier key has signed',
+    args: [{ name: 'KID', summary: 'as `gatepost keys list` shows it' }],
+    options: [yes],
+    load: async () => (await gate()).revokeKey,
+  },
+  { words: ['apps', 'list'], summary: 'List applications', load: async () => (await gate()).listApps },
+  { words: ['apps', 'show'], summary: 'Show an application', args: [client], load: async () => (await gate()).showApp },
+  {
+    words: ['apps', 'create'],
+    summary: 'Register an application; its secret is shown once',
+    args: [{ name: 'NAME', summary: 'what people read when they sign in' }],
+    options: [
+      {
+        name: 'type',
+        value: 'TYPE',
+        choices: ['regular_web', 'spa', 'native', 'non_interactive'],
+        summary: 'what it is (default regular_web)',
+      },
+      ...appOptions,
+    ],
+    example: 'apps create "Status page" --callbacks https://status.example/callback',
+    load: async () => (await gate()).createApp,
+  },
+  {
+    words: ['apps', 'edit'],
+    summary: 'Change an application; what is not named stays',
+    args: [client],
+    options: [{ name: 'name', value: 'NAME', summary: 'what people read' }, ...appOptions],
+    load: async () => (await gate()).editApp,
+  },
+  {
+    words: ['apps', 'grant'],
+    summary: 'Say what a machine may ask an API for',
+    args: [client, { name: 'AUDIENCE', summary: 'the API’s identifier' }],
+    options: [{ name: 'scopes', value: 'SCOPE,…', summary: 'these, and no others' }],
+    load: async () => (await gate()).grantApp,
+  },
+  {
+    words: ['apps', 'rotate-secret'],
+    summary: 'Give an application a new secret',
+    args: [client],
+    options: [yes],
+    load: async () => (await gate()).rotateAppSecret,
+  },
+  {
+    words: ['apps', 'delete'],
+    summary: 'Delete an application',
+    args: [client],
+    options: [yes],
+    load: async () => (await gate()).deleteApp,
+  },
+  {
+    words: ['users', 'list'],
+    summary: 'List people',
+    options: [
+      { name: 'email', value: 'ADDRESS', summary: 'those with this address' },
+      { name: 'search', value: 'QUERY', summary: 'in Auth0’s query syntax: name:alice*' },
+    ],
+    load: async () => (await gate()).listUsers,
+  },
+  { words: ['users', 'show'], summary: 'Show a person', args: [user], load: async () => (await gate()).showUser },
+  {
+    words: ['users', 'create'],
+    summary: 'Create an account',
+    args: [{ name: 'EMAIL', summary: 'its address' }],
+    options: [
+      { name: 'name', value: 'NAME', summary: 'the person’s name' },
+      { name: 'password-file', value: 'FILE', summary: 'the password; - is standard input' },
+      { name: 'verified', summary: 'the address is known to be theirs' },
+    ],
+    load: async () => (await gate()).createUser,
+  },
+  {
+    words: ['users', 'block'],
+    summary: 'Block a person, and sign them out everywhere',
+    args: [user],
+    load: async () => (await gate()).blockUser,
+  },
+  {
+    words: ['users', 'unblock'],
+    summary: 'Let a person sign in again',
+    args: [user],
+    load: async () => (await gate()).unblockUser,
+  },
+  {
+    words: ['users', 'unlock'],
+    summary: 'Forget wrong passwords that closed a person out',
+    args: [user],
+    load: async () => (await gate()).unlockUser,
+  },
+  {
+    words: ['users', 'sign-out'],
+    summary: 'Sign a person out everywhere',
+    args: [user],
+    load: async () => (await gate()).signOutUser,
+  },
+  {
+    words: ['users', 'delete'],
+    summary: 'Delete an account',
+    args: [user],
+    options: [yes],
+    load: async () => (await gate()).deleteUser,
+  },
+];
+
+export const adminCommands: readonly Command[] = [
+  ...siteCommands.map((command) => ({ ...command, ...needs.site })),
+  logLevel,
+  ...gateCommands.map((command) => ({ ...command, ...needs.gate })),
+];

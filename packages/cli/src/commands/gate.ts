@@ -1,0 +1,224 @@
+/** The daily tasks of who administers the gate: keys, applications, people. Names are those of Auth0's Management API. */
+import type { Context, Run } from '../command.ts';
+import { confirm, readSecret } from '../input.ts';
+import { usage } from '../problem.ts';
+import type { Api, Json } from '../session/api.ts';
+import { clean } from '../terminal.ts';
+
+const manage = async ({ session }: Context): Promise<Api> => (await session()).management();
+const at = (base: string, id: string | undefined) => `/${base}/${encodeURIComponent(id ?? '')}`;
+
+/** A list's pages, until one is not full. */
+async function listAll(api: Api, path: string): Promise<Json[]> {
+  const all: Json[] = [];
+  for (let page = 0; page < 100; page += 1) {
+    const items: Json[] = await api.call('GET', `${path}${path.includes('?') ? '&' : '?'}per_page=100&page=${page}`);
+    all.push(...items);
+    if (items.length < 100) break;
+  }
+  return all;
+}
+
+/** An object as lines, of which each is a name and a value. */
+function show({ out, json }: Context, object: Json): void {
+  if (json) {
+    out.json(object);
+    return;
+  }
+  const width = Math.max(...Object.keys(object).map((name) => name.length));
+  for (const [name, value] of Object.entries(object))
+    out.line(
+      `${out.paint('bold', clean(name).padEnd(width))}  ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    );
+}
+
+const report = ({ out, json }: Context, answer: Json, text: string): void => {
+  if (json) out.json(answer);
+  else out.line(text);
+};
+
+export const listKeys: Run = async (context) => {
+  const keys: Json[] = await (await manage(context)).call('GET', '/keys/signing');
+  if (context.json) return context.out.json(keys);
+  const stateOf = ({ current, next, previous, revoked }: Json) =>
+    [current && 'current', next && 'next', previous && 'previous', revoked && 'revoked'].filter(Boolean).join(', ') ||
+    '-';
+  context.out.table(
+    ['KID', 'ALG', 'STATE', 'SINCE'],
+    keys.map((key) => [key.kid, key.alg ?? '-', stateOf(key), key.current_since ?? '-']),
+  );
+};
+
+export const rotateKeys: Run = async (context) => {
+  const { flags } = context;
+  await confirm('Have new keys sign?', flags.is('yes'));
+  const answer = await (await manage(context)).call('POST', '/keys/signing/rotate');
+  report(
+    context,
+    answer,
+    'The next keys are published, and sign once others have had time to read them: `gatepost keys list` says when.',
+  );
+};
+
+export const revokeKey: Run = async (context) => {
+  const { args, flags } = context;
+  await confirm(`Revoke ${args.KID}? All tokens that it has signed end.`, flags.is('yes'));
+  const answer = await (await manage(context)).call('PUT', `${at('keys/signing', args.KID)}/revoke`);
+  report(context, answer, 'It is revoked: what it has signed is good no longer.');
+};
+
+export const listApps: Run = async (context) => {
+  const apps = await listAll(await manage(context), '/clients');
+  if (context.json) return context.out.json(apps);
+  context.out.table(
+    ['CLIENT ID', 'NAME', 'TYPE', 'FIRST PARTY', 'GRANTS'],
+    apps.map((app) => [
+      app.client_id,
+      app.name ?? '-',
+      app.app_type ?? '-',
+      app.is_first_party ? 'yes' : 'no',
+      (app.grant_types ?? []).join(','),
+    ]),
+  );
+};
+
+export const showApp: Run = async (context) =>
+  show(context, await (await manage(context)).call('GET', at('clients', context.args['CLIENT-ID'])));
+
+export const createApp: Run = async (context) => {
+  const { args, flags } = context;
+  const body = { name: args.NAME, app_type: flags.text('type') ?? 'regular_web', ...appChanges(context) };
+  const made = await (await manage(context)).call('POST', '/clients', body);
+  show(context, made);
+  if (made.client_secret) context.out.note('Its secret is shown this once.');
+};
+
+export const editApp: Run = async (context) => {
+  const { args, flags } = context;
+  const body = { ...(flags.text('name') && { name: flags.text('name') }), ...appChanges(context) };
+  if (Object.keys(body).length === 0)
+    throw usage('nothing to change', '`gatepost apps edit --help` shows what can be.');
+  show(context, await (await manage(context)).call('PATCH', at('clients', args['CLIENT-ID']), body));
+};
+
+function appChanges({ flags }: Context): Record<string, unknown> {
+  const names = {
+    callbacks: 'callbacks',
+    'logout-urls': 'allowed_logout_urls',
+    'web-origins': 'web_origins',
+    'grant-types': 'grant_types',
+  };
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([option, name]) =>
+      flags.text(option) === undefined ? [] : [[name, flags.list(option)]],
+    ),
+  );
+}
+
+export const deleteApp: Run = async (context) => {
+  const { args, flags } = context;
+  const id = args['CLIENT-ID']!;
+  await confirm(`Delete the application ${id}? Nobody can sign in through it any more.`, flags.is('yes'));
+  await (await manage(context)).call('DELETE', at('clients', id));
+  report(context, { deleted: id }, `${clean(id)} is gone.`);
+};
+
+export const rotateAppSecret: Run = async (context) => {
+  const { args, flags, out } = context;
+  const id = args['CLIENT-ID']!;
+  await confirm(`Give ${id} a new secret?`, flags.is('yes'));
+  const { client_id, client_secret } = await (await manage(context)).call('POST', `${at('clients', id)}/rotate-secret`);
+  show(context, { client_id, client_secret });
+  out.note('It is shown this once. The one before is good beside it for a while.');
+};
+
+export const grantApp: Run = async (context) => {
+  const { args, flags } = context;
+  const scope = flags.list('scopes');
+  if (scope.length === 0) throw usage('which scopes?', '--scopes SCOPE,…');
+  const api = await manage(context);
+  const grant = { client_id: args['CLIENT-ID'], audience: args.AUDIENCE };
+  const [known] = (await listAll(
+    api,
+    `/client-grants?client_id=${encodeURIComponent(grant.client_id!)}&audience=${encodeURIComponent(grant.audience!)}`,
+  )) as Json[];
+  const answer = known
+    ? await api.call('PATCH', at('client-grants', known.id), { scope })
+    : await api.call('POST', '/client-grants', { ...grant, scope });
+  report(
+    context,
+    answer,
+    `${clean(grant.client_id!)} may ask for ${clean(grant.audience!)} with ${clean(scope.join(', '))}, and nothing else there.`,
+  );
+};
+
+export const listUsers: Run = async (context) => {
+  const { flags, out, json } = context;
+  const api = await manage(context);
+  const [email, search] = [flags.text('email'), flags.text('search')];
+  const users = email
+    ? await api.call('GET', `/users-by-email?email=${encodeURIComponent(email)}`)
+    : await listAll(api, `/users${search ? `?search_engine=v3&q=${encodeURIComponent(search)}` : ''}`);
+  if (json) return out.json(users);
+  out.table(
+    ['USER ID', 'EMAIL', 'NAME', 'LAST LOGIN', 'BLOCKED'],
+    users.map((user: Json) => [
+      user.user_id,
+      user.email ?? user.phone_number ?? '-',
+      user.name ?? '-',
+      user.last_login ?? 'never',
+      user.blocked ? 'yes' : 'no',
+    ]),
+  );
+};
+
+export const showUser: Run = async (context) =>
+  show(context, await (await manage(context)).call('GET', at('users', context.args['USER-ID'])));
+
+export const createUser: Run = async (context) => {
+  const { args, flags } = context;
+  const file = flags.text('password-file');
+  const password = file === undefined ? undefined : await readSecret(file, 'the password');
+  const body = {
+    connection: 'Username-Password-Authentication',
+    email: args.EMAIL,
+    ...(password !== undefined && { password }),
+    ...(flags.text('name') && { name: flags.text('name') }),
+    ...(flags.is('verified') && { email_verified: true }),
+  };
+  show(context, await (await manage(context)).call('POST', '/users', body));
+};
+
+const setBlocked =
+  (blocked: boolean): Run =>
+  async (context) => {
+    const id = context.args['USER-ID']!;
+    const user = await (await manage(context)).call('PATCH', at('users', id), { blocked });
+    report(
+      context,
+      user,
+      blocked ? `${clean(id)} is blocked, and signed out everywhere.` : `${clean(id)} may sign in again.`,
+    );
+  };
+export const blockUser = setBlocked(true);
+export const unblockUser = setBlocked(false);
+
+export const unlockUser: Run = async (context) => {
+  const id = context.args['USER-ID']!;
+  await (await manage(context)).call('DELETE', at('user-blocks', id));
+  report(context, { unlocked: id }, `Wrong passwords count for ${clean(id)} from zero again.`);
+};
+
+export const signOutUser: Run = async (context) => {
+  const id = context.args['USER-ID']!;
+  await (await manage(context)).call('POST', `${at('users', id)}/revoke-access`);
+  report(context, { signed_out: id }, `${clean(id)} is signed out everywhere.`);
+};
+
+export const deleteUser: Run = async (context) => {
+  const { args, flags } = context;
+  const id = args['USER-ID']!;
+  await confirm(`Delete the account ${id}?`, flags.is('yes'));
+  await (await manage(context)).call('DELETE', at('users', id));
+  report(context, { deleted: id }, `${clean(id)} is gone.`);
+};
