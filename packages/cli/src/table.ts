@@ -188,6 +188,20 @@ GATEPOST_NO_KEYRING=1 means the file. Without signing in: GATEPOST_TOKEN, or GAT
   },
 
   {
+    words: ['explain'],
+    summary: 'Say why a delivery has come, or has not',
+    about: `Where it stands, since and until when, each step with its time; of what was never sent, the causes. A guid is asked about at each hook of the place, or at one (--hook);
+a delivery's number needs --hook.`,
+    args: [{ name: 'WHAT', summary: 'a guid, as X-GitHub-Delivery says it, or a delivery’s number' }],
+    options: [
+      ...placeOptions,
+      { name: 'hook', value: 'HOOK', summary: 'at this hook alone' },
+      { name: 'account', value: 'LOGIN', summary: 'in a whole organization, dead letters too (needs site_admin)' },
+    ],
+    example: 'explain 7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70 --repo acme/widgets',
+    load: async () => (await import('./commands/explain.ts')).explain,
+  },
+  {
     words: ['trigger'],
     summary: 'Send hooks an event that did not happen',
     about: `A realistic payload of GitHub's form, about the repository and signed in person, to every active hook of the place that takes the event, or to one (--hook). It is signed like any other
