@@ -1,10 +1,10 @@
 /**
  * The ceiling: oidc-provider alone, its artefacts in memory, answering client_credentials with an ES256 JWT for the client, API
- * and scope of `gate-seed.ts`. A process of its own, so that its CPU is its own. Argument: the port. Says `ready` to its parent.
+ * and scope of `gate-seed.ts`, and people by its own development pages, who log in as whoever they say. A process of its own, so that its CPU is its own. Argument: the port. Says `ready` to its parent.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import Provider from 'oidc-provider';
-import { machine } from './gate-seed.ts';
+import { app, keeper, machine, server } from './gate-seed.ts';
 
 const port = Number(process.argv[2]);
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -21,10 +21,32 @@ const provider = new Provider(`http://localhost:${port}`, {
       id_token_signed_response_alg: 'ES256',
       token_endpoint_auth_method: 'client_secret_post',
     },
+    {
+      client_id: keeper.client_id,
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      redirect_uris: app.callbacks,
+      id_token_signed_response_alg: 'ES256',
+      token_endpoint_auth_method: 'none',
+    },
+    {
+      client_id: server.client_id,
+      client_secret: server.client_secret,
+      grant_types: [],
+      response_types: [],
+      redirect_uris: [],
+      id_token_signed_response_alg: 'ES256',
+      token_endpoint_auth_method: 'client_secret_post',
+    },
   ],
   routes: { token: '/oauth/token' },
+  cookies: { keys: [randomUUID()] },
+  issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+  rotateRefreshToken: true,
+  findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
   features: {
-    devInteractions: { enabled: false },
+    devInteractions: { enabled: true },
+    introspection: { enabled: true },
     clientCredentials: { enabled: true },
     resourceIndicators: {
       enabled: true,

@@ -19,6 +19,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   latency: async () => (await import('./latency.ts')).latency,
   backlog: async () => (await import('./backlog.ts')).backlog,
   gate: async () => (await import('./gate.ts')).gate,
+  peers: async () => (await import('./peers/peers.ts')).peers,
   profile: async () => (await import('./profile.ts')).profile,
   'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
   scale: async () => (await import('./scale.ts')).scale,
@@ -38,13 +39,16 @@ const { positionals, values } = parseArgs({
     shards: { type: 'string' },
     only: { type: 'string' },
     profile: { type: 'string' },
+    targets: { type: 'string' },
+    rounds: { type: 'string' },
+    force: { type: 'boolean' },
   },
 });
 const [name = ''] = positionals;
 const load = benchmarks[name];
 if (!load) {
   console.error(
-    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--shards N] [--beside CHECKOUT] [--only ROW,…]`,
+    `usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')} [--seconds N] [--rate N] [--events N] [--fan-out N] [--rows N] [--shards N] [--beside CHECKOUT] [--only ROW,…] [--targets FILE,…] [--rounds N] [--force]`,
   );
   process.exit(2);
 }

@@ -1,0 +1,25 @@
+/**
+ * What is left of a webhook service without everything that makes it one: each message of a durable queue goes to one URL by node:http and is
+ * acked when that has answered. A process of its own. Arguments: AMQP URL, queue, URL. Says `ready` to its parent.
+ */
+import { Agent, request } from 'node:http';
+import { connect } from 'amqplib';
+
+const [, , amqpUrl = '', queue = '', url = ''] = process.argv;
+const atOnce = 100;
+const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+const connection = await connect(amqpUrl, { noDelay: true });
+const channel = await connection.createChannel();
+await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
+await channel.prefetch(atOnce);
+await channel.consume(queue, (message) => {
+  if (!message) return;
+  const headers = { 'content-type': 'application/json', 'content-length': message.content.length };
+  const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+    response.resume().on('end', () => channel.ack(message));
+  });
+  sent.on('error', () => channel.nack(message));
+  sent.end(message.content);
+});
+process.send?.('ready');
+process.on('disconnect', () => process.exit());
