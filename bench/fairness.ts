@@ -2,9 +2,11 @@
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
 import type { Service } from '@gatepost/testkit/system';
+import { measureBareQueue } from './bare-queue.ts';
 import { openBenchSystem, readMetric } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
+import { payload } from './payload.ts';
 import { beside, ms } from './quantile.ts';
 import { openQuiet, quietAccounts } from './quiet.ts';
 import { secret, startReceiver } from './receiver-process.ts';
@@ -48,6 +50,14 @@ export async function fairness(options: Record<string, string | undefined>): Pro
   const freed = await quiet.measure(seconds);
   const { received: after } = await receiver.ask<{ received: number }>('count');
 
+  const bare = await measureBareQueue(system.amqpUrl, {
+    rate: 50,
+    seconds: floodSeconds + tailSeconds,
+    async beside(send) {
+      for (let sent = 0; sent < published; sent += burst)
+        await Promise.all(Array.from({ length: burst }, () => send(payload(0))));
+    },
+  });
   const ratio = beside50.p99 / alone.p99;
   return {
     rows: [
@@ -56,12 +66,13 @@ export async function fairness(options: Record<string, string | undefined>): Pro
       ['  the 50 beside it: p50', ms(beside50.p50)],
       ['  the 50 beside it: p99', beside(ms(beside50.p99), 'under 2 s', beside50.p99 < 2_000)],
       ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'under 10 ×', ratio < 10)],
+      ["  p50 / p99 through RabbitMQ's queue alone", `${ms(bare.p50)} / ${ms(bare.p99)}`],
       ['  of the 50 lost', beside(String(beside50.lost), 'none', beside50.lost === 0)],
       ['  its events parked beside them, /s', beside(parkRate.toFixed(0), 'at least 3000', parkRate >= 3_000)],
       ['its limit lifted: delivered of what had piled up', `${after - before} in ${seconds} s`],
       ['  the 50 meanwhile: p50 / p99', `${ms(freed.p50)} / ${ms(freed.p99)}`],
     ],
-    figures: { events, alone, beside: beside50, ratio, freed, floodSeconds, parkRate },
+    figures: { events, alone, beside: beside50, ratio, bare, freed, floodSeconds, parkRate },
   };
 }
 

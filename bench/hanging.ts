@@ -1,9 +1,11 @@
 /** One receiver hangs with many deliveries waiting: do the others notice? */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
+import { measureBareQueue } from './bare-queue.ts';
 import { openBenchSystem } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
+import { payload } from './payload.ts';
 import { beside, ms } from './quantile.ts';
 import { openQuiet, quietAccounts } from './quiet.ts';
 import { secret, startReceiver } from './receiver-process.ts';
@@ -28,6 +30,11 @@ export async function hanging(options: Record<string, string | undefined>): Prom
   const influx = await quiet.measure(3);
   await coming;
   const meanwhile = await quiet.measure(seconds);
+  const bare = await measureBareQueue(system.amqpUrl, {
+    rate,
+    seconds: 3,
+    beside: (send) => Promise.all(Array.from({ length: waiting }, () => send(payload(0)))),
+  });
   const ratio = meanwhile.p99 / alone.p99;
   return {
     rows: [
@@ -36,12 +43,13 @@ export async function hanging(options: Record<string, string | undefined>): Prom
         `while ${waiting} events for a receiver that hangs come in at once: p50 / p99`,
         `${ms(influx.p50)} / ${ms(influx.p99)}`,
       ],
+      ["  p50 / p99 through RabbitMQ's queue alone", `${ms(bare.p50)} / ${ms(bare.p99)}`],
       ['then, beside a receiver that hangs, deliveries waiting for it', String(waiting)],
       ['  the 20 beside it: p50', ms(meanwhile.p50)],
       ['  the 20 beside it: p99', ms(meanwhile.p99)],
       ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'at most 2 ×', ratio <= 2)],
       ['  of the 20 lost', beside(String(influx.lost + meanwhile.lost), 'none', influx.lost + meanwhile.lost === 0)],
     ],
-    figures: { waiting, rate, alone, influx, meanwhile, ratio },
+    figures: { waiting, rate, alone, influx, bare, meanwhile, ratio },
   };
 }

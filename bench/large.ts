@@ -1,6 +1,7 @@
 /** One large event to many hooks: is each delivered, what memory does it take, and do small deliveries beside it notice? */
 import { openApi } from '@gatepost/testkit/api';
 import { openProducer } from '@gatepost/testkit/producer';
+import { measureBareQueue } from './bare-queue.ts';
 import { openBenchSystem } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { memoryOf } from './processes.ts';
@@ -41,6 +42,7 @@ export async function large(options: Record<string, string | undefined>): Promis
   const tookMs = await delivering;
   const delivered = await received(receiver);
   const { peakMb } = memoryOf(system.dispatcher.pid);
+  const bare = await measureBareQueue(system.amqpUrl, { rate, seconds: tookMs / 1_000, beside: (send) => send(body) });
   const ratio = meanwhile.p99 / alone.p99;
   return {
     rows: [
@@ -51,8 +53,9 @@ export async function large(options: Record<string, string | undefined>): Promis
       ['  beside it: p50 / p99', `${ms(meanwhile.p50)} / ${ms(meanwhile.p99)}`],
       ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'at most 3 ×', ratio <= 3)],
       ['  lost', beside(String(meanwhile.lost), 'none', meanwhile.lost === 0)],
+      ["  p50 / p99 through RabbitMQ's queue alone", `${ms(bare.p50)} / ${ms(bare.p99)}`],
     ],
-    figures: { delivered, tookMs, peakMb, rate, alone, meanwhile, ratio },
+    figures: { delivered, tookMs, peakMb, rate, alone, meanwhile, ratio, bare },
   };
 }
 
