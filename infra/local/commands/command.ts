@@ -1,14 +1,13 @@
 /**
  * How each command of ours runs and ends: `command.ts PROGRAM [arguments]` calls what PROGRAM exports by default. The first SIGINT,
  * SIGTERM or SIGHUP stops what runs, at whatever point, and closes everything that was opened, newest first; a second one ends it all at
- * once, and so does the time that services and stores may take.
+ * once.
  */
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { killAll } from '../processes/child.ts';
 import { homeFolder, rootFolder } from '../processes/home.ts';
-import { serviceStopMs } from '../processes/services.ts';
 import { Stopped, Trouble } from '../processes/trouble.ts';
 import { makeSay, type Say } from './say.ts';
 
@@ -26,8 +25,6 @@ export type Context = {
 /** What a program of ours exports by default. The process ends with the status that it gives. */
 export type Command = (context: Context) => Promise<number>;
 
-/** Stores stop after the services. */
-const storesStopMs = 20_000;
 // npm and the terminal may both tell us of one Ctrl-C.
 const oneKeystrokeMs = 600;
 
@@ -66,7 +63,6 @@ function listenForStop(): void {
       say.line();
       say.about('stopping', by === 'SIGINT' ? 'Ctrl-C again ends everything at once' : by);
       abort.abort(new Stopped(by));
-      setTimeout(endNow, serviceStopMs(env) + storesStopMs, by).unref();
     } else if (now - firstAt > oneKeystrokeMs) {
       endNow(by);
     }

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { keepCertificates } from '../processes/certificates.ts';
 import { type Child, openGroup } from '../processes/child.ts';
-import { logEnd, takeHome } from '../processes/home.ts';
+import { logEnd } from '../processes/home.ts';
 import { isFree } from '../processes/ports.ts';
 import { checkPorts, demoPort, migrate, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
 import { type Death, describeExit, supervise } from '../processes/supervise.ts';
@@ -26,7 +26,6 @@ export default async function start(context: Context): Promise<number> {
   const fresh = args.includes('--fresh');
   checkSeedFiles(env);
 
-  stack.use(takeHome(home, 'npm start'));
   await checkPorts(env);
   const machine = openMachine(env, home, signal);
   const sources = await findSources(machine, args.includes('--private'));

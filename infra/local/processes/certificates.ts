@@ -2,7 +2,7 @@
  * The certificate with which `npm start` serves https on this machine, and the root that signed it, which a developer's programs are
  * told to trust. The root's key is thrown away at once: nobody can sign anything else that they would believe.
  */
-import { webcrypto, X509Certificate } from 'node:crypto';
+import { KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
@@ -26,10 +26,10 @@ const dayMs = 86_400_000;
 const goodForMs = 820 * dayMs;
 const renewBeforeMs = 30 * dayMs;
 const names = [
-  { type: 'dns', value: 'localhost' },
-  { type: 'ip', value: '127.0.0.1' },
-  { type: 'ip', value: '::1' },
-] as const;
+  { type: 'dns' as const, value: 'localhost' },
+  { type: 'ip' as const, value: '127.0.0.1' },
+  { type: 'ip' as const, value: '::1' },
+];
 
 /** Makes them at the first call, and again when the certificate ends within 30 days or a file is missing. */
 export async function keepCertificates(home: string, now = Date.now()): Promise<CertificateFiles> {
@@ -63,52 +63,43 @@ function isGood(files: CertificateFiles, now: number): boolean {
 async function makeCertificates(now: number): Promise<{ root: string; cert: string; key: string }> {
   await import('reflect-metadata'); // the next one wants it
   const x509 = await import('@peculiar/x509');
-  const crypto = webcrypto as never; // the same to it as the browser's
+  // The same to it as the browser's.
+  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-  const newKeys = () =>
-    webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+  const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [rootKeys, keys] = await Promise.all([newKeys(), newKeys()]);
   // A clock that is a little behind, in a container say, should take it too.
-  const validity = { notBefore: new Date(now - dayMs), notAfter: new Date(now + goodForMs) };
-  const { digitalSignature, keyCertSign } = x509.KeyUsageFlags;
-  const root = await x509.X509CertificateGenerator.createSelfSigned(
-    {
-      name: 'CN=Gatepost development root',
-      ...validity,
-      signingAlgorithm: algorithm,
-      keys: rootKeys,
-      extensions: [
-        new x509.BasicConstraintsExtension(true, 0, true),
-        new x509.KeyUsagesExtension(keyCertSign, true),
-        await x509.SubjectKeyIdentifierExtension.create(rootKeys.publicKey, false, crypto),
-      ],
-    },
-    crypto,
-  );
-  const certificate = await x509.X509CertificateGenerator.create(
-    {
-      subject: 'CN=localhost',
-      issuer: root.subject,
-      ...validity,
-      signingAlgorithm: algorithm,
-      signingKey: rootKeys.privateKey,
-      publicKey: keys.publicKey,
-      extensions: [
-        new x509.BasicConstraintsExtension(false, undefined, true),
-        new x509.KeyUsagesExtension(digitalSignature, true),
-        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-        new x509.SubjectAlternativeNameExtension([...names]),
-        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey, false, crypto),
-        await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey, false, crypto),
-      ],
-    },
-    crypto,
-  );
-  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey as never));
-  const lines = key.toString('base64').match(/.{1,64}/g) ?? [];
-  return {
-    root: `${root.toString('pem')}\n`,
-    cert: `${certificate.toString('pem')}\n`,
-    key: `${['-----BEGIN PRIVATE KEY-----', ...lines, '-----END PRIVATE KEY-----'].join('\n')}\n`,
+  const common = {
+    notBefore: new Date(now - dayMs),
+    notAfter: new Date(now + goodForMs),
+    signingAlgorithm: algorithm,
   };
+  const { digitalSignature, keyCertSign } = x509.KeyUsageFlags;
+  const root = await x509.X509CertificateGenerator.createSelfSigned({
+    ...common,
+    name: 'CN=Gatepost development root',
+    keys: rootKeys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(keyCertSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(rootKeys.publicKey),
+    ],
+  });
+  const certificate = await x509.X509CertificateGenerator.create({
+    ...common,
+    subject: 'CN=localhost',
+    issuer: root.subject,
+    signingKey: rootKeys.privateKey,
+    publicKey: keys.publicKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(names),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey),
+    ],
+  });
+  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString();
+  return { root: `${root.toString('pem')}\n`, cert: `${certificate.toString('pem')}\n`, key };
 }

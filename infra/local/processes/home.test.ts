@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
 import { checkSeedFiles, seedFiles, writeServicesEnv } from '../commands/environment.ts';
-import { bornAt, homeFolder, takeHome } from './home.ts';
+import { homeFolder } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -17,25 +16,6 @@ const urls = {
   RabbitMQ: 'amqp://u:p@127.0.0.1:3/gatepost',
 };
 const files = { cert: '/tls/cert.pem', key: '/tls/cert.key' };
-
-test('one command at a time uses the folder', async () => {
-  const home = newHome();
-  const other = spawn('sleep', ['60'], { stdio: 'ignore' });
-  try {
-    writeFileSync(join(home, 'running.json'), JSON.stringify({ pid: other.pid, born: bornAt(other.pid as number) }));
-    expect(() => takeHome(home, 'npm start')).toThrow(new RegExp(`already runs .*process ${other.pid}`));
-  } finally {
-    other.kill('SIGKILL');
-    await new Promise((resolve) => other.once('close', resolve));
-  }
-  takeHome(home, 'npm start')[Symbol.dispose](); // whoever had it is gone
-});
-
-test('a lock whose process id belongs to another process by now does not count', () => {
-  const home = newHome();
-  writeFileSync(join(home, 'running.json'), JSON.stringify({ pid: process.ppid, born: 'before the last boot 17' }));
-  takeHome(home, 'npm start')[Symbol.dispose]();
-});
 
 test('a relative GATEPOST_HOME is taken from where the command was typed', () => {
   expect(homeFolder({ GATEPOST_HOME: 'here', INIT_CWD: '/somewhere' })).toBe('/somewhere/here');

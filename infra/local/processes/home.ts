@@ -1,9 +1,9 @@
-/** The folder `.gatepost` (`GATEPOST_HOME` moves it): private stores, logs, keys, and who is using it now. */
+/** The folder `.gatepost` (`GATEPOST_HOME` moves it): private stores, logs and keys. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endOf, Trouble } from './trouble.ts';
+import { endOf } from './trouble.ts';
 
 export const rootFolder = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
@@ -51,39 +51,6 @@ export function logEnd(path: string, from = 0): string[] {
 /** How long a log is, so that its end can be told from what stood there before. */
 export function logLength(path: string): number {
   return existsSync(path) ? statSync(path).size : 0;
-}
-
-/**
- * Takes the folder for this process. @throws Trouble while another of our commands runs there. A lock left by a crash, or by a
- * process id that now belongs to somebody else, does not count.
- */
-export function takeHome(home: string, command: string): Disposable {
-  const path = join(makeFolder(home), 'running.json');
-  const owner = readJson<{ pid: number; born: string }>(path);
-  if (owner && owner.pid !== process.pid && bornAt(owner.pid) === owner.born)
-    throw new Trouble(
-      `Gatepost already runs with ${home} (process ${owner.pid}).`,
-      `Stop it first, or give \`${command}\` another folder with GATEPOST_HOME.`,
-    );
-  writePrivate(path, JSON.stringify({ pid: process.pid, born: bornAt(process.pid) }));
-  return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
-}
-
-/** When a running process began, in a form that no other process shares; undefined if there is none. */
-export function bornAt(pid: number): string | undefined {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
-  }
-  if (process.platform !== 'linux') return 'unknown'; // the id alone must do
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`; // starttime, proc(5)
-  } catch {
-    return undefined; // it has just ended
-  }
 }
 
 /** A short name for a path, the same each time. */

@@ -1,5 +1,5 @@
 /** Finding installed programs. */
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, globSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 /** Administrators' programs, which an ordinary user's PATH often lacks. */
@@ -16,19 +16,9 @@ export function findProgram(names: string[], path = process.env.PATH ?? ''): str
   return undefined;
 }
 
-/** `pattern` has one `*` as a whole path segment; answers what exists, highest version number first. */
-export function expandVersions(pattern: string): string[] {
-  const [before = '', after = ''] = pattern.split('*');
-  let names: string[];
-  try {
-    names = readdirSync(before);
-  } catch {
-    return []; // nothing of that kind is installed
-  }
-  return names
-    .filter((name) => /^\d/.test(name))
-    .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
-    .map((name) => before + name + after);
+/** What exists of a pattern with a `*` for the version, highest first. */
+export function newestFirst(pattern: string): string[] {
+  return globSync(pattern).sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
 }
 
 function isExecutable(path: string): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Child, Exit } from './child.ts';
+import type { Exit } from './child.ts';
 import { describeExit, supervise } from './supervise.ts';
 
 const failed: Exit = { code: 1, signal: null };
@@ -9,7 +9,7 @@ function story(lives: number[]) {
   let clock = 0;
   const waits: number[] = [];
   const abort = new AbortController();
-  const next = (): Child => {
+  const next = () => {
     const life = lives.shift();
     const exited =
       life === undefined
@@ -21,21 +21,17 @@ function story(lives: number[]) {
             clock += life;
             return failed;
           });
-    return { exited } as Child; // only this is looked at
+    return { exited };
   };
   const outcome = supervise(
+    { child: next(), start: async () => next(), onDeath: ({ waitMs }) => waits.push(waitMs), onReady: () => {} },
+    abort.signal,
     {
-      name: 'it',
-      child: next(),
-      start: async () => next(),
-      onDeath: ({ waitMs }) => waits.push(waitMs),
-      onReady: () => {},
       now: () => clock,
       wait: async (ms) => {
         clock += ms;
       },
     },
-    abort.signal,
   );
   return { outcome, waits };
 }
@@ -62,18 +58,16 @@ test('counts a start that fails as a death', async () => {
   let starts = 0;
   const outcome = await supervise(
     {
-      name: 'it',
-      child: { exited: Promise.resolve(failed) } as Child,
+      child: { exited: Promise.resolve(failed) },
       start: async () => {
         starts++;
         throw new Error('no');
       },
       onDeath: () => {},
       onReady: () => {},
-      now: () => 0,
-      wait: async () => {},
     },
     new AbortController().signal,
+    { now: () => 0, wait: async () => {} },
   );
   expect(starts).toBe(4);
   expect(describeExit(outcome?.exit)).toBe('could not start');

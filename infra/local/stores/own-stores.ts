@@ -6,7 +6,6 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../commands/command.ts';
 import { openGroup } from '../processes/child.ts';
-import { takeHome } from '../processes/home.ts';
 import { dropPrivateData } from './fresh.ts';
 import type { PrivateOptions } from './private.ts';
 import { bringUp, findSources, type Machine, openMachine, type Store, storeKinds, urlsOf } from './stores.ts';
@@ -27,7 +26,6 @@ export async function openOwnStores(
   kinds = storeKinds,
 ): Promise<OwnStores> {
   const home = join(within, name);
-  stack.use(takeHome(home, name === 'test' ? 'npm test' : `npm run ${name}`));
   const machine = openMachine(env, home, signal);
   const sources = await findSources(machine, true, kinds);
   await dropPrivateData(home, machine);

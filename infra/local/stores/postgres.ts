@@ -6,7 +6,7 @@ import pg from 'pg';
 import { runToEnd } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
 import { answers } from '../processes/ports.ts';
-import { expandVersions, findProgram } from '../processes/programs.ts';
+import { findProgram, newestFirst } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
 import { launch, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 
@@ -71,8 +71,8 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
 }
 
 /** The newest installed `postgres`; Debian keeps them out of PATH. */
-export function findPostgres(path?: string, folders = expandVersions('/usr/lib/postgresql/*/bin')): string | undefined {
-  return findProgram([...folders.map((folder) => join(folder, 'postgres')), 'postgres'], path);
+export function findPostgres(path?: string, debian = '/usr/lib/postgresql'): string | undefined {
+  return findProgram([...newestFirst(`${debian}/*/bin/postgres`), 'postgres'], path);
 }
 
 async function prepare(program: string, options: PrivateOptions): Promise<PrivateStore> {

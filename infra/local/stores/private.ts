@@ -81,10 +81,11 @@ export async function recallInstance(folder: string, signal: AbortSignal): Promi
 /** The server of a command that was killed outright is told so by the kernel, and takes a while to end. */
 async function released(port: number | undefined, signal: AbortSignal): Promise<number> {
   if (!port) return freePort();
-  if (await waitFor(async () => (await isFree(port)) || undefined, 30_000, signal)) return port;
+  if (await waitFor(async () => (await isFree(port)) || undefined, 20_000, signal)) return port;
   const holder = await findHolder(port);
   throw new Trouble(
-    `Port ${port} of a private store is still taken${holder ? ` by process ${holder.pid} (${holder.command})` : ''}: stop what an earlier command has left.`,
+    `Port ${port} of a private store is taken by ${holder ? `process ${holder.pid} (${holder.command})` : 'another process'}.`,
+    'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',
   );
 }
 

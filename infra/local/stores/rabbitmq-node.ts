@@ -4,7 +4,7 @@ import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/
 import { endsWithUs } from '../processes/child.ts';
 import { makeFolder, writePrivate } from '../processes/home.ts';
 import { freePort } from '../processes/ports.ts';
-import { expandVersions, findProgram } from '../processes/programs.ts';
+import { findProgram, newestFirst } from '../processes/programs.ts';
 import type { Instance, PrivateOptions } from './private.ts';
 
 export const vhostName = 'gatepost';
@@ -117,10 +117,9 @@ function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort:
 
 /** What starts Erlang's name service. It ends with its parent. */
 export function nameServiceArgs(port: number): string[] {
-  const beside = expandVersions('/usr/lib/erlang/erts-*/bin').map((bin) => join(bin, 'epmd'));
   return [
     ...endsWithUs('TERM'),
-    findProgram(['epmd', ...beside]) ?? 'epmd',
+    findProgram(['epmd', ...newestFirst('/usr/lib/erlang/erts-*/bin/epmd')]) ?? 'epmd',
     '-address',
     '127.0.0.1',
     '-port',

@@ -68,7 +68,7 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
     child.process.kill(kind.name === 'PostgreSQL' ? 'SIGINT' : 'SIGTERM');
     const second = options();
     const two = await kind.prepare(program, second);
-    expect(child.hasExited()).toBe(true);
+    await child.exited;
     expect(two.url).toBe(one.url);
     const again = await two.launch();
     expect(await keeping[kind.name].has(two.url)).toBe(true);
