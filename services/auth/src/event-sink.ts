@@ -65,27 +65,9 @@ export async function openEventSink(options: {
   const inFlight = new Set<Promise<void>>();
   return {
     publish(type, payload) {
-      const id = randomUUID();
-      const traceparent = tracing?.current();
       if (inFlight.size >= inFlightMax)
         return void log.warn({ 'event.type': type }, 'an event was not published: too many wait');
-      const publishing = publishWhenConnected({
-        exchange: eventsExchange,
-        routingKey: type,
-        messageId: id,
-        contentType: 'application/json',
-        headers: {
-          ...attributeHeaders({
-            id,
-            source: options.issuer,
-            type,
-            subject: options.account,
-            time: new Date().toISOString(),
-          }),
-          ...(traceparent !== undefined && { [traceHeader]: traceparent }),
-        },
-        body: Buffer.from(JSON.stringify(payload)),
-      })
+      const publishing = publishWhenConnected(eventOf(options, type, payload))
         .catch((error) => log.warn({ error: describeError(error), 'event.type': type }, 'an event was not published'))
         .finally(() => inFlight.delete(publishing));
       inFlight.add(publishing);
@@ -95,5 +77,31 @@ export async function openEventSink(options: {
       await Promise.all(inFlight);
       await publisher[Symbol.asyncDispose]();
     },
+  };
+}
+
+function eventOf(
+  { issuer, account }: { issuer: string; account: string },
+  type: GateEventType,
+  payload: object,
+): Outgoing {
+  const id = randomUUID();
+  const traceparent = tracing?.current();
+  return {
+    exchange: eventsExchange,
+    routingKey: type,
+    messageId: id,
+    contentType: 'application/json',
+    headers: {
+      ...attributeHeaders({
+        id,
+        source: issuer,
+        type,
+        subject: account,
+        time: new Date().toISOString(),
+      }),
+      ...(traceparent !== undefined && { [traceHeader]: traceparent }),
+    },
+    body: Buffer.from(JSON.stringify(payload)),
   };
 }

@@ -42,29 +42,7 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
       answerPage(ctx, 'error', { ...(await commonContext(ctx).catch(() => ({}))), error: 'not_found' }, 404);
     },
 
-    async renderError(ctx, out, error) {
-      const status = ctx.status;
-      if (error instanceof errors.SessionNotFound) {
-        const client = ctx.oidc?.client ?? (await rememberedClient(ctx.oidc.provider, ctx));
-        const back = linkBack(client);
-        answerPage(ctx, 'stale', { ...(await commonContext(ctx, client)), ...(back ? { back } : {}) }, status);
-        return;
-      }
-      const { error: code, error_description: description } = out as { error: string; error_description?: string };
-      const reference = ctx.oidc?.entities.Interaction?.uid;
-      const advice = ctx.oidc && adviceForDeveloper(ctx, error);
-      answerPage(
-        ctx,
-        'error',
-        {
-          ...(await commonContext(ctx).catch(() => ({}))), // a store that is away is what this page may be about
-          error: code,
-          ...(description ? { description: advice ? `${description}: ${advice}` : description } : {}),
-          ...(reference ? { reference } : {}),
-        },
-        status,
-      );
-    },
+    renderError: (ctx, out, error) => renderError(commonContext, ctx, out, error),
 
     rpInitiatedLogout: {
       async logoutSource(ctx) {
@@ -91,6 +69,35 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
 
     deviceFlow: makeDevicePages(pageMemory, commonContext),
   };
+}
+
+type MakeContext = (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>;
+
+async function renderError(
+  commonContext: MakeContext,
+  ...[ctx, out, error]: Parameters<ProviderPages['renderError']>
+): Promise<void> {
+  const status = ctx.status;
+  if (error instanceof errors.SessionNotFound) {
+    const client = ctx.oidc?.client ?? (await rememberedClient(ctx.oidc.provider, ctx));
+    const back = linkBack(client);
+    answerPage(ctx, 'stale', { ...(await commonContext(ctx, client)), ...(back ? { back } : {}) }, status);
+    return;
+  }
+  const { error: code, error_description: description } = out as { error: string; error_description?: string };
+  const reference = ctx.oidc?.entities.Interaction?.uid;
+  const advice = ctx.oidc && adviceForDeveloper(ctx, error);
+  answerPage(
+    ctx,
+    'error',
+    {
+      ...(await commonContext(ctx).catch(() => ({}))), // a store that is away is what this page may be about
+      error: code,
+      ...(description ? { description: advice ? `${description}: ${advice}` : description } : {}),
+      ...(reference ? { reference } : {}),
+    },
+    status,
+  );
 }
 
 /** The fields that the library’s forms must send back. */

@@ -2,6 +2,7 @@
 import type { Guard } from '@gatepost/runtime/address';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import Provider, {
+  type Account,
   type AdapterFactory,
   type Client,
   type Configuration,
@@ -111,7 +112,6 @@ async function opensAny(
 const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
 
 function configurationOf(parts: ProviderParts): Configuration {
-  const secure = parts.issuer.startsWith('https:');
   return {
     adapter: parts.adapter,
     jwks: { keys: parts.signingKeys } as unknown as JWKS,
@@ -141,50 +141,15 @@ function configurationOf(parts: ProviderParts): Configuration {
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     assertJwtClientAuthClaimsAndHeader: checkAssertion,
     pkce: { required: (_ctx, client) => client.clientAuthMethod === 'none' || isFapi(client) },
-    cookies: {
-      keys: makeCookieKeys(...parts.cookieKeys),
-      // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
-      names: secure
-        ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }
-        : { session: '_session', interaction: '_interaction', resume: '_resume' },
-      // Silent renewal in another site's frame needs None, which needs https.
-      long: { signed: true, httpOnly: true, sameSite: secure ? 'none' : 'lax', secure },
-      short: { signed: true, httpOnly: true, sameSite: 'lax', secure },
-    },
-    features: {
-      devInteractions: { enabled: false },
-      backchannelLogout: { enabled: true },
-      claimsParameter: { enabled: true },
-      clientCredentials: { enabled: true },
-      deviceFlow: { enabled: true, mask: '****-****', ...parts.pages.deviceFlow },
-      dPoP: { enabled: true, nonceSecret: parts.dpopNonceSecret },
-      fapi: { enabled: true, profile: (_ctx, client) => (isFapi(client) ? '2.0' : undefined) },
-      introspection: { enabled: true, allowedPolicy: mayIntrospect },
-      jwtResponseModes: { enabled: true },
-      jwtUserinfo: { enabled: true },
-      pushedAuthorizationRequests: { enabled: true },
-      registration: { enabled: true, initialAccessToken: true, issueRegistrationAccessToken: false },
-      requestObjects: { enabled: true, assertJwtClaimsAndHeader: rememberRequestObject },
-      resourceIndicators: { enabled: true, ...makeResourceIndicators(parts) },
-      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-      rpInitiatedLogout: { enabled: true, ...parts.pages.rpInitiatedLogout },
-    },
+    cookies: cookiesOf(parts),
+    features: featuresOf(parts),
     fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
     interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
     // It reads what clients and APIs of ours have beyond the typings.
     formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
-    findAccount: async (ctx, sub, token) => {
-      if (token) await bringAccount(parts.knownGrants, token);
-      const session = token ? undefined : ctx.oidc?.session;
-      const { clientId } = ctx.oidc?.client ?? {};
-      const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
-      const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
-      // Whose connections are all closed to the client is nobody there, also in a session from elsewhere.
-      if (account && session && clientId !== undefined && !(await opensAny(parts, account, clientId))) return undefined;
-      return account && withConformantClaims(ctx, account, parts.settings);
-    },
+    findAccount: (ctx, sub, token) => findAccount(parts, ctx, sub, token),
     loadExistingGrant: makeLoadExistingGrant(parts),
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
@@ -200,26 +165,77 @@ function configurationOf(parts: ProviderParts): Configuration {
       return web_origins.includes(origin) || allowed_origins.includes(origin);
     },
     renderError: parts.pages.renderError,
-    ttl: {
-      AccessToken: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? day,
-      AuthorizationCode: minute,
-      ClientCredentials: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? day,
-      DeviceCode: 15 * minute,
-      Grant: (_ctx, grant) =>
-        refreshLifetime((grant as { client?: Client & OwnMetadata }).client).absolute + grantLifetimeMargin,
-      IdToken: 10 * hour,
-      InitialAccessToken: day,
-      // Who has answered something gets the full time (interaction/interaction.ts).
-      Interaction: (ctx) => (ctx.oidc.result ? interactionLifetime.answered : interactionLifetime.unanswered),
-      PushedAuthorizationRequest: minute,
-      RefreshToken: (_ctx, token, client) => {
-        const { idle, absolute } = refreshLifetime(client as Client & OwnMetadata);
-        return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
-      },
-      // Nobody's holds no more than what a page of a logout or a device's code needs.
-      Session: (_ctx, session) => (session.accountId ? sessionLifetime.idle : interactionLifetime.unanswered),
-    },
+    ttl: lifetimes,
   };
+}
+
+function cookiesOf({ issuer, cookieKeys }: ProviderParts): Configuration['cookies'] {
+  const secure = issuer.startsWith('https:');
+  return {
+    keys: makeCookieKeys(...cookieKeys),
+    // Under https the names keep sites of the same domain from setting them (RFC 6265bis); two have a path of their own.
+    names: secure
+      ? { session: '__Host-session', interaction: '__Secure-interaction', resume: '__Secure-resume' }
+      : { session: '_session', interaction: '_interaction', resume: '_resume' },
+    // Silent renewal in another site's frame needs None, which needs https.
+    long: { signed: true, httpOnly: true, sameSite: secure ? 'none' : 'lax', secure },
+    short: { signed: true, httpOnly: true, sameSite: 'lax', secure },
+  };
+}
+
+function featuresOf(parts: ProviderParts): Configuration['features'] {
+  return {
+    devInteractions: { enabled: false },
+    backchannelLogout: { enabled: true },
+    claimsParameter: { enabled: true },
+    clientCredentials: { enabled: true },
+    deviceFlow: { enabled: true, mask: '****-****', ...parts.pages.deviceFlow },
+    dPoP: { enabled: true, nonceSecret: parts.dpopNonceSecret },
+    fapi: { enabled: true, profile: (_ctx, client) => (isFapi(client) ? '2.0' : undefined) },
+    introspection: { enabled: true, allowedPolicy: mayIntrospect },
+    jwtResponseModes: { enabled: true },
+    jwtUserinfo: { enabled: true },
+    pushedAuthorizationRequests: { enabled: true },
+    registration: { enabled: true, initialAccessToken: true, issueRegistrationAccessToken: false },
+    requestObjects: { enabled: true, assertJwtClaimsAndHeader: rememberRequestObject },
+    resourceIndicators: { enabled: true, ...makeResourceIndicators(parts) },
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    rpInitiatedLogout: { enabled: true, ...parts.pages.rpInitiatedLogout },
+  };
+}
+
+const lifetimes: Configuration['ttl'] = {
+  AccessToken: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? day,
+  AuthorizationCode: minute,
+  ClientCredentials: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? day,
+  DeviceCode: 15 * minute,
+  Grant: (_ctx, grant) =>
+    refreshLifetime((grant as { client?: Client & OwnMetadata }).client).absolute + grantLifetimeMargin,
+  IdToken: 10 * hour,
+  InitialAccessToken: day,
+  // Who has answered something gets the full time (interaction/interaction.ts).
+  Interaction: (ctx) => (ctx.oidc.result ? interactionLifetime.answered : interactionLifetime.unanswered),
+  PushedAuthorizationRequest: minute,
+  RefreshToken: (_ctx, token, client) => {
+    const { idle, absolute } = refreshLifetime(client as Client & OwnMetadata);
+    return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
+  },
+  // Nobody's holds no more than what a page of a logout or a device's code needs.
+  Session: (_ctx, session) => (session.accountId ? sessionLifetime.idle : interactionLifetime.unanswered),
+};
+
+async function findAccount(
+  parts: ProviderParts,
+  ...[ctx, sub, token]: Parameters<NonNullable<Configuration['findAccount']>>
+): Promise<Account | undefined> {
+  if (token) await bringAccount(parts.knownGrants, token);
+  const session = token ? undefined : ctx.oidc?.session;
+  const { clientId } = ctx.oidc?.client ?? {};
+  const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
+  const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
+  // Whose connections are all closed to the client is nobody there, also in a session from elsewhere.
+  if (account && session && clientId !== undefined && !(await opensAny(parts, account, clientId))) return undefined;
+  return account && withConformantClaims(ctx, account, parts.settings);
 }
 
 /** The client that got the token, and a confidential one that is the token's API. */

@@ -245,25 +245,22 @@ export type TokensIssued = (
  * Counts tokens and interactions and reports what went wrong inside the provider. Listeners never throw: the library calls them
  * before it answers, and would turn a good response into a 500.
  */
-export function observeProvider(
-  provider: Provider,
-  parts: { log: Log; counters: Counters; audit: Audit; report: Report },
-): { tokensIssued: TokensIssued } {
-  const { log, audit } = parts;
-  const { tokens, interactions, refusedRequests } = parts.counters;
+export function observeProvider(provider: Provider, parts: ObserverParts): { tokensIssued: TokensIssued } {
   provider.use(async (ctx, next) => {
     await next();
     const route = (ctx as KoaContextWithOIDC).oidc?.route;
     if (route) setRoute(ctx.res, route);
   });
-  provider.on('interaction.started', (_ctx, prompt) => interactions.inc({ prompt: prompt.name, result: 'started' }));
-  provider.on('interaction.ended', (ctx) => {
-    const interaction = ctx.oidc.entities.Interaction as
-      | { prompt?: { name: string }; result?: { error?: string } }
-      | undefined;
-    const result = interaction?.result?.error ? 'refused' : 'completed';
-    interactions.inc({ prompt: interaction?.prompt?.name ?? 'unknown', result });
-  });
+  const tokensIssued = observeTokens(provider, parts);
+  observeAuthorizations(provider, parts);
+  observeChanges(provider, parts);
+  observeFaults(provider, parts);
+  return { tokensIssued };
+}
+
+type ObserverParts = { log: Log; counters: Counters; audit: Audit; report: Report };
+
+function observeTokens(provider: Provider, { log, audit, counters: { tokens } }: ObserverParts): TokensIssued {
   const tokensIssued: TokensIssued = (request, grantType, clientId, userId) => {
     tokens.inc({ grant_type: grantType });
     audit.add({ type: exchangeTypes[grantType] ?? 'se', clientId, userId, ip: addressOf(request) });
@@ -283,6 +280,19 @@ export function observeProvider(
     if (type && clientId && !notRefused.has(error.message))
       audit.add({ type, clientId, ip: addressOf(ctx.req), details: { error: error.message } });
   });
+  return tokensIssued;
+}
+
+function observeAuthorizations(provider: Provider, { log, audit, counters }: ObserverParts): void {
+  const { interactions, refusedRequests } = counters;
+  provider.on('interaction.started', (_ctx, prompt) => interactions.inc({ prompt: prompt.name, result: 'started' }));
+  provider.on('interaction.ended', (ctx) => {
+    const interaction = ctx.oidc.entities.Interaction as
+      | { prompt?: { name: string }; result?: { error?: string } }
+      | undefined;
+    const result = interaction?.result?.error ? 'refused' : 'completed';
+    interactions.inc({ prompt: interaction?.prompt?.name ?? 'unknown', result });
+  });
   const requestRefused = (ctx: KoaContextWithOIDC, error: Error) => {
     const refused = describeRefused(ctx, error);
     if (!refused) return;
@@ -296,20 +306,25 @@ export function observeProvider(
     requestRefused(ctx, error);
   });
   provider.on('pushed_authorization_request.error', requestRefused);
+}
+
+function observeChanges(provider: Provider, { audit, report }: ObserverParts): void {
   provider.on('grant.revoked', (ctx) => {
     const clientId = ctx.oidc.client?.clientId;
-    if (clientId) parts.report.tokenRevoked(clientId, ctx.oidc.account?.accountId);
+    if (clientId) report.tokenRevoked(clientId, ctx.oidc.account?.accountId);
   });
   provider.on('registration_create.success', (ctx, { clientId }) => {
     const details = { operation: 'POST oidc/register', target: clientId };
     audit.add({ type: 'sapi', clientId, ip: addressOf(ctx.req), details });
-    parts.report.clientCreated(clientId);
+    report.clientCreated(clientId);
   });
   provider.on('end_session.success', (ctx) => {
     const { session, client, params } = ctx.oidc;
-    if (params?.logout && session?.accountId)
-      parts.report.loggedOut(session.accountId, client?.clientId, addressOf(ctx.req));
+    if (params?.logout && session?.accountId) report.loggedOut(session.accountId, client?.clientId, addressOf(ctx.req));
   });
+}
+
+function observeFaults(provider: Provider, { log, counters: { refusedRequests } }: ObserverParts): void {
   provider.on('backchannel.error', (_ctx, error, client) =>
     log.warn({ 'client.id': client.clientId, error: describeError(error) }, 'a back-channel logout was not delivered'),
   );
@@ -323,7 +338,6 @@ export function observeProvider(
     if (isAway(error)) log.warn({ error: describeError(error) }, 'a store is away');
     else log.error({ error: describeError(error) }, 'the gate failed to answer');
   });
-  return { tokensIssued };
 }
 
 function detailOf(error: Error): unknown {

@@ -16,16 +16,13 @@ const waitingMax = 20_000;
 /** Tries for a batch that fails though no store is away; then the faulty row is found and given up. */
 const otherTriesMax = 5;
 
+type WriteBehindParts<Row> = { write: (rows: Row[]) => Promise<unknown>; what: string; log: Log };
+
 /**
  * @param write one statement; a batch that it rejects is written again later, but for a row that is refused for itself
  * @param what the rows, for the log: `the audit log`
  */
-export function openWriteBehind<Row>(parts: {
-  write: (rows: Row[]) => Promise<unknown>;
-  what: string;
-  log: Log;
-}): WriteBehind<Row> {
-  const { write, what, log } = parts;
+export function openWriteBehind<Row>({ write, what, log }: WriteBehindParts<Row>): WriteBehind<Row> {
   let waiting: Row[] = [];
   let writing: Promise<void> | undefined;
   let dropped = 0;

@@ -1,11 +1,11 @@
 /** The page behind the link of a password mail. */
-import express, { type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
-import { type Asker, type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
+import { type Asker, type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack, rememberedClient } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Report } from '../report.ts';
@@ -35,98 +35,106 @@ const path = '/change-password';
 const donePath = `${path}/done`;
 
 export function makeChangePasswordRoutes(parts: ChangePasswordParts): Router {
-  const { provider, csrf, pageMemory, passwordTickets: tickets } = parts;
   const deadLinks = makeDeadLinks(parts, {
     path,
     sentPage: 'password-mail-sent',
-    find: tickets.past,
+    find: parts.passwordTickets.past,
     renew: ({ email, clientId }, asker) =>
       // One without an address has its links from an administrator.
       email === '' ? undefined : () => sendTo(parts, email, clientId, asker),
     sendTo: (email, client, asker) => sendTo(parts, email, client?.clientId, asker),
   });
-  const addressOfLink = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
-  const ownerOf = (value: string) => `link ${value}`;
-
   const router = express.Router();
-  router.get(path, async (request, response) => {
-    setRoute(response, path);
-    const { ticket: value = '' } = queryOf(request);
-    const ticket = await tickets.find(value);
-    if (!ticket) {
-      const past = await tickets.past(value);
-      if (past?.resultUrl)
-        return seeOther(response, withResult({ ...past, resultUrl: past.resultUrl }, past.isUsed ? 'used' : 'expired'));
-      return deadLinks.show(request, response, value);
-    }
-    const { outcome } = await pageMemory.recall(ownerOf(value));
-    const params = { ui_locales: ticket.uiLocales, redirect_uri: ticket.resultUrl };
-    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), params });
-    const problems = outcome?.problems ?? [];
-    const hidden = { ticket: value, csrf: csrf.tokenFor(value) };
-    const { username, phoneNumber } = ticket.account;
-    const email = ticket.email || username || phoneNumber || '';
-    const page = { action: path, hidden, email, passwordMinLength, problems };
-    sendPage(response, 'new-password', { ...common, ...page }, problems.length > 0 ? 400 : 200);
-  });
-  router.post(path, async (request, response) => {
-    setRoute(response, path);
-    const { ticket: value = '', password, csrf: token } = fieldsOf(request);
-    const again = async (problem?: ProblemName) => {
-      if (problem) await pageMemory.note(ownerOf(value), {}, { step: path, problems: [problem] });
-      seeOther(response, addressOfLink(value));
-    };
-    const ticket = await tickets.find(value);
-    if (!ticket) return again();
-    if (!csrf.matches(value, token)) return again('refused');
-    const problem = passwordProblem(password, ticket.email);
-    if (problem) return again(problem);
-    const network = networkOf(addressOf(request));
-    const passwordHash = await hashPassword(password!, { network, account: ticket.account.userId }).catch((error) => {
-      throw error instanceof TooBusy ? busy(error.excess) : error;
-    });
-    // The ticket is spent only now, so that after a refused password another can be chosen.
-    const redeemed = await tickets.redeem(value);
-    if (!redeemed) return again();
-    // Ends everything that somebody with the old password may hold.
-    const mark = sessionsEnd();
-    const proven = {
-      ...(!redeemed.unproven && { emailVerified: true }),
-      lastPasswordReset: new Date(),
-      sessionsNotBefore: mark,
-    };
-    // The write succeeds only for the very account that the link was made for.
-    const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
-    if (!changed) return again();
-    const ownerId = changed.linkedTo ?? changed.userId;
-    if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
-    await parts.endAccess(ownerId);
-    await sessionsEnded(mark);
-    // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
-    await parts.lockout.clear(subjectOf(changed.connection, ticket.email, changed).key, network);
-    parts.report.passwordChanged(ownerId, addressOf(request));
-    const { resultUrl } = redeemed;
-    seeOther(
-      response,
-      resultUrl
-        ? withResult({ ...redeemed, resultUrl }, 'changed')
-        : `${donePath}?${new URLSearchParams({ ticket: value })}`,
-    );
-  });
-  router.get(donePath, async (request, response) => {
-    setRoute(response, donePath);
-    const { ticket: value = '' } = queryOf(request);
-    const past = await tickets.past(value);
-    if (!past?.isUsed) return seeOther(response, addressOfLink(value));
-    const client =
-      (past.clientId ? await provider.Client.find(past.clientId) : undefined) ??
-      (await rememberedClient(provider, provider.createContext(request, response)));
-    const back = linkBack(client);
-    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client });
-    sendPage(response, 'password-changed', { ...common, ...(back && { back }) });
-  });
+  router.get(path, (request, response) => showForm(parts, deadLinks, request, response));
+  router.post(path, (request, response) => changePassword(parts, request, response));
+  router.get(donePath, (request, response) => showDone(parts, request, response));
   router.use(deadLinks.router);
   return router;
+}
+
+const addressOfLink = (value: string) => `${path}?${new URLSearchParams({ ticket: value })}`;
+const ownerOf = (value: string) => `link ${value}`;
+
+async function showForm(parts: ChangePasswordParts, deadLinks: DeadLinks, request: Request, response: Response) {
+  const { passwordTickets, pageMemory, csrf } = parts;
+  setRoute(response, path);
+  const { ticket: value = '' } = queryOf(request);
+  const ticket = await passwordTickets.find(value);
+  if (!ticket) {
+    const past = await passwordTickets.past(value);
+    if (past?.resultUrl)
+      return seeOther(response, withResult({ ...past, resultUrl: past.resultUrl }, past.isUsed ? 'used' : 'expired'));
+    return deadLinks.show(request, response, value);
+  }
+  const { outcome } = await pageMemory.recall(ownerOf(value));
+  const params = { ui_locales: ticket.uiLocales, redirect_uri: ticket.resultUrl };
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), params });
+  const problems = outcome?.problems ?? [];
+  const hidden = { ticket: value, csrf: csrf.tokenFor(value) };
+  const { username, phoneNumber } = ticket.account;
+  const email = ticket.email || username || phoneNumber || '';
+  const page = { action: path, hidden, email, passwordMinLength, problems };
+  sendPage(response, 'new-password', { ...common, ...page }, problems.length > 0 ? 400 : 200);
+}
+
+async function changePassword(parts: ChangePasswordParts, request: Request, response: Response) {
+  const { passwordTickets, pageMemory, csrf } = parts;
+  setRoute(response, path);
+  const { ticket: value = '', password, csrf: token } = fieldsOf(request);
+  const again = async (problem?: ProblemName) => {
+    if (problem) await pageMemory.note(ownerOf(value), {}, { step: path, problems: [problem] });
+    seeOther(response, addressOfLink(value));
+  };
+  const ticket = await passwordTickets.find(value);
+  if (!ticket) return again();
+  if (!csrf.matches(value, token)) return again('refused');
+  const problem = passwordProblem(password, ticket.email);
+  if (problem) return again(problem);
+  const network = networkOf(addressOf(request));
+  const passwordHash = await hashPassword(password!, { network, account: ticket.account.userId }).catch((error) => {
+    throw error instanceof TooBusy ? busy(error.excess) : error;
+  });
+  // The ticket is spent only now, so that after a refused password another can be chosen.
+  const redeemed = await passwordTickets.redeem(value);
+  if (!redeemed) return again();
+  // Ends everything that somebody with the old password may hold.
+  const mark = sessionsEnd();
+  const proven = {
+    ...(!redeemed.unproven && { emailVerified: true }),
+    lastPasswordReset: new Date(),
+    sessionsNotBefore: mark,
+  };
+  // The write succeeds only for the very account that the link was made for.
+  const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
+  if (!changed) return again();
+  const ownerId = changed.linkedTo ?? changed.userId;
+  if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
+  await parts.endAccess(ownerId);
+  await sessionsEnded(mark);
+  // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
+  await parts.lockout.clear(subjectOf(changed.connection, ticket.email, changed).key, network);
+  parts.report.passwordChanged(ownerId, addressOf(request));
+  const { resultUrl } = redeemed;
+  seeOther(
+    response,
+    resultUrl
+      ? withResult({ ...redeemed, resultUrl }, 'changed')
+      : `${donePath}?${new URLSearchParams({ ticket: value })}`,
+  );
+}
+
+async function showDone(parts: ChangePasswordParts, request: Request, response: Response) {
+  const { passwordTickets, provider } = parts;
+  setRoute(response, donePath);
+  const { ticket: value = '' } = queryOf(request);
+  const past = await passwordTickets.past(value);
+  if (!past?.isUsed) return seeOther(response, addressOfLink(value));
+  const client =
+    (past.clientId ? await provider.Client.find(past.clientId) : undefined) ??
+    (await rememberedClient(provider, provider.createContext(request, response)));
+  const back = linkBack(client);
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client });
+  sendPage(response, 'password-changed', { ...common, ...(back && { back }) });
 }
 
 async function sendTo(

@@ -76,38 +76,15 @@ return failures`;
 export function makeLockout(redis: Redis, prefix: string): Lockout {
   const lockoutBegin = defineScript<number>(redis, 'lockoutBegin', beginScript, 2);
   const lockoutEnd = defineScript<number>(redis, 'lockoutEnd', endScript, 3);
-  // The subject is the hash tag of all its keys, which keeps them on one node of a Cluster.
-  const pairOf = (subject: string, network: string) => `{${hashId(subject)}}:${hashId(network)}`;
-  const failures = (pair: string) => `${prefix}failures:${pair}`;
-  const inFlight = (pair: string) => `${prefix}tries:${pair}`;
-  // Only an administrator asks for these: pairs are stored as hashes.
-  const closed = (subject: string) => `${prefix}closed:{${hashId(subject)}}`;
-  let waiting = 0;
-
-  const ask = (pair: string, id: string) => lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs);
+  const { pairOf, failures, inFlight, closed } = keysOf(prefix);
+  const askUntilOpen = makeAskUntilOpen((pair, id) =>
+    lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs),
+  );
   const end = async (subject: string, network: string, id: string, failedForSeconds: number) => {
     const pair = pairOf(subject, network);
     const keys = [failures(pair), inFlight(pair), closed(subject)];
     await lockoutEnd(...keys, id, failedForSeconds, failuresMax, network, networksMax);
   };
-  /** The script’s answer as soon as it is not "wait"; undefined if that takes too long. */
-  const askUntilOpen = async (pair: string, id: string): Promise<number | undefined> => {
-    const answer = await ask(pair, id);
-    if (answer !== -1) return answer;
-    if (waiting >= waitingMax) return undefined;
-    waiting += 1;
-    try {
-      for (let waited = 0; waited < waitMs; waited += pollMs) {
-        await sleep(pollMs);
-        const later = await ask(pair, id);
-        if (later !== -1) return later;
-      }
-      return undefined;
-    } finally {
-      waiting -= 1;
-    }
-  };
-
   return {
     async begin(subject, network) {
       const pair = pairOf(subject, network);
@@ -137,5 +114,37 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
       const networks = await redis.zrange(closed(subject), '0', '-1');
       await redis.del(closed(subject), ...networks.map((network) => failures(pairOf(subject, network))));
     },
+  };
+}
+
+function keysOf(prefix: string) {
+  return {
+    // The subject is the hash tag of all its keys, which keeps them on one node of a Cluster.
+    pairOf: (subject: string, network: string) => `{${hashId(subject)}}:${hashId(network)}`,
+    failures: (pair: string) => `${prefix}failures:${pair}`,
+    inFlight: (pair: string) => `${prefix}tries:${pair}`,
+    // Only an administrator asks for these: pairs are stored as hashes.
+    closed: (subject: string) => `${prefix}closed:{${hashId(subject)}}`,
+  };
+}
+
+/** The script’s answer as soon as it is not "wait"; undefined if that takes too long. */
+function makeAskUntilOpen(ask: (pair: string, id: string) => Promise<number>) {
+  let waiting = 0;
+  return async (pair: string, id: string): Promise<number | undefined> => {
+    const answer = await ask(pair, id);
+    if (answer !== -1) return answer;
+    if (waiting >= waitingMax) return undefined;
+    waiting += 1;
+    try {
+      for (let waited = 0; waited < waitMs; waited += pollMs) {
+        await sleep(pollMs);
+        const later = await ask(pair, id);
+        if (later !== -1) return later;
+      }
+      return undefined;
+    } finally {
+      waiting -= 1;
+    }
   };
 }

@@ -28,9 +28,32 @@ type Waiting = { start(): void; refuse(error: TooBusy): void };
 /** Maps keep insertion order: the first entry is next, and moves to the end after its turn. */
 type Line = { size: number; accounts: Map<string, Waiting[]> };
 
-export function makeTurns(limits: { running: number; perNetwork: number; waiting: number }): Turns {
-  const lines = new Map<string, Line>();
+type Limits = { running: number; perNetwork: number; waiting: number };
+
+export function makeTurns(limits: Limits): Turns {
+  const { add, next, makeRoom } = makeQueue(limits);
   let running = 0;
+
+  return {
+    async take(asker, work) {
+      if (running < limits.running) running += 1;
+      else {
+        makeRoom(asker);
+        await new Promise<void>((start, refuse) => add(asker, { start, refuse }));
+      }
+      try {
+        return await work();
+      } finally {
+        const waiting = next();
+        if (waiting) waiting.start();
+        else running -= 1;
+      }
+    },
+  };
+}
+
+function makeQueue(limits: Omit<Limits, 'running'>) {
+  const lines = new Map<string, Line>();
   let size = 0;
 
   function add({ network, account }: Asker, waiting: Waiting): void {
@@ -84,22 +107,7 @@ export function makeTurns(limits: { running: number; perNetwork: number; waiting
     sendAway(lines.get(longest)!, busiest);
   }
 
-  return {
-    async take(asker, work) {
-      if (running < limits.running) running += 1;
-      else {
-        makeRoom(asker);
-        await new Promise<void>((start, refuse) => add(asker, { start, refuse }));
-      }
-      try {
-        return await work();
-      } finally {
-        const waiting = next();
-        if (waiting) waiting.start();
-        else running -= 1;
-      }
-    },
-  };
+  return { add, next, makeRoom };
 }
 
 function longestOf<T>(entries: Map<string, T>, lengthOf: (entry: T) => number): string {

@@ -36,7 +36,7 @@ export const verificationPath = '/email-verification';
 /** For each asking network, per hour. */
 const perAsker = { max: 100, windowSeconds: 3_600 };
 
-export function makeVerificationMails(parts: {
+type VerificationMailParts = {
   issuer: string;
   accounts: AccountStore;
   clients: ClientStore;
@@ -46,65 +46,72 @@ export function makeVerificationMails(parts: {
   letters: Letters;
   postBox: PostBox;
   background: Background;
-}): VerificationMails {
-  const { letters, postBox, background } = parts;
+};
 
-  const send: VerificationMails['send'] = async ({ account, clientId, languages, ip, done }) => {
-    const { email, connection } = account;
-    const rules = await letters.linkRules('verify_email', clientId);
-    if (!rules.isSent || !email) return 'disabled';
-    const network = ip === undefined ? 'an administrator' : networkOf(ip);
-    const { max, windowSeconds } = perAsker;
-    if (ip !== undefined && !(await parts.rate.take('verification-mails-by', network, max, windowSeconds)))
-      return 'too_many';
-    const counted = { kind: 'verification' as const, recipient: email, network, ownNetwork: undefined };
-    if (!(await parts.limits.take(counted))) return 'too_many';
-    const work = async () => {
-      const { ttlSeconds = verificationTtlSeconds, resultUrl, includeEmail } = rules;
-      const kept = { email, includeEmail, ...(clientId && { clientId }), ...(resultUrl && { resultUrl }) };
-      const { uiLocales } = languages;
-      const ticket = await parts.verificationTickets.issue(
-        { account, ...kept, ...(uiLocales && { uiLocales }) },
-        ttlSeconds,
-      );
-      const url = `${baseUrlOf(parts.issuer)}${verificationPath.slice(1)}?ticket=${ticket}`;
-      const about = { email, account, connection, clientId, languages };
-      await postBox.sendMail({
-        to: email,
-        ...(await letters.write({ name: 'verify_email', ...about, url, ttlSeconds })),
-      });
-    };
-    const told = () =>
-      work().then(
-        () => done?.('completed'),
-        async (error) => {
-          await done?.('failed');
-          throw error;
-        },
-      );
-    if (!background.add('a verification mail', told)) throw busy();
-    return 'accepted';
-  };
-
-  const welcome: VerificationMails['welcome'] = async ({ account, clientId, languages }) => {
-    const { email, connection } = account;
-    const { isSent, resultUrl } = await letters.linkRules('welcome_email', clientId);
-    if (!isSent || !email) return;
-    const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
-    const callback = client?.callbacks.map((uri) => URL.parse(uri)).find((uri) => uri?.protocol.startsWith('http'));
-    const url = resultUrl ?? (callback ? `${callback.origin}/` : undefined);
-    const about = { email, account, connection, clientId, languages, ...(url && { url }) };
-    background.add('a welcome', async () =>
-      postBox.sendMail({ to: email, ...(await letters.write({ name: 'welcome_email', ...about })) }),
-    );
-  };
-
+export function makeVerificationMails(parts: VerificationMailParts): VerificationMails {
   return {
-    send,
-    welcome,
+    send: (asked) => send(parts, asked),
+    welcome: (about) => welcome(parts, about),
     async signedUp(asked) {
       if (asked.account.emailVerified) return;
-      if ((await send(asked)) === 'disabled') await welcome(asked);
+      if ((await send(parts, asked)) === 'disabled') await welcome(parts, asked);
     },
   };
+}
+
+async function send(
+  parts: VerificationMailParts,
+  { account, clientId, languages, ip, done }: Parameters<VerificationMails['send']>[0],
+): ReturnType<VerificationMails['send']> {
+  const { letters, postBox, background } = parts;
+  const { email, connection } = account;
+  const rules = await letters.linkRules('verify_email', clientId);
+  if (!rules.isSent || !email) return 'disabled';
+  const network = ip === undefined ? 'an administrator' : networkOf(ip);
+  const { max, windowSeconds } = perAsker;
+  if (ip !== undefined && !(await parts.rate.take('verification-mails-by', network, max, windowSeconds)))
+    return 'too_many';
+  const counted = { kind: 'verification' as const, recipient: email, network, ownNetwork: undefined };
+  if (!(await parts.limits.take(counted))) return 'too_many';
+  const work = async () => {
+    const { ttlSeconds = verificationTtlSeconds, resultUrl, includeEmail } = rules;
+    const kept = { email, includeEmail, ...(clientId && { clientId }), ...(resultUrl && { resultUrl }) };
+    const { uiLocales } = languages;
+    const ticket = await parts.verificationTickets.issue(
+      { account, ...kept, ...(uiLocales && { uiLocales }) },
+      ttlSeconds,
+    );
+    const url = `${baseUrlOf(parts.issuer)}${verificationPath.slice(1)}?ticket=${ticket}`;
+    const about = { email, account, connection, clientId, languages };
+    await postBox.sendMail({
+      to: email,
+      ...(await letters.write({ name: 'verify_email', ...about, url, ttlSeconds })),
+    });
+  };
+  const told = () =>
+    work().then(
+      () => done?.('completed'),
+      async (error) => {
+        await done?.('failed');
+        throw error;
+      },
+    );
+  if (!background.add('a verification mail', told)) throw busy();
+  return 'accepted';
+}
+
+async function welcome(
+  { letters, clients, postBox, background }: VerificationMailParts,
+  { account, clientId, languages }: About,
+): Promise<void> {
+  const { email, connection } = account;
+  const { isSent, resultUrl } = await letters.linkRules('welcome_email', clientId);
+  if (!isSent || !email) return;
+  const client = clientId === undefined ? undefined : await clients.find(clientId);
+  const callback = client?.callbacks.map((uri) => URL.parse(uri)).find((uri) => uri?.protocol.startsWith('http'));
+  const url = resultUrl ?? (callback ? `${callback.origin}/` : undefined);
+  const about = { email, account, connection, clientId, languages, ...(url && { url }) };
+  background.add('a welcome', async () =>
+    postBox.sendMail({ to: email, ...(await letters.write({ name: 'welcome_email', ...about })) }),
+  );
 }

@@ -16,6 +16,15 @@ const foreignKeyViolation = '23503';
 
 const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()';
 
+const upsert = `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
+  VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7), $8)
+  ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
+    client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
+  WHERE artefacts.expires_at > now()`;
+const consume = 'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL';
+/** The column holds milliseconds: `now()` might be rounded up, and the grant live until then. */
+const end = "UPDATE artefacts SET expires_at = date_trunc('milliseconds', now()) WHERE model = $1 AND id = $2";
+
 /** @param known the grants that are remembered for looking at tokens; it hears of what is written here */
 export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGrants): Adapter {
   const query = async (name: string, text: string, values: unknown[]) => {
@@ -33,31 +42,21 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
   };
   return {
     async upsert(id, payload, expiresIn) {
+      const { grantId, accountId, clientId } = payload;
       const json = JSON.stringify(payload);
       if (unstorable.test(json)) throw new errors.InvalidRequest('the request is malformed');
       const predecessor = model === 'RefreshToken' ? takeConsumed() : undefined;
       if (predecessor !== undefined) return rotate(pool, predecessor, id, { ...payload, json, expiresIn: expiresIn! });
-      const { rowCount } = await query(
-        'upsert',
-        `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
-         VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7), $8)
-         ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
-           client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
-         WHERE artefacts.expires_at > now()`,
-        [
-          model,
-          id,
-          payload.grantId,
-          payload.accountId,
-          payload.clientId,
-          json,
-          expiresIn,
-          incarnationOf(model, payload),
-        ],
-      ).catch((error: unknown) => {
-        if ((error as { code?: unknown }).code === foreignKeyViolation) return { rowCount: 0 };
-        throw error;
-      });
+      const { rowCount } = await query('upsert', upsert, [
+        model,
+        id,
+        grantId,
+        accountId,
+        clientId,
+        json,
+        expiresIn,
+        incarnationOf(model, payload),
+      ]).catch(noneIfGone);
       if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant is gone');
     },
     async find(id) {
@@ -69,22 +68,12 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
     },
     async consume(id) {
       if (model === 'RefreshToken' && isConsumedLater(id)) return;
-      const { rowCount } = await query(
-        'consume',
-        'UPDATE artefacts SET consumed_at = now() WHERE model = $1 AND id = $2 AND consumed_at IS NULL',
-        [model, id],
-      );
+      const { rowCount } = await query('consume', consume, [model, id]);
       if (rowCount !== 1) throw new AlreadyConsumed(model);
     },
     async destroy(id) {
-      // A grant that is being extended right now must not come back: an expired row stays until it is purged, and nothing revives
-      // it. The column holds milliseconds: `now()` might be rounded up, and the grant live until then.
-      if (model === 'Grant')
-        await query(
-          'end',
-          "UPDATE artefacts SET expires_at = date_trunc('milliseconds', now()) WHERE model = $1 AND id = $2",
-          [model, id],
-        );
+      // A grant that is being extended right now must not come back: an expired row stays until it is purged, and nothing revives it.
+      if (model === 'Grant') await query('end', end, [model, id]);
       else await query('destroy', 'DELETE FROM artefacts WHERE model = $1 AND id = $2', [model, id]);
     },
     async revokeByGrantId(grantId) {
@@ -94,6 +83,12 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
   };
+}
+
+/** What a row belongs to is gone: none was written. */
+function noneIfGone(error: unknown): { rowCount: number } {
+  if ((error as { code?: unknown }).code === foreignKeyViolation) return { rowCount: 0 };
+  throw error;
 }
 
 /**

@@ -56,30 +56,8 @@ export function makeExtraParams(stores: {
       params.ext = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined;
     },
 
-    // The library drops offline_access without prompt=consent; Auth0's SDKs never send that.
-    async offline(ctx: KoaContextWithOIDC, marker: string | undefined, client: Client) {
-      const params = ctx.oidc.params as Parameters;
-      const asked =
-        marker === '1' ||
-        String(sourceOf(ctx).scope ?? '')
-          .split(' ')
-          .includes('offline_access');
-      const codeFlow = params.response_type === undefined || String(params.response_type).includes('code');
-      const allowed =
-        asked &&
-        codeFlow &&
-        client.grantTypeAllowed('refresh_token') &&
-        (await apisAllowOffline(ctx, stores.resources));
-      const scopes = new Set(
-        String(params.scope ?? '')
-          .split(' ')
-          .filter(Boolean),
-      );
-      if (allowed) scopes.add('offline_access');
-      else scopes.delete('offline_access');
-      params.offline = allowed ? '1' : undefined;
-      params.scope = scopes.size > 0 ? [...scopes].join(' ') : undefined;
-    },
+    offline: (ctx: KoaContextWithOIDC, marker: string | undefined, client: Client) =>
+      decideOffline(stores.resources, ctx, marker, client),
   } as Configuration['extraParams'];
 }
 
@@ -127,6 +105,33 @@ export async function rememberRequestObject(
 /** The request's `ext-*` parameters, as `transaction.params` of a page has them. */
 export function extParameters(params: Parameters | undefined): Record<string, string> {
   return parsePacked(params?.ext);
+}
+
+/** The library drops offline_access without prompt=consent; Auth0's SDKs never send that. */
+async function decideOffline(
+  resources: ResourceStore,
+  ctx: KoaContextWithOIDC,
+  marker: string | undefined,
+  client: Client,
+): Promise<void> {
+  const params = ctx.oidc.params as Parameters;
+  const asked =
+    marker === '1' ||
+    String(sourceOf(ctx).scope ?? '')
+      .split(' ')
+      .includes('offline_access');
+  const codeFlow = params.response_type === undefined || String(params.response_type).includes('code');
+  const allowed =
+    asked && codeFlow && client.grantTypeAllowed('refresh_token') && (await apisAllowOffline(ctx, resources));
+  const scopes = new Set(
+    String(params.scope ?? '')
+      .split(' ')
+      .filter(Boolean),
+  );
+  if (allowed) scopes.add('offline_access');
+  else scopes.delete('offline_access');
+  params.offline = allowed ? '1' : undefined;
+  params.scope = scopes.size > 0 ? [...scopes].join(' ') : undefined;
 }
 
 async function apisAllowOffline(ctx: KoaContextWithOIDC, resources: ResourceStore): Promise<boolean> {

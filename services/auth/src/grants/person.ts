@@ -9,83 +9,70 @@ import type { GrantPlugin } from './plugin.ts';
 const defaultScopes = ['openid', 'profile', 'email'];
 
 export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, resources: ResourceStore): void {
-  const handler = async (ctx: TokenEndpointGrantContext): Promise<void> => {
-    const client = ctx.oidc.client!;
-    const dPoP = await kit.validateDpop(provider, ctx);
-    kit.checkDpopRequired(provider, ctx, dPoP);
-    const servers = await kit.resolveRequestedResources(provider, ctx);
-    if (servers.length > 1) throw new errors.InvalidTarget('only one audience is supported');
-    const server = servers[0];
-    const requested = await requestedScopes(ctx, server, resources);
-
-    const subject = await plugin.authenticate(ctx, client);
-    const account = await kit.findAccount(provider, ctx, subject.accountId);
-    if (!account) throw new errors.InvalidGrant('account not found');
-    ctx.oidc.entity('Account', account);
-
-    const grant = makeGrant(provider, { accountId: account.accountId, client });
-    const openid = [...requested].filter((scope) => openidScopes.includes(scope));
-    if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
-    if (server) grant.addResourceScope(server.identifier(), [...requested].join(' '));
-    const grantId = await grant.save();
-    ctx.oidc.entity('Grant', grant);
-
-    // The properties of an authorization code that the library’s token building reads.
-    const authTime = Math.floor(Date.now() / 1000);
-    const source = {
-      accountId: account.accountId,
-      grantId,
-      gty: plugin.grantType,
-      amr: subject.amr,
-      authTime,
-      claims: {},
-    };
-
-    const accessToken = new provider.AccessToken({
-      accountId: account.accountId,
-      client,
-      grantId,
-      gty: source.gty,
-    });
-    if (dPoP) {
-      await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
-      accessToken.setThumbprint('jkt', dPoP.thumbprint);
-    }
-    if (server) {
-      accessToken.resourceServer = server;
-      accessToken.scope = grant.getResourceScopeFiltered(server.identifier(), requested);
-    } else {
-      accessToken.claims = {};
-      accessToken.scope = grant.getOIDCScopeFiltered(requested);
-    }
-    ctx.oidc.entity('AccessToken', accessToken);
-    const access = await accessToken.save();
-
-    let refresh: string | undefined;
-    if (requested.has('offline_access')) {
-      const resource = server?.identifier();
-      const scope = [...requested].join(' ');
-      const refreshToken = new provider.RefreshToken({ ...source, client, resource, scope, rotations: 0 });
-      await kit.applyRefreshTokenBindings(provider, ctx, accessToken, refreshToken);
-      ctx.oidc.entity('RefreshToken', refreshToken);
-      refresh = await refreshToken.save();
-    }
-
-    ctx.body = kit.buildTokenResponse(provider, {
-      accessToken: access,
-      expiresIn: accessToken.expiration,
-      idToken: requested.has('openid') ? await idToken(ctx, provider, source, openid) : undefined,
-      refreshToken: refresh,
-      scope: accessToken.scope || undefined,
-      tokenType: accessToken.tokenType,
-    });
-  };
   provider.registerGrantType(
     plugin.grantType,
-    handler,
+    (ctx) => issueTokens(ctx, provider, plugin, resources),
     [...plugin.parameters, 'scope', 'audience', 'resource'],
     ['resource'],
   );
+}
+
+async function issueTokens(
+  ctx: TokenEndpointGrantContext,
+  provider: Provider,
+  plugin: GrantPlugin,
+  resources: ResourceStore,
+): Promise<void> {
+  const client = ctx.oidc.client!;
+  const dPoP = await kit.validateDpop(provider, ctx);
+  kit.checkDpopRequired(provider, ctx, dPoP);
+  const servers = await kit.resolveRequestedResources(provider, ctx);
+  if (servers.length > 1) throw new errors.InvalidTarget('only one audience is supported');
+  const server = servers[0];
+  const requested = await requestedScopes(ctx, server, resources);
+
+  const subject = await plugin.authenticate(ctx, client);
+  const account = await kit.findAccount(provider, ctx, subject.accountId);
+  if (!account) throw new errors.InvalidGrant('account not found');
+  ctx.oidc.entity('Account', account);
+
+  const openid = [...requested].filter((scope) => openidScopes.includes(scope));
+  const grant = makeGrant(provider, { accountId: account.accountId, client });
+  if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
+  if (server) grant.addResourceScope(server.identifier(), [...requested].join(' '));
+  const grantId = await grant.save();
+  ctx.oidc.entity('Grant', grant);
+
+  // The properties of an authorization code that the library’s token building reads.
+  const authTime = Math.floor(Date.now() / 1000);
+  const common = { accountId: account.accountId, grantId, gty: plugin.grantType };
+  const source = { ...common, amr: subject.amr, authTime, claims: {} };
+
+  const accessToken = new provider.AccessToken({ ...common, client });
+  if (dPoP) {
+    await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
+    accessToken.setThumbprint('jkt', dPoP.thumbprint);
+  }
+  if (server) {
+    accessToken.resourceServer = server;
+    accessToken.scope = grant.getResourceScopeFiltered(server.identifier(), requested);
+  } else {
+    accessToken.claims = {};
+    accessToken.scope = grant.getOIDCScopeFiltered(requested);
+  }
+  ctx.oidc.entity('AccessToken', accessToken);
+  const access = await accessToken.save();
+  const offline = { ...source, client, resource: server?.identifier(), scope: [...requested].join(' ') };
+  const wantsOffline = requested.has('offline_access');
+
+  ctx.body = kit.buildTokenResponse(provider, {
+    accessToken: access,
+    expiresIn: accessToken.expiration,
+    idToken: requested.has('openid') ? await idToken(ctx, provider, source, openid) : undefined,
+    refreshToken: wantsOffline ? await refreshToken(ctx, provider, accessToken, offline) : undefined,
+    scope: accessToken.scope || undefined,
+    tokenType: accessToken.tokenType,
+  });
 }
 
 /** Without `scope`: everything the API has, as at Auth0, and no refresh token. */
@@ -113,4 +100,16 @@ async function idToken(
   // Missing in the typings; the library sets them whenever it makes an ID token.
   Object.assign(token, { scope: openid.join(' '), mask: {}, rejected: [] });
   return token.issue({ use: 'idtoken' });
+}
+
+async function refreshToken(
+  ctx: TokenEndpointGrantContext,
+  provider: Provider,
+  accessToken: InstanceType<Provider['AccessToken']>,
+  source: ConstructorParameters<Provider['RefreshToken']>[0],
+): Promise<string> {
+  const token = new provider.RefreshToken({ ...source, rotations: 0 });
+  await kit.applyRefreshTokenBindings(provider, ctx, accessToken, token);
+  ctx.oidc.entity('RefreshToken', token);
+  return token.save();
 }

@@ -7,7 +7,13 @@
  * those of the client’s own grant; it is first-party only if all that took part are; it expires with the first of them, and is
  * revoked with any of them (library/tokens/sources.ts).
  */
-import { type Client, errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
+import {
+  type Client,
+  errors,
+  type Provider,
+  type ResourceServerInstance,
+  type TokenEndpointGrantContext,
+} from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { type Source, sourcesOf } from '../library/tokens/sources.ts';
@@ -40,81 +46,100 @@ export type Act = { sub: string; act?: Act };
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 export function registerTokenExchange(provider: Provider): void {
-  const handler = async (ctx: TokenEndpointGrantContext): Promise<void> => {
-    const client = ctx.oidc.client as Client & OwnMetadata;
-    const params = ctx.oidc.params as Record<string, string | undefined>;
-    if (!params.subject_token || !params.subject_token_type)
-      throw new errors.InvalidRequest('missing required parameter(s) subject_token, subject_token_type');
-    if (params.requested_token_type && ![accessTokenType, jwtType].includes(params.requested_token_type))
-      throw new errors.InvalidRequest('unsupported requested_token_type');
-    const dPoP = await kit.validateDpop(provider, ctx);
-    kit.checkDpopRequired(provider, ctx, dPoP);
-
-    const subject = await present(provider, 'subject', params.subject_token, params.subject_token_type);
-    if (!subject.accountId) throw new errors.InvalidGrant('the subject token is no person’s');
-    if (!mayExchange(client, subject))
-      throw new errors.InvalidGrant('the subject token was neither given to nor for this client');
-    const actor = await actingParty(provider, params);
-    const act = actor ? actedBy(actor, subject) : subject.extra?.act;
-    const madeFrom = actor ? [subject, actor] : [subject];
-    const sources = madeFrom.flatMap((token) => token.sources);
-    if (sources.length > sourcesMax) throw new errors.InvalidRequest('the token was exchanged too often');
-
-    const [server, another] = await kit.resolveRequestedResources(provider, ctx);
-    if (another) throw new errors.InvalidTarget('only one audience is supported');
-    const audience = server ? audienceOf(server.identifier()) : undefined;
-    const allowed = allowedScopes(client, subject, audience);
-    const requested = [...ctx.oidc.requestParamScopes];
-    const refused = requested.filter((scope) => !allowed.has(scope));
-    if (refused.length > 0) throw new errors.InvalidScope('the scope is not the subject’s to give', refused.join(' '));
-    const scopes = requested.length > 0 ? requested : [...allowed].filter((scope) => scope !== 'offline_access');
-
-    const account = await kit.findAccount(provider, ctx, subject.accountId);
-    if (!account) throw new errors.InvalidGrant('account not found');
-    ctx.oidc.entity('Account', account);
-    const now = Math.floor(Date.now() / 1000);
-    const end = Math.min(...madeFrom.map(({ exp }) => exp));
-    if (end <= now) throw new errors.InvalidGrant('the subject token is not valid');
-    const grant = makeGrant(provider, { accountId: account.accountId, client, exp: end, sources });
-    const openid = scopes.filter((scope) => openidScopes.includes(scope));
-    if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
-    if (server) grant.addResourceScope(server.identifier(), scopes.join(' '));
-    const grantId = await grant.save();
-    ctx.oidc.entity('Grant', grant);
-
-    const token = new provider.AccessToken({
-      accountId: account.accountId,
-      client,
-      grantId,
-      gty: 'token-exchange',
-    });
-    if (server) token.resourceServer = server;
-    else token.claims = {};
-    token.scope = scopes.join(' ');
-    const exp = Math.min(end, now + (server?.accessTokenTTL ?? Number.POSITIVE_INFINITY));
-    Object.assign(token, { exp, expiresIn: exp - now });
-    if (dPoP) {
-      await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
-      token.setThumbprint('jkt', dPoP.thumbprint);
-    }
-    const isFirstParty = client.is_first_party && madeFrom.every((source) => source.isFirstParty);
-    exchanged.set(token, { ...(act && { act }), ...(!isFirstParty && { first_party: false }) });
-    ctx.oidc.entity('AccessToken', token);
-    ctx.body = kit.buildTokenResponse(provider, {
-      accessToken: await token.save(),
-      expiresIn: token.expiration,
-      scope: token.scope || undefined,
-      tokenType: token.tokenType,
-      issuedTokenType: accessTokenType,
-    });
-  };
   const parameters = ['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type', 'requested_token_type'];
   provider.registerGrantType(
     tokenExchangeGrant,
-    handler,
+    (ctx) => exchange(ctx, provider),
     [...parameters, 'scope', 'audience', 'resource'],
     ['resource'],
   );
+}
+
+async function exchange(ctx: TokenEndpointGrantContext, provider: Provider): Promise<void> {
+  const client = ctx.oidc.client as Client & OwnMetadata;
+  const params = ctx.oidc.params as Record<string, string | undefined>;
+  if (!params.subject_token || !params.subject_token_type)
+    throw new errors.InvalidRequest('missing required parameter(s) subject_token, subject_token_type');
+  if (params.requested_token_type && ![accessTokenType, jwtType].includes(params.requested_token_type))
+    throw new errors.InvalidRequest('unsupported requested_token_type');
+  const dPoP = await kit.validateDpop(provider, ctx);
+  kit.checkDpopRequired(provider, ctx, dPoP);
+
+  const subject = await present(provider, 'subject', params.subject_token, params.subject_token_type);
+  if (!subject.accountId) throw new errors.InvalidGrant('the subject token is no person’s');
+  if (!mayExchange(client, subject))
+    throw new errors.InvalidGrant('the subject token was neither given to nor for this client');
+  const actor = await actingParty(provider, params);
+  const act = actor ? actedBy(actor, subject) : subject.extra?.act;
+  const madeFrom = actor ? [subject, actor] : [subject];
+
+  const [server, another] = await kit.resolveRequestedResources(provider, ctx);
+  if (another) throw new errors.InvalidTarget('only one audience is supported');
+  const scopes = grantedScopes(ctx, client, subject, server);
+  const { grantId, accountId, end } = await makeExchangeGrant(ctx, provider, { client, madeFrom, server, scopes });
+
+  const token = new provider.AccessToken({ accountId, client, grantId, gty: 'token-exchange' });
+  if (server) token.resourceServer = server;
+  else token.claims = {};
+  token.scope = scopes.join(' ');
+  const now = Math.floor(Date.now() / 1000);
+  const exp = Math.min(end, now + (server?.accessTokenTTL ?? Number.POSITIVE_INFINITY));
+  Object.assign(token, { exp, expiresIn: exp - now });
+  if (dPoP) {
+    await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
+    token.setThumbprint('jkt', dPoP.thumbprint);
+  }
+  const isFirstParty = client.is_first_party && madeFrom.every((source) => source.isFirstParty);
+  exchanged.set(token, { ...(act && { act }), ...(!isFirstParty && { first_party: false }) });
+  ctx.oidc.entity('AccessToken', token);
+  ctx.body = kit.buildTokenResponse(provider, {
+    accessToken: await token.save(),
+    expiresIn: token.expiration,
+    scope: token.scope || undefined,
+    tokenType: token.tokenType,
+    issuedTokenType: accessTokenType,
+  });
+}
+
+/** What is asked for, or all that may be, but for `offline_access`. */
+function grantedScopes(
+  ctx: TokenEndpointGrantContext,
+  client: Client & OwnMetadata,
+  subject: Presented,
+  server: ResourceServerInstance | undefined,
+): string[] {
+  const allowed = allowedScopes(client, subject, server ? audienceOf(server.identifier()) : undefined);
+  const requested = [...ctx.oidc.requestParamScopes];
+  const refused = requested.filter((scope) => !allowed.has(scope));
+  if (refused.length > 0) throw new errors.InvalidScope('the scope is not the subject’s to give', refused.join(' '));
+  return requested.length > 0 ? requested : [...allowed].filter((scope) => scope !== 'offline_access');
+}
+
+/** The grant ends with the first of the tokens that it is made from, and with theirs. */
+async function makeExchangeGrant(
+  ctx: TokenEndpointGrantContext,
+  provider: Provider,
+  {
+    client,
+    madeFrom,
+    server,
+    scopes,
+  }: { client: Client; madeFrom: Presented[]; server: ResourceServerInstance | undefined; scopes: string[] },
+): Promise<{ grantId: string; accountId: string; end: number }> {
+  const sources = madeFrom.flatMap((token) => token.sources);
+  if (sources.length > sourcesMax) throw new errors.InvalidRequest('the token was exchanged too often');
+  const account = await kit.findAccount(provider, ctx, madeFrom[0]!.accountId!);
+  if (!account) throw new errors.InvalidGrant('account not found');
+  ctx.oidc.entity('Account', account);
+  const end = Math.min(...madeFrom.map(({ exp }) => exp));
+  if (end <= Math.floor(Date.now() / 1000)) throw new errors.InvalidGrant('the subject token is not valid');
+  const grant = makeGrant(provider, { accountId: account.accountId, client, exp: end, sources });
+  const openid = scopes.filter((scope) => openidScopes.includes(scope));
+  if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
+  if (server) grant.addResourceScope(server.identifier(), scopes.join(' '));
+  const grantId = await grant.save();
+  ctx.oidc.entity('Grant', grant);
+  return { grantId, accountId: account.accountId, end };
 }
 
 // The origin of the token that is being made; the library asks for its further claims while saving it.

@@ -55,7 +55,17 @@ const again = { max: 5, windowSeconds: 600 };
 
 export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link>): DeadLinks {
   const { path } = renewal;
-  const { pageMemory, csrf, provider } = parts;
+  const kit = makeKit(parts, renewal);
+  const router = express.Router();
+  router.post(`${path}/new`, (request, response) => sendAnother(kit, request, response));
+  router.get(`${path}/sent`, (request, response) => showSent(kit, request, response));
+  return { show: (request, response, value) => showDead(kit, request, response, value), router };
+}
+
+/** What the three pages share. */
+function makeKit<Link extends Known>(parts: DeadLinkParts, renewal: Renewal<Link>) {
+  const { path } = renewal;
+  const { csrf, provider } = parts;
   const browserCookie = makeBrowserCookie(parts.issuer);
   const ownerOf = (browser: string) => `browser ${path} ${browser}`;
   const formOf = (value: string, browser: string, hidden: Record<string, string> = {}) => ({
@@ -74,69 +84,86 @@ export function makeDeadLinks<Link extends Known>(parts: DeadLinkParts, renewal:
     const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
     return { ...common, ...(back && { back }) };
   };
+  return { parts, renewal, browserCookie, ownerOf, formOf, addressFor, clientOf, commonOf };
+}
 
-  const show: DeadLinks['show'] = async (request, response, value) => {
-    const link = await renewal.find(value);
-    const client = await clientOf(request, response, link);
-    const browser = browserCookie.ensure(request.get('cookie'), response);
-    const { identifier: email = '', outcome } = await pageMemory.recall(ownerOf(browser));
-    const canRenew = link !== undefined && renewal.renew(link, { ip: '', languages: {} }) !== undefined;
-    const asks = link === undefined && renewal.sendTo !== undefined;
-    const page = {
-      ...formOf(value, browser),
-      reason: link === undefined ? ('unknown' as const) : link.isUsed ? ('used' as const) : ('expired' as const),
-      renewal: canRenew ? ('known' as const) : asks ? ('asks' as const) : ('none' as const),
-      email,
-      problems: outcome?.step === 'dead-link' ? (outcome.problems ?? []) : [],
-    };
-    sendPage(response, 'dead-link', { ...(await commonOf(request, client, link)), ...page }, outcome?.status ?? 400);
+type Kit<Link extends Known> = ReturnType<typeof makeKit<Link>>;
+
+async function showDead<Link extends Known>(
+  { parts: { pageMemory }, renewal, browserCookie, ownerOf, formOf, clientOf, commonOf }: Kit<Link>,
+  request: Request,
+  response: Response,
+  value: string,
+): Promise<void> {
+  const link = await renewal.find(value);
+  const client = await clientOf(request, response, link);
+  const browser = browserCookie.ensure(request.get('cookie'), response);
+  const { identifier: email = '', outcome } = await pageMemory.recall(ownerOf(browser));
+  const canRenew = link !== undefined && renewal.renew(link, { ip: '', languages: {} }) !== undefined;
+  const asks = link === undefined && renewal.sendTo !== undefined;
+  const page = {
+    ...formOf(value, browser),
+    reason: link === undefined ? ('unknown' as const) : link.isUsed ? ('used' as const) : ('expired' as const),
+    renewal: canRenew ? ('known' as const) : asks ? ('asks' as const) : ('none' as const),
+    email,
+    problems: outcome?.step === 'dead-link' ? (outcome.problems ?? []) : [],
   };
+  sendPage(response, 'dead-link', { ...(await commonOf(request, client, link)), ...page }, outcome?.status ?? 400);
+}
 
-  const router = express.Router();
-  router.post(`${path}/new`, async (request, response) => {
-    setRoute(response, `${path}/new`);
-    const { ticket: value = '', csrf: token, email: typed = '', action } = fieldsOf(request);
-    const browser = browserCookie.of(request.get('cookie'));
-    if (!browser || !csrf.matches(`new ${value} ${browser}`, token)) return seeOther(response, addressFor(value));
-    const link = await renewal.find(value);
-    const languages = { uiLocales: link?.uiLocales, acceptLanguage: request.get('accept-language') };
-    const asker = { ip: addressOf(request), languages };
-    const facts = { identifier: typed.slice(0, 320) };
-    const refuse = async (problem: ProblemName, status = 400) => {
-      const resent = action === 'again';
-      const step = resent ? 'sent' : 'dead-link';
-      await pageMemory.note(ownerOf(browser), facts, { step, problems: [problem], status });
-      seeOther(response, resent ? `${path}/sent` : addressFor(value));
-    };
-    const email = typed.trim().toLowerCase();
-    if (!link && !isEmail(email)) return refuse('email_invalid');
-    const { sendTo } = renewal;
-    const send = link
-      ? renewal.renew(link, asker)
-      : sendTo && (async () => sendTo(email, await clientOf(request, response, link), asker));
-    if (!send) return seeOther(response, addressFor(value));
-    const isAllowed = await parts.rate.take('links-again', browser, again.max, again.windowSeconds);
-    if (!isAllowed || (await send()) === 'too_many') return refuse('too_many_mails', 429);
-    const mailTo = link ? '' : email;
-    const outcome = { step: 'sent', resent: action === 'again' };
-    await pageMemory.note(ownerOf(browser), { ...facts, link: value, mailTo }, outcome);
-    seeOther(response, `${path}/sent`);
-  });
+async function sendAnother<Link extends Known>(
+  { parts, renewal, browserCookie, ownerOf, addressFor, clientOf }: Kit<Link>,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const { csrf, pageMemory } = parts;
+  const { path } = renewal;
+  setRoute(response, `${path}/new`);
+  const { ticket: value = '', csrf: token, email: typed = '', action } = fieldsOf(request);
+  const browser = browserCookie.of(request.get('cookie'));
+  if (!browser || !csrf.matches(`new ${value} ${browser}`, token)) return seeOther(response, addressFor(value));
+  const link = await renewal.find(value);
+  const languages = { uiLocales: link?.uiLocales, acceptLanguage: request.get('accept-language') };
+  const asker = { ip: addressOf(request), languages };
+  const facts = { identifier: typed.slice(0, 320) };
+  const refuse = async (problem: ProblemName, status = 400) => {
+    const resent = action === 'again';
+    const step = resent ? 'sent' : 'dead-link';
+    await pageMemory.note(ownerOf(browser), facts, { step, problems: [problem], status });
+    seeOther(response, resent ? `${path}/sent` : addressFor(value));
+  };
+  const email = typed.trim().toLowerCase();
+  if (!link && !isEmail(email)) return refuse('email_invalid');
+  const { sendTo } = renewal;
+  const send = link
+    ? renewal.renew(link, asker)
+    : sendTo && (async () => sendTo(email, await clientOf(request, response, link), asker));
+  if (!send) return seeOther(response, addressFor(value));
+  const isAllowed = await parts.rate.take('links-again', browser, again.max, again.windowSeconds);
+  if (!isAllowed || (await send()) === 'too_many') return refuse('too_many_mails', 429);
+  const mailTo = link ? '' : email;
+  const outcome = { step: 'sent', resent: action === 'again' };
+  await pageMemory.note(ownerOf(browser), { ...facts, link: value, mailTo }, outcome);
+  seeOther(response, `${path}/sent`);
+}
 
-  router.get(`${path}/sent`, async (request, response) => {
-    setRoute(response, `${path}/sent`);
-    const browser = browserCookie.of(request.get('cookie'));
-    const { link: value, mailTo: email, outcome } = browser ? await pageMemory.recall(ownerOf(browser)) : {};
-    if (!browser || value === undefined) return seeOther(response, path);
-    const link = await renewal.find(value);
-    const page = {
-      ...formOf(value, browser, email ? { email } : {}),
-      ...(email && { email }),
-      resent: outcome?.resent ?? false,
-      problems: outcome?.problems ?? [],
-    };
-    const common = await commonOf(request, await clientOf(request, response, link), link);
-    sendPage(response, renewal.sentPage, { ...common, ...page }, outcome?.status);
-  });
-  return { show, router };
+async function showSent<Link extends Known>(
+  { parts: { pageMemory }, renewal, browserCookie, ownerOf, formOf, clientOf, commonOf }: Kit<Link>,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const { path } = renewal;
+  setRoute(response, `${path}/sent`);
+  const browser = browserCookie.of(request.get('cookie'));
+  const { link: value, mailTo: email, outcome } = browser ? await pageMemory.recall(ownerOf(browser)) : {};
+  if (!browser || value === undefined) return seeOther(response, path);
+  const link = await renewal.find(value);
+  const page = {
+    ...formOf(value, browser, email ? { email } : {}),
+    ...(email && { email }),
+    resent: outcome?.resent ?? false,
+    problems: outcome?.problems ?? [],
+  };
+  const common = await commonOf(request, await clientOf(request, response, link), link);
+  sendPage(response, renewal.sentPage, { ...common, ...page }, outcome?.status);
 }

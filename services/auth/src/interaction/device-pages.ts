@@ -36,11 +36,36 @@ export function turnToDevicePage(ctx: KoaContextWithOIDC, step?: Step): void {
 /** Whether the form was refused: no such code, or one that is used or expired. */
 export const isRefused = (ctx: KoaContextWithOIDC) => (ctx.state as { refused?: boolean }).refused === true;
 
-export function makeDevicePages(
-  pageMemory: PageMemory,
-  commonContext: (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>,
-): DevicePages {
-  const ownerOf = ({ oidc }: KoaContextWithOIDC) => deviceOwner(oidc.session!.uid);
+type MakeContext = (ctx: KoaContextWithOIDC, client?: Client) => Promise<CommonContext>;
+
+export function makeDevicePages(pageMemory: PageMemory, commonContext: MakeContext): DevicePages {
+  const { show, showEntry } = makeShow(pageMemory, commonContext);
+  return {
+    async userCodeInputSource(ctx, _form, _out, error) {
+      if (!error) return show(ctx);
+      if (error.name === 'AbortedError') return turnToDevicePage(ctx, 'denied');
+      (ctx.state as { refused?: boolean }).refused = true;
+      const problem = problemOf(error);
+      // A form that is none of ours is refused where it is.
+      if (problem === 'refused') return showEntry(ctx, [problem]);
+      const { userCode = '' } = error as { userCode?: string };
+      await pageMemory.note(ownerOf(ctx), { userCode: userCode.slice(0, 40) }, { step: path, problems: [problem] });
+      turnToDevicePage(ctx);
+    },
+    async userCodeConfirmSource(ctx, _form, _client, _info, userCode) {
+      await pageMemory.note(ownerOf(ctx), { userCode });
+      turnToDevicePage(ctx, 'confirm');
+    },
+    async successSource(ctx) {
+      turnToDevicePage(ctx, 'connected');
+    },
+  };
+}
+
+const ownerOf = ({ oidc }: KoaContextWithOIDC) => deviceOwner(oidc.session!.uid);
+
+/** What is shown for a GET, by its step and by what is remembered. */
+function makeShow(pageMemory: PageMemory, commonContext: MakeContext) {
   const formOf = (ctx: KoaContextWithOIDC, hidden: Record<string, string> = {}) => ({
     action: path,
     hidden: { ...hidden, xsrf: ctx.oidc.session!.state!.secret as string },
@@ -86,27 +111,7 @@ export function makeDevicePages(
     const { outcome, userCode } = recalled;
     await (outcome ? showEntry(ctx, outcome.problems, userCode) : showEntry(ctx));
   };
-
-  return {
-    async userCodeInputSource(ctx, _form, _out, error) {
-      if (!error) return show(ctx);
-      if (error.name === 'AbortedError') return turnToDevicePage(ctx, 'denied');
-      (ctx.state as { refused?: boolean }).refused = true;
-      const problem = problemOf(error);
-      // A form that is none of ours is refused where it is.
-      if (problem === 'refused') return showEntry(ctx, [problem]);
-      const { userCode = '' } = error as { userCode?: string };
-      await pageMemory.note(ownerOf(ctx), { userCode: userCode.slice(0, 40) }, { step: path, problems: [problem] });
-      turnToDevicePage(ctx);
-    },
-    async userCodeConfirmSource(ctx, _form, _client, _info, userCode) {
-      await pageMemory.note(ownerOf(ctx), { userCode });
-      turnToDevicePage(ctx, 'confirm');
-    },
-    async successSource(ctx) {
-      turnToDevicePage(ctx, 'connected');
-    },
-  };
+  return { show, showEntry };
 }
 
 function problemOf(error: Error): ProblemName {

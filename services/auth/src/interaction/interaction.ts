@@ -116,21 +116,7 @@ export async function openInteraction(
     checkCsrf(token) {
       if (!csrf.matches(uid, token)) throw new ForeignForm();
     },
-    async keep() {
-      const { exp, iat, returnTo } = details as typeof details & { exp: number; iat: number };
-      const { answered } = interactionLifetime;
-      if (exp - iat >= answered) return;
-      await details.save(answered);
-      // The cookies are removed with the interaction; they have the attributes that the library set.
-      const { cookies } = provider.createContext(request, response);
-      const lax = { signed: true, httpOnly: true, sameSite: 'lax', secure: parts.secure } as const;
-      const options = { ...lax, maxAge: answered * 1000 };
-      for (const [name, where] of [
-        ['interaction', path()],
-        ['resume', new URL(returnTo).pathname],
-      ] as const)
-        cookies.set(provider.cookieName(name), uid, { ...options, path: where });
-    },
+    keep: () => keepAnswered(parts, request, response, details, path()),
     async recall(step) {
       const { outcome, ...facts } = await parts.pageMemory.recall(owner);
       const hint = typeof params.login_hint === 'string' ? params.login_hint : '';
@@ -151,6 +137,27 @@ export async function openInteraction(
     finish: (result, merge = true) =>
       provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),
   };
+}
+
+async function keepAnswered(
+  { provider, secure }: InteractionParts,
+  request: Request,
+  response: Response,
+  details: Interaction['details'],
+  path: string,
+): Promise<void> {
+  const { exp, iat, returnTo } = details as typeof details & { exp: number; iat: number };
+  const { answered } = interactionLifetime;
+  if (exp - iat >= answered) return;
+  await details.save(answered);
+  // The cookies are removed with the interaction; they have the attributes that the library set.
+  const { cookies } = provider.createContext(request, response);
+  const options = { signed: true, httpOnly: true, sameSite: 'lax', secure, maxAge: answered * 1000 } as const;
+  for (const [name, where] of [
+    ['interaction', path],
+    ['resume', new URL(returnTo).pathname],
+  ] as const)
+    cookies.set(provider.cookieName(name), details.uid, { ...options, path: where });
 }
 
 /** The account of the session, unless it is gone: a later account with the same id is somebody else. */

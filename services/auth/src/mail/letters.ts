@@ -81,37 +81,18 @@ const optional = new Set<LetterName>(['welcome_email']);
 /** Sent whatever a template says: without them nobody who needs them gets in. */
 const needed = new Set<LetterName>(['reset_email', 'auth_email_by_code', 'login_link']);
 
-export function makeLetters(parts: {
+type LetterParts = {
   issuer: string;
   clients: ClientStore;
   settings: SettingsStore;
   emailTemplates: EmailTemplateStore;
   log: Log;
-}): Letters {
-  const contextOf = async ({
-    account,
-    clientId,
-    languages,
-  }: Pick<Letter, 'account' | 'clientId' | 'languages'>): Promise<LetterContext> => {
-    const settings = await parts.settings.load();
-    const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
-    const tenant = settings.friendlyName ?? 'Gatepost';
-    const branding = brandingOf(settings);
-    const primary = branding.primary ?? defaultPrimary;
-    return {
-      language: chooseMailLanguage(languages, account?.userMetadata, settings.enabledLocales),
-      settings,
-      client,
-      tenant,
-      application: oneLine(client ? client.name || client.clientId : tenant),
-      logoUrl: client?.logoUri ?? branding.logoUrl,
-      primary,
-    };
-  };
+};
 
+export function makeLetters(parts: LetterParts): Letters {
   return {
     async write(letter) {
-      const context = await contextOf(letter);
+      const context = await contextOf(parts, letter);
       const own = ownLetter(letter, context);
       const template = await parts.emailTemplates.find(letter.name);
       if (!template?.enabled) return own;
@@ -136,11 +117,31 @@ export function makeLetters(parts: {
       };
     },
     async writeText({ code, ttlSeconds, ...about }) {
-      const { language, application } = await contextOf(about);
+      const { language, application } = await contextOf(parts, about);
       const { codeSentence, auth_email_by_code: texts } = language.strings;
       const values = { application, code, time: spellTime(ttlSeconds ?? 0, language.locale) };
       return `${fill(codeSentence, values)} ${texts.otherwise}`;
     },
+  };
+}
+
+async function contextOf(
+  parts: LetterParts,
+  { account, clientId, languages }: Pick<Letter, 'account' | 'clientId' | 'languages'>,
+): Promise<LetterContext> {
+  const settings = await parts.settings.load();
+  const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
+  const tenant = settings.friendlyName ?? 'Gatepost';
+  const branding = brandingOf(settings);
+  const primary = branding.primary ?? defaultPrimary;
+  return {
+    language: chooseMailLanguage(languages, account?.userMetadata, settings.enabledLocales),
+    settings,
+    client,
+    tenant,
+    application: oneLine(client ? client.name || client.clientId : tenant),
+    logoUrl: client?.logoUri ?? branding.logoUrl,
+    primary,
   };
 }
 

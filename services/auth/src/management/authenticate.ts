@@ -34,34 +34,8 @@ export function makeAuthenticate(parts: {
 }): Authenticate {
   const { issuers, db, changes, revokedTokens } = parts;
   const audience = `${baseUrlOf(issuers[0]!)}api/v2/`;
-  const keys = makeCache({
-    changes,
-    tables: ['signing_keys'],
-    maxAgeMs,
-    load: async () => {
-      const rows = await db.signingKey.findMany({
-        where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
-      });
-      return createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
-    },
-  });
-  const holders = makeCache({
-    changes,
-    tables: ['clients', 'client_grants'],
-    max: 1_000,
-    maxAgeMs,
-    load: async (clientId) =>
-      (await db.client.findUnique({
-        where: { clientId },
-        select: {
-          webOrigins: true,
-          allowedOrigins: true,
-          grantTypes: true,
-          tokenEndpointAuthMethod: true,
-          grants: { where: { audience }, select: { scope: true } },
-        },
-      })) ?? undefined,
-  });
+  const keys = openKeys(db, changes);
+  const holders = openHolders(db, changes, audience);
 
   return async (authorization) => {
     if (authorization === undefined) throw refused('Missing authentication');
@@ -99,6 +73,41 @@ export function makeAuthenticate(parts: {
       allowed_origins: holder.allowedOrigins,
     };
   };
+}
+
+function openKeys(db: Database, changes: Changes) {
+  return makeCache({
+    changes,
+    tables: ['signing_keys'],
+    maxAgeMs,
+    load: async () => {
+      const rows = await db.signingKey.findMany({
+        where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
+      });
+      return createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
+    },
+  });
+}
+
+/** Clients that may hold a token for the management API. */
+function openHolders(db: Database, changes: Changes, audience: string) {
+  return makeCache({
+    changes,
+    tables: ['clients', 'client_grants'],
+    max: 1_000,
+    maxAgeMs,
+    load: async (clientId) =>
+      (await db.client.findUnique({
+        where: { clientId },
+        select: {
+          webOrigins: true,
+          allowedOrigins: true,
+          grantTypes: true,
+          tokenEndpointAuthMethod: true,
+          grants: { where: { audience }, select: { scope: true } },
+        },
+      })) ?? undefined,
+  });
 }
 
 function reasonOf(error: joseErrors.JOSEError): string {

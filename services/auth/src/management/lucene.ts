@@ -37,76 +37,93 @@ type Clause = { query: Query; sign: '+' | '-' | undefined; joined: boolean };
 /** @throws ManagementProblem 400 for what is not in this language */
 export function parseLucene(q: string): Query {
   if (q.length > lengthMax) throw badQuery(`'q' has more than ${lengthMax} characters`);
-  let at = 0;
-  let terms = 0;
-  let depth = 0;
+  return new Parser(q).parse();
+}
 
-  skipSpace();
-  const query = any(undefined);
-  if (at < q.length) throw unexpected();
-  return query;
+/** Each rule of the grammar reads from where the one before it has ended, and goes past the space behind it. */
+class Parser {
+  readonly #q: string;
+  #at = 0;
+  #terms = 0;
+  #depth = 0;
 
-  function any(field: string | undefined): Query {
+  constructor(q: string) {
+    this.#q = q;
+  }
+
+  parse(): Query {
+    this.#skipSpace();
+    const query = this.#any(undefined);
+    if (this.#at < this.#q.length) throw this.#unexpected();
+    return query;
+  }
+
+  #here(): string | undefined {
+    return this.#q[this.#at];
+  }
+
+  #any(field: string | undefined): Query {
     const clauses: Clause[] = [];
     let joined = false;
     for (;;) {
-      const sign = signHere();
-      const { query, alone } = all(field);
+      const sign = this.#signHere();
+      const { query, alone } = this.#all(field);
       clauses.push({ query, sign: alone ? sign : undefined, joined });
-      joined = operator('OR') || operator('||');
+      joined = this.#operator('OR') || this.#operator('||');
       if (joined) clauses.at(-1)!.joined = true;
-      else if (at >= q.length || q[at] === ')') return combine(clauses);
+      else if (this.#at >= this.#q.length || this.#here() === ')') return combine(clauses);
     }
   }
 
-  function signHere(): Clause['sign'] {
-    if (q[at] === '+') return '+';
-    return q[at] === '-' || q[at] === '!' || operator('NOT', { peek: true }) ? '-' : undefined;
+  #signHere(): Clause['sign'] {
+    if (this.#here() === '+') return '+';
+    return this.#here() === '-' || this.#here() === '!' || this.#operator('NOT', { peek: true }) ? '-' : undefined;
   }
 
-  function all(field: string | undefined): { query: Query; alone: boolean } {
-    const queries = [one(field)];
-    while (operator('AND') || operator('&&')) queries.push(one(field));
+  #all(field: string | undefined): { query: Query; alone: boolean } {
+    const queries = [this.#one(field)];
+    while (this.#operator('AND') || this.#operator('&&')) queries.push(this.#one(field));
     return { query: joinedBy('and', queries), alone: queries.length === 1 };
   }
 
-  function one(field: string | undefined): Query {
-    if (operator('NOT') || ((q[at] === '!' || q[at] === '-') && take()))
-      return deeper(() => ({ kind: 'not', of: one(field) }));
-    if (q[at] === '+' && take()) return deeper(() => one(field));
-    if (q[at] === '(') return group(field);
-    if (['AND', 'OR', '&&', '||'].some((name) => operator(name, { peek: true }))) throw unexpected();
-    return clause(field);
+  #one(field: string | undefined): Query {
+    if (this.#operator('NOT') || ((this.#here() === '!' || this.#here() === '-') && this.#take()))
+      return this.#deeper(() => ({ kind: 'not', of: this.#one(field) }));
+    if (this.#here() === '+' && this.#take()) return this.#deeper(() => this.#one(field));
+    if (this.#here() === '(') return this.#group(field);
+    if (['AND', 'OR', '&&', '||'].some((name) => this.#operator(name, { peek: true }))) throw this.#unexpected();
+    return this.#clause(field);
   }
 
-  function group(field: string | undefined): Query {
-    take();
-    const inner = deeper(() => any(field));
-    if (q[at] !== ')') throw badQuery("'q' lacks a closing parenthesis");
-    take();
+  #group(field: string | undefined): Query {
+    this.#take();
+    const inner = this.#deeper(() => this.#any(field));
+    if (this.#here() !== ')') throw badQuery("'q' lacks a closing parenthesis");
+    this.#take();
     return inner;
   }
 
-  function clause(outer: string | undefined): Query {
-    terms += 1;
-    if (terms > termsMax) throw badQuery(`'q' has more than ${termsMax} terms`);
-    if (q[at] === '"') return { kind: 'match', field: outer, value: phrase() };
-    if (q[at] === '[' || q[at] === '{') return { kind: 'match', field: needed(outer), value: range() };
-    const parts = word(true);
-    if (q[at] !== ':') return matching(outer, parts);
-    take();
+  #clause(outer: string | undefined): Query {
+    this.#terms += 1;
+    if (this.#terms > termsMax) throw badQuery(`'q' has more than ${termsMax} terms`);
+    if (this.#here() === '"') return { kind: 'match', field: outer, value: this.#phrase() };
+    if (this.#here() === '[' || this.#here() === '{')
+      return { kind: 'match', field: this.#needed(outer), value: this.#range() };
+    const parts = this.#word(true);
+    if (this.#here() !== ':') return this.#matching(outer, parts);
+    this.#take();
     const field = parts.join('*');
-    if (field === '*' || field === '_exists_') return special(field);
-    if (q[at] === '(') return group(field);
-    if (q[at] === '"') return { kind: 'match', field, value: phrase() };
-    if (q[at] === '[' || q[at] === '{') return { kind: 'match', field, value: range() };
-    if (q[at] === '<' || q[at] === '>') return { kind: 'match', field, value: comparison() };
-    return matching(field, word(false));
+    if (field === '*' || field === '_exists_') return this.#special(field);
+    if (this.#here() === '(') return this.#group(field);
+    if (this.#here() === '"') return { kind: 'match', field, value: this.#phrase() };
+    if (this.#here() === '[' || this.#here() === '{') return { kind: 'match', field, value: this.#range() };
+    if (this.#here() === '<' || this.#here() === '>') return { kind: 'match', field, value: this.#comparison() };
+    return this.#matching(field, this.#word(false));
   }
 
   /** What has a colon, but no field before it: `*:*`, `_exists_:field`. */
-  function special(name: '*' | '_exists_'): Query {
-    const [text = '', ...more] = q[at] === '"' ? [phrase().text] : word(true);
+  #special(name: '*' | '_exists_'): Query {
+    const [text = '', ...more] = this.#here() === '"' ? [this.#phrase().text] : this.#word(true);
     if (name === '*') {
       if (text !== '' || more.join('') !== '' || more.length !== 1) throw badQuery("'q' has a * for a field");
       return { kind: 'everything' };
@@ -115,123 +132,131 @@ export function parseLucene(q: string): Query {
     return { kind: 'exists', field: text };
   }
 
-  function matching(field: string | undefined, parts: string[]): Query {
+  #matching(field: string | undefined, parts: string[]): Query {
     if (parts.length > 1 && parts.every((part) => part === ''))
       return field === undefined ? { kind: 'everything' } : { kind: 'exists', field };
     const [text = ''] = parts;
     return { kind: 'match', field, value: parts.length === 1 ? { kind: 'text', text } : { kind: 'pattern', parts } };
   }
 
-  function phrase(): Value & { kind: 'text' } {
+  #phrase(): Value & { kind: 'text' } {
     let text = '';
-    for (at += 1; q[at] !== '"'; at += 1) {
-      if (q[at] === '\\') at += 1;
-      if (at >= q.length) throw badQuery("'q' lacks a closing quote");
-      text += q[at];
+    for (this.#at += 1; this.#here() !== '"'; this.#at += 1) {
+      if (this.#here() === '\\') this.#at += 1;
+      if (this.#at >= this.#q.length) throw badQuery("'q' lacks a closing quote");
+      text += this.#here();
     }
-    at += 1;
-    if (q[at] === '~' || q[at] === '^') throw unexpected();
-    skipSpace();
+    this.#at += 1;
+    if (this.#here() === '~' || this.#here() === '^') throw this.#unexpected();
+    this.#skipSpace();
     return { kind: 'text', text };
   }
 
   /** The literals between its asterisks. */
-  function word(colonEnds: boolean): string[] {
+  #word(colonEnds: boolean): string[] {
     const parts = [''];
-    const start = at;
-    for (; at < q.length && !/[\s()"]/.test(q[at]!) && !(colonEnds && q[at] === ':'); at += 1) {
-      if (q[at] === '*') {
+    const start = this.#at;
+    for (
+      ;
+      this.#at < this.#q.length && !/[\s()"]/.test(this.#here()!) && !(colonEnds && this.#here() === ':');
+      this.#at += 1
+    ) {
+      if (this.#here() === '*') {
         parts.push('');
         continue;
       }
-      if (q[at] === '?') throw badQuery("'q' has a ?, which is no wildcard here; write \\? for the character");
-      if (q[at] === '\\') at += 1;
-      if (at >= q.length) throw badQuery("'q' ends with a backslash");
-      parts.push(`${parts.pop()}${q[at]}`);
+      if (this.#here() === '?') throw badQuery("'q' has a ?, which is no wildcard here; write \\? for the character");
+      if (this.#here() === '\\') this.#at += 1;
+      if (this.#at >= this.#q.length) throw badQuery("'q' ends with a backslash");
+      parts.push(`${parts.pop()}${this.#here()}`);
     }
-    const written = q.slice(start, at);
-    if (written === '') throw unexpected();
+    const written = this.#q.slice(start, this.#at);
+    if (written === '') throw this.#unexpected();
     if (/^\/|(?<!\\)[~^][\d.]*$/.test(written))
       throw badQuery(
         "'q' has a regular expression, a fuzzy term or a boost, which are not supported; put it into quotes if it is none",
       );
-    if (q[at] !== ':') skipSpace();
+    if (this.#here() !== ':') this.#skipSpace();
     return parts;
   }
 
-  function range(): Value {
-    const fromInclusive = q[at] === '[';
-    take();
-    const from = bound(fromInclusive);
-    if (!operator('TO')) throw badQuery("'q' has a range without TO");
-    const to = bound(true);
-    if (q[at] !== ']' && q[at] !== '}') throw badQuery("'q' has a range that is not closed");
-    const inclusive = q[at] === ']';
-    take();
+  #range(): Value {
+    const fromInclusive = this.#here() === '[';
+    this.#take();
+    const from = this.#bound(fromInclusive);
+    if (!this.#operator('TO')) throw badQuery("'q' has a range without TO");
+    const to = this.#bound(true);
+    if (this.#here() !== ']' && this.#here() !== '}') throw badQuery("'q' has a range that is not closed");
+    const inclusive = this.#here() === ']';
+    this.#take();
     return { kind: 'range', ...(from && { from }), ...(to && { to: { ...to, inclusive } }) };
   }
 
-  function comparison(): Value {
-    const isFrom = q[at] === '>';
-    at += 1;
-    const inclusive = q[at] === '=';
-    if (inclusive) at += 1;
-    const limit = bound(inclusive);
+  #comparison(): Value {
+    const isFrom = this.#here() === '>';
+    this.#at += 1;
+    const inclusive = this.#here() === '=';
+    if (inclusive) this.#at += 1;
+    const limit = this.#bound(inclusive);
     if (!limit) throw badQuery("'q' compares with *");
     return { kind: 'range', ...(isFrom ? { from: limit } : { to: limit }) };
   }
 
   /** Undefined for `*`. */
-  function bound(inclusive: boolean): Bound | undefined {
-    if (q[at] === '"') return { text: phrase().text, inclusive };
+  #bound(inclusive: boolean): Bound | undefined {
+    if (this.#here() === '"') return { text: this.#phrase().text, inclusive };
     let text = '';
-    const start = at;
-    for (; at < q.length && !/[\s()[\]{}"]/.test(q[at]!); at += 1) {
-      if (q[at] === '\\') at += 1;
-      text += q[at] ?? '';
+    const start = this.#at;
+    for (; this.#at < this.#q.length && !/[\s()[\]{}"]/.test(this.#here()!); this.#at += 1) {
+      if (this.#here() === '\\') this.#at += 1;
+      text += this.#here() ?? '';
     }
-    if (start === at) throw unexpected();
-    const isOpen = q.slice(start, at) === '*';
-    skipSpace();
+    if (start === this.#at) throw this.#unexpected();
+    const isOpen = this.#q.slice(start, this.#at) === '*';
+    this.#skipSpace();
     return isOpen ? undefined : { text, inclusive };
   }
 
   /** Whether this word comes next, by itself; and goes past it. */
-  function operator(name: string, { peek = false } = {}): boolean {
-    const end = q[at + name.length];
-    if (!q.startsWith(name, at) || !(end === undefined || /[\s()"]/.test(end))) return false;
+  #operator(name: string, { peek = false } = {}): boolean {
+    const end = this.#q[this.#at + name.length];
+    if (!this.#q.startsWith(name, this.#at) || !(end === undefined || /[\s()"]/.test(end))) return false;
     if (!peek) {
-      at += name.length;
-      skipSpace();
+      this.#at += name.length;
+      this.#skipSpace();
     }
     return true;
   }
 
-  function take(): true {
-    at += 1;
-    skipSpace();
+  #take(): true {
+    this.#at += 1;
+    this.#skipSpace();
     return true;
   }
 
-  function skipSpace(): void {
-    while (at < q.length && /\s/.test(q[at]!)) at += 1;
+  #skipSpace(): void {
+    while (this.#at < this.#q.length && /\s/.test(this.#here()!)) this.#at += 1;
   }
 
-  function deeper(parse: () => Query): Query {
-    depth += 1;
-    if (depth > depthMax) throw badQuery(`'q' is nested more than ${depthMax} levels deep`);
+  #deeper(parse: () => Query): Query {
+    this.#depth += 1;
+    if (this.#depth > depthMax) throw badQuery(`'q' is nested more than ${depthMax} levels deep`);
     const query = parse();
-    depth -= 1;
+    this.#depth -= 1;
     return query;
   }
 
-  function needed(field: string | undefined): string {
+  #needed(field: string | undefined): string {
     if (field === undefined) throw badQuery("'q' has a range without a field");
     return field;
   }
 
-  function unexpected() {
-    return badQuery(at < q.length ? `'q' is not understood at ${q.slice(at, at + 20)}` : "'q' ends too early");
+  #unexpected() {
+    return badQuery(
+      this.#at < this.#q.length
+        ? `'q' is not understood this.#at ${this.#q.slice(this.#at, this.#at + 20)}`
+        : "'q' ends too early",
+    );
   }
 }
 

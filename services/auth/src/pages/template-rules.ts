@@ -44,14 +44,7 @@ export function readTemplate(source: string): Reading {
       if (name === 'script') refuse('a template may hold no script element: the page runs none');
       if (forbidden.has(name)) refuseAll(`a template may hold no ${name} element`);
     },
-    attribute(attribute) {
-      const { element, name, value } = attribute;
-      if (/^on/.test(name)) refuse(`a template may hold no event attribute such as ${name}: the page runs no script`);
-      if (name === 'srcdoc' || name === 'formaction') refuseAll(`a template may hold no ${name} attribute`);
-      if (name === 'http-equiv' && /refresh|\0/i.test(value)) refuseAll('a template may hold no meta refresh');
-      if (addresses.has(name) && isScript(value))
-        refuse(`the ${name} of the ${element} element leads to a script: the page runs none`);
-    },
+    attribute: (attribute) => checkAttribute(attribute, refuse, refuseAll),
   });
   /** A value that must not stand here is cut out of what is shown. */
   const cut = (token: TopLevelToken, where: string) => {
@@ -102,6 +95,16 @@ export function readTemplate(source: string): Reading {
     const close = source.slice(token.begin, token.end).endsWith('-}}') ? 3 : 2;
     edits.push({ at: token.end - close, end: token.end - close, text: ` | ${addressFilter} ` });
   }
+}
+
+type Refuse = (problem: string) => void;
+
+function checkAttribute({ element, name, value }: Attribute, refuse: Refuse, refuseAll: Refuse): void {
+  if (/^on/.test(name)) refuse(`a template may hold no event attribute such as ${name}: the page runs no script`);
+  if (name === 'srcdoc' || name === 'formaction') refuseAll(`a template may hold no ${name} attribute`);
+  if (name === 'http-equiv' && /refresh|\0/i.test(value)) refuseAll('a template may hold no meta refresh');
+  if (addresses.has(name) && isScript(value))
+    refuse(`the ${name} of the ${element} element leads to a script: the page runs none`);
 }
 
 /** Whether nothing that follows can change where the URL leads. */

@@ -45,11 +45,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   const screen = screens[name];
   const any = page as AnyPage;
   const language = chooseLanguage(any.uiLocales, any.acceptLanguage, any.enabledLocales);
-  const tenant = {
-    ...any.tenant,
-    friendly_name: any.tenant?.friendly_name || 'Gatepost',
-    enabled_locales: any.enabledLocales?.length ? any.enabledLocales : locales,
-  };
+  const tenant = tenantOf(any);
   const account = any.user?.email ?? any.user?.phone_number ?? any.user?.name;
   const values: Values = {
     application: any.application?.name || undefined,
@@ -87,10 +83,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     tenant,
     account,
     branding: brandingOf(any.branding),
-    prompt: {
-      name: screen.prompt,
-      screen: { name: screenName, texts },
-    },
+    prompt: { name: screen.prompt, screen: { name: screenName, texts } },
     transaction: { params: any.params ?? {}, locale: language.tag },
     problems,
     // By field, for the field that says so.
@@ -106,6 +99,14 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
       applicationLogo: applicationLogo(any),
     }),
     ...(any.origin !== undefined && { message: inertJson({ origin: any.origin, response: any.response }) }),
+  };
+}
+
+function tenantOf({ tenant, enabledLocales }: AnyPage) {
+  return {
+    ...tenant,
+    friendly_name: tenant?.friendly_name || 'Gatepost',
+    enabled_locales: enabledLocales?.length ? enabledLocales : locales,
   };
 }
 

@@ -6,7 +6,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
-import express, { type Router } from 'express';
+import express, { type Request, type Response, type Router } from 'express';
 import type { Redis } from 'ioredis';
 import type { Client } from 'oidc-provider';
 import { makePastLinks } from '../accounts/past-links.ts';
@@ -20,7 +20,7 @@ import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
-import { type DeadLinkParts, makeDeadLinks } from '../interaction/dead-link.ts';
+import { type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import type { Languages } from '../mail/language.ts';
 import type { Report } from '../report.ts';
 import type { OpenAccount } from './account.ts';
@@ -50,23 +50,7 @@ const ttlSeconds = 600;
 const keptMax = 2_000;
 
 export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Router } {
-  const { redis } = parts;
-  const key = (value: string) => `${parts.prefix}login-link:${hashId(value)}`;
-  // Valid while the address still logs in the same person, in the same state, as when the link was sent.
-  const live = async (stored: string | null): Promise<Link | undefined> => {
-    if (!stored) return undefined;
-    const { owner, ...link } = JSON.parse(stored) as Link & { owner: string };
-    const account = await parts.accounts.findAddressee('email', link.connection, link.email);
-    return stateText(account) === owner ? link : undefined;
-  };
-  const find = async (value: string) => live(await redis.get(key(value)));
-  const past = makePastLinks<Kept>(redis, parts.prefix, 'login-link');
-  const redeem = async (value: string) => {
-    const link = await live(await redis.getdel(key(value)));
-    if (link) await past.markUsed(value);
-    return link;
-  };
-
+  const stored = makeStoredLinks(parts);
   const sendLink: SendLink = (link, ip, languages) =>
     parts.sendMessage({
       channel: 'email',
@@ -76,9 +60,7 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
       clientId: link.clientId,
       languages,
       async compose(owner) {
-        const value = randomBytes(32).toString('base64url');
-        await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
-        await past.remember(value, keptOf(link));
+        const value = await stored.store(link, owner);
         const url = `${baseUrlOf(parts.issuer)}${path.slice(1)}?ticket=${value}`;
         return { name: 'login_link', url, ttlSeconds };
       },
@@ -87,49 +69,89 @@ export function makeLinks(parts: LinkParts): { sendLink: SendLink; router: Route
   const deadLinks = makeDeadLinks(parts, {
     path,
     sentPage: 'login-mail-sent',
-    find: past.find,
+    find: stored.past,
     renew({ connection, email, clientId, params }, { ip, languages }) {
       return params && (() => sendLink({ connection, email, clientId, params }, ip, languages));
     },
   });
-  const browserCookie = makeBrowserCookie(parts.issuer);
+  const page = { ...parts, stored, deadLinks, browserCookie: makeBrowserCookie(parts.issuer) };
   const router = express.Router();
-  router.get(path, async (request, response) => {
-    setRoute(response, path);
-    const { ticket: value = '' } = queryOf(request);
-    const link = await find(value);
-    const client = link && (await parts.provider.Client.find(link.clientId));
-    if (!link || !client) return deadLinks.show(request, response, value);
-    const { outcome } = await parts.pageMemory.recall(`link ${value}`);
-    const { redirect_uri = client.redirectUris?.[0], ui_locales } = link.params;
-    const params = { redirect_uri, ui_locales };
-    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
-    const browser = browserCookie.ensure(request.get('cookie'), response);
-    const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
-    const problems = outcome?.problems ?? [];
-    sendPage(response, 'login-link', { ...common, ...form, email: link.email, problems }, outcome?.status);
-  });
-  router.post(path, async (request, response) => {
-    setRoute(response, path);
-    const { ticket: value = '', csrf } = fieldsOf(request);
-    const again = () => seeOther(response, `${path}?${new URLSearchParams({ ticket: value })}`);
-    // The form must have been shown in this very browser, so that another site cannot post it to log somebody in.
-    const browser = browserCookie.of(request.get('cookie'));
-    if (!browser || !parts.csrf.matches(`${value} ${browser}`, csrf)) {
-      if (await find(value))
-        await parts.pageMemory.note(`link ${value}`, {}, { step: path, problems: ['refused'], status: 400 });
-      return again();
-    }
-    const link = await redeem(value);
-    const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
-    if (!link || !account) return again();
-    parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
-    const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
-    const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
-    seeOther(response, `/authorize?${new URLSearchParams(query)}`);
-  });
+  router.get(path, (request, response) => showLogin(page, request, response));
+  router.post(path, (request, response) => login(page, request, response));
   router.use(deadLinks.router);
   return { sendLink, router };
+}
+
+/** Links that are valid while the address still logs in the same person, in the same state, as when they were sent. */
+function makeStoredLinks({ redis, prefix, accounts }: LinkParts) {
+  const key = (value: string) => `${prefix}login-link:${hashId(value)}`;
+  const past = makePastLinks<Kept>(redis, prefix, 'login-link');
+  const live = async (stored: string | null): Promise<Link | undefined> => {
+    if (!stored) return undefined;
+    const { owner, ...link } = JSON.parse(stored) as Link & { owner: string };
+    const account = await accounts.findAddressee('email', link.connection, link.email);
+    return stateText(account) === owner ? link : undefined;
+  };
+  return {
+    /** What is left of one that is over. */
+    past: past.find,
+    find: async (value: string) => live(await redis.get(key(value))),
+    async redeem(value: string) {
+      const link = await live(await redis.getdel(key(value)));
+      if (link) await past.markUsed(value);
+      return link;
+    },
+    async store(link: Link, owner: string): Promise<string> {
+      const value = randomBytes(32).toString('base64url');
+      await redis.set(key(value), JSON.stringify({ ...link, owner }), 'EX', ttlSeconds);
+      await past.remember(value, keptOf(link));
+      return value;
+    },
+  };
+}
+
+type LoginPage = LinkParts & {
+  stored: ReturnType<typeof makeStoredLinks>;
+  deadLinks: DeadLinks;
+  browserCookie: ReturnType<typeof makeBrowserCookie>;
+};
+
+async function showLogin(parts: LoginPage, request: Request, response: Response): Promise<void> {
+  const { stored, deadLinks, browserCookie } = parts;
+  setRoute(response, path);
+  const { ticket: value = '' } = queryOf(request);
+  const link = await stored.find(value);
+  const client = link && (await parts.provider.Client.find(link.clientId));
+  if (!link || !client) return deadLinks.show(request, response, value);
+  const { outcome } = await parts.pageMemory.recall(`link ${value}`);
+  const { redirect_uri = client.redirectUris?.[0], ui_locales } = link.params;
+  const params = { redirect_uri, ui_locales };
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
+  const browser = browserCookie.ensure(request.get('cookie'), response);
+  const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
+  const problems = outcome?.problems ?? [];
+  sendPage(response, 'login-link', { ...common, ...form, email: link.email, problems }, outcome?.status);
+}
+
+async function login(parts: LoginPage, request: Request, response: Response): Promise<void> {
+  const { stored, browserCookie } = parts;
+  setRoute(response, path);
+  const { ticket: value = '', csrf } = fieldsOf(request);
+  const again = () => seeOther(response, `${path}?${new URLSearchParams({ ticket: value })}`);
+  // The form must have been shown in this very browser, so that another site cannot post it to log somebody in.
+  const browser = browserCookie.of(request.get('cookie'));
+  if (!browser || !parts.csrf.matches(`${value} ${browser}`, csrf)) {
+    if (await stored.find(value))
+      await parts.pageMemory.note(`link ${value}`, {}, { step: path, problems: ['refused'], status: 400 });
+    return again();
+  }
+  const link = await stored.redeem(value);
+  const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
+  if (!link || !account) return again();
+  parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
+  const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
+  const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };
+  seeOther(response, `/authorize?${new URLSearchParams(query)}`);
 }
 
 function keptOf({ params, ...link }: Link): Kept {
