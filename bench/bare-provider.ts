@@ -10,6 +10,7 @@ const port = Number(process.argv[2]);
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 const provider = new Provider(`http://localhost:${port}`, {
+  // Node's type of a JWK leaves more open than the library's.
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), alg: 'ES256', use: 'sig' } as never] },
   clients: [
     {

@@ -53,7 +53,7 @@ export async function browse<T, R>(
           const { deliveryTag } = message.fields;
           const take = () => {
             taken += 1;
-            channel.ack({ fields: { deliveryTag } } as never);
+            channel.ack({ fields: { deliveryTag } } as never); // all that it reads of a message
           };
           if (item !== undefined) picked.push({ item, take });
           seen += 1;

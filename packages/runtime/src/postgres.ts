@@ -61,6 +61,7 @@ export function openSettingsPool(
   return pool;
 }
 
+/** All of its overloads at once. */
 type Ask = (...given: unknown[]) => Promise<unknown>;
 type Callback = (error: unknown, result?: unknown) => void;
 

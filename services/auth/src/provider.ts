@@ -114,6 +114,7 @@ const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
 function configurationOf(parts: ProviderParts): Configuration {
   return {
     adapter: parts.adapter,
+    // Keys that we made; the library's type wants each kind of key apart.
     jwks: { keys: parts.signingKeys } as unknown as JWKS,
     extraClientMetadata: { properties: ownMetadataNames, validator: refuseOwnMetadata },
     routes: {

@@ -87,6 +87,7 @@ export type AnyRoute = {
 
 function at<A extends Access>(method: Method, path: string, access: A, operation: Operation<CallAt<A>>): AnyRoute {
   const family = path.startsWith('/orgs/') ? 'orgs' : 'repos';
+  // `CallAt` has checked that it gets the call which it takes; a table of all routes cannot say so of each.
   return { method, path, family, access, operation: operation as unknown as AnyRoute['operation'] };
 }
 

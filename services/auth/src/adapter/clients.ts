@@ -24,7 +24,7 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
       return metadata;
     },
     async upsert(_id, metadata) {
-      await clients.create(registeredClient(metadata as unknown as ClientMetadata));
+      await clients.create(registeredClient(metadata as unknown as ClientMetadata)); // the library has checked it
     },
     destroy: (id) => clients.remove(id),
     consume: never('consumed'),

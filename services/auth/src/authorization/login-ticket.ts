@@ -69,6 +69,7 @@ export async function loginByTicket(
 ): Promise<void> {
   if (value === undefined) return;
   const params = ctx.oidc.params as Record<string, unknown>;
+  // With what the typings leave out of a session.
   const session = ctx.oidc.session as unknown as Session | undefined;
   const found = session ? await tickets.find(value) : undefined;
   if (session && found?.clientId === client.clientId && !isOfThisBrowser(found, ctx, issuer)) return;

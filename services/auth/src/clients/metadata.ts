@@ -103,6 +103,7 @@ function hearsOfLogouts(oidc: object): boolean {
 function keysOf({ credentials, jwks }: RegisteredClient): NonNullable<ClientMetadata['jwks']> | undefined {
   if (credentials.length === 0) return (jwks ?? undefined) as NonNullable<ClientMetadata['jwks']> | undefined;
   const live = credentials.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > Date.now());
+  // Checked as JWKs before they were stored.
   return { keys: live.map(({ jwk }) => jwk) } as unknown as NonNullable<ClientMetadata['jwks']>;
 }
 

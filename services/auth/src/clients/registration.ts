@@ -58,6 +58,7 @@ export function registeredClient(metadata: ClientMetadata): Prisma.ClientCreateI
     allowedLogoutUrls: [...(metadata.post_logout_redirect_uris ?? [])],
     grantTypes: [...grantTypes],
     tokenEndpointAuthMethod: authMethod,
+    // JSON came in; the library's type has optional members, which Prisma's has not.
     jwks: (metadata.jwks as unknown as Prisma.InputJsonObject | undefined) ?? Prisma.DbNull,
     oidcMetadata: Object.fromEntries(rest) as Prisma.InputJsonObject,
   };

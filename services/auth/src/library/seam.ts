@@ -64,6 +64,7 @@ function keepCompiledClients(provider: Provider): void {
     if (known) return known;
     const client = await find.call({ adapter: { find: async () => metadata } }, id);
     if (client) compiled.set(metadata, client);
+    // Missing in the typings, too.
     if (client?.jwksUri) followClientKeys((client as unknown as { asymmetricKeyStore: RemoteKeys }).asymmetricKeyStore);
     return client;
   };
@@ -167,6 +168,7 @@ export function allowBareToken(provider: Provider): void {
  * other http redirect URIs for codes (authorization/front-channel.ts sends no token there); self-registered ones may not.
  */
 export function allowLocalImplicit(provider: Provider): void {
+  // What checks a client's metadata; missing in the typings.
   type Schema = { redirect_uris: string[]; invalidate(message: string, code?: string): void };
   const { prototype } = (provider.Client as unknown as { Schema: { prototype: Schema } }).Schema;
   const { invalidate } = prototype;
@@ -191,7 +193,7 @@ export function checkResponseModes(
   const { responseModeAllowed } = prototype;
   prototype.responseModeAllowed = function (mode, type, fapi) {
     const ctx = Provider.ctx;
-    if (ctx && mode) check(ctx, mode, this as unknown as Client);
+    if (ctx && mode) check(ctx, mode, this as unknown as Client); // the prototype of clients
     return responseModeAllowed.call(this, mode, type, fapi);
   };
 }
@@ -204,6 +206,7 @@ type BoundSession = { accountId?: string; incarnation?: string | undefined; auth
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
+  // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
     loginAccount(details: { incarnation?: string; acr?: string }): void;
   };

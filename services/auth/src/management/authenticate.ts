@@ -84,6 +84,7 @@ function openKeys(db: Database, changes: Changes) {
       const rows = await db.signingKey.findMany({
         where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
       });
+      // Written by us alone (keys/signing-keys.ts).
       return createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
     },
   });

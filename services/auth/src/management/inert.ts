@@ -77,7 +77,10 @@ function whole(standard: unknown, value: unknown): unknown {
 
 /** Seals what is secret in a value on its way to the database. */
 export function sealSecrets(value: unknown, seal: Seal): Prisma.InputJsonValue {
-  return walk(value, (secret) => ({ $sealed: seal.seal(JSON.stringify(secret), purpose).toString('base64') })) as never;
+  const sealed = walk(value, (secret) => ({
+    $sealed: seal.seal(JSON.stringify(secret), purpose).toString('base64'),
+  }));
+  return sealed as Prisma.InputJsonValue; // JSON came in
 }
 
 /** What the database holds, with its secrets, or without them. */

@@ -277,6 +277,7 @@ function makeAgents(
 
 /** Bounds idle connections over all origins: many receivers must not exhaust file handles. */
 function bounded<A extends HttpAgent>(agent: A): A {
+  // Missing in Node's typings, though documented (`agent.keepSocketAlive`).
   const keeps = agent as unknown as { keepSocketAlive(socket: Socket): boolean; totalSocketCount: number };
   const keepSocketAlive = keeps.keepSocketAlive.bind(agent);
   keeps.keepSocketAlive = (socket) => keeps.totalSocketCount <= idleInAll && keepSocketAlive(socket);

@@ -118,7 +118,7 @@ export class SecureTunnelAgent extends HttpsAgent {
   override createConnection(target: RequestOptions, created?: Created): undefined {
     this.#open(String(target.host), Number(target.port || 443)).then(
       (socket) => created?.(null, super.createConnection({ ...target, socket } as RequestOptions)!),
-      (error) => created?.(error, undefined as never),
+      (error) => created?.(error, undefined as never), // as above
     );
   }
 }

@@ -14,6 +14,7 @@ const singleUse = {
   'urn:ietf:params:oauth:grant-type:device_code': { model: 'DeviceCode', parameter: 'device_code' },
 } as const;
 
+/** `find` of all three models, whose types have no call in common. */
 type Model = { find(value: string, options: object): Promise<{ grantId?: string } | undefined> };
 
 /** Called after the grants are registered, because it wraps all of them. */

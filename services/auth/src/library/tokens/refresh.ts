@@ -15,6 +15,7 @@ type RefreshToken = {
   consumed?: number | undefined;
   consume(): Promise<void>;
 };
+/** What we change of the library's model; the typings have its `find` without the token's own methods, and no prototype. */
 type Model = {
   find(value: string, options?: object): Promise<RefreshToken | undefined>;
   prototype: { generateTokenId(): string };

@@ -21,6 +21,7 @@ export type Source = {
 };
 
 type Sourced = Grant & { sources?: Source[]; isExpired: boolean };
+/** The library's model, with what it finds as we keep it. */
 type GrantModel = { find(id: string, options?: object): Promise<Sourced | undefined> };
 
 /** Makes the provider’s grants end with their sources. */
