@@ -38,7 +38,7 @@ export async function openConnection(
   options: ConnectionOptions,
   setup: (model: ChannelModel) => Promise<void>,
 ): Promise<Connection> {
-  const { log, reconnects, waitForConnect = true } = options;
+  const { log, waitForConnect = true } = options;
   let connected = false;
   const recovering = await connect(brokersOf(options.url), {
     ...tlsFilesOf(options.url),
@@ -80,29 +80,34 @@ export async function openConnection(
   });
   recovering.on('connect', () => {
     connected = true;
-    log.info({ 'amqp.connection': options.name }, 'connected to RabbitMQ');
   });
-  recovering.on('disconnect', (error) => {
+  recovering.on('disconnect', () => {
     connected = false;
-    reconnects?.inc();
-    log.warn({ 'amqp.connection': options.name, error }, 'lost RabbitMQ, connecting again');
   });
-  recovering.on('connect-failed', (error) =>
-    log.warn({ 'amqp.connection': options.name, error }, 'could not connect to RabbitMQ'),
-  );
-  recovering.on('blocked', (reason) =>
-    log.error(
-      { 'amqp.connection': options.name, reason },
-      'RabbitMQ refuses publishing: it is short of memory or disk',
-    ),
-  );
-  recovering.on('unblocked', () => log.info({ 'amqp.connection': options.name }, 'RabbitMQ takes publishing again'));
-  // 'disconnect' follows and says the same.
-  recovering.on('error', () => {});
+  report(recovering, options);
   const first = recovering.waitForConnect();
   if (waitForConnect) await first;
   else first.catch(() => {}); // closed before it ever connected
   return { isConnected: () => connected, close: () => close(recovering) };
+}
+
+function report(recovering: RecoveringChannelModel, { name, log, reconnects }: ConnectionOptions): void {
+  recovering.on('connect', () => {
+    log.info({ 'amqp.connection': name }, 'connected to RabbitMQ');
+  });
+  recovering.on('disconnect', (error) => {
+    reconnects?.inc();
+    log.warn({ 'amqp.connection': name, error }, 'lost RabbitMQ, connecting again');
+  });
+  recovering.on('connect-failed', (error) =>
+    log.warn({ 'amqp.connection': name, error }, 'could not connect to RabbitMQ'),
+  );
+  recovering.on('blocked', (reason) =>
+    log.error({ 'amqp.connection': name, reason }, 'RabbitMQ refuses publishing: it is short of memory or disk'),
+  );
+  recovering.on('unblocked', () => log.info({ 'amqp.connection': name }, 'RabbitMQ takes publishing again'));
+  // 'disconnect' follows and says the same.
+  recovering.on('error', () => {});
 }
 
 /** A broker that dies just then never answers. */

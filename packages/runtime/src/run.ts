@@ -38,15 +38,8 @@ export async function run<S extends z.ZodObject>(
 ): Promise<void> {
   const { name, stopDeadlineMs } =
     typeof service === 'string' ? { name: service, stopDeadlineMs: () => defaultStopDeadlineMs } : service;
-  let env: z.infer<S>;
-  try {
-    env = readEnv(variables);
-  } catch (error) {
-    if (!(error instanceof Misconfigured)) throw error;
-    process.stderr.write(`${name}: ${error.message}\n`);
-    process.exitCode = 78;
-    return;
-  }
+  const env = readOrRefuse(name, variables);
+  if (!env) return;
   const { LOG_LEVEL, STOP_DELAY_MS = 0, START_TIMEOUT_MS } = env as CommonEnv;
   const traced = (env as CommonEnv).OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
   const log = openLog(name, LOG_LEVEL, undefined, { traced });
@@ -89,7 +82,8 @@ export async function run<S extends z.ZodObject>(
   });
 
   log.info({ version, env: describeEnv(variables, env), node: process.version, pid: process.pid }, 'starting');
-  const started = startWithStores();
+  const lastAt = startedAt + (START_TIMEOUT_MS ?? 0);
+  const started = startWithStores(start, { env, log, stack, stopping: told.signal }, lastAt);
   try {
     await started;
     if (!told.signal.aborted) {
@@ -108,23 +102,37 @@ export async function run<S extends z.ZodObject>(
     log.error({ error }, 'could not start');
     await stop('could not start', 1);
   }
+}
 
-  /** What a try that failed had opened is closed before the next. */
-  async function startWithStores(): Promise<void> {
-    const lastAt = startedAt + (START_TIMEOUT_MS ?? 0);
-    for (;;) {
-      const opened = new AsyncDisposableStack();
-      try {
-        await start({ env, log, stack: opened, stopping: told.signal });
-        stack.use(opened);
-        return;
-      } catch (error) {
-        await opened.disposeAsync().catch(() => {}); // a store that is away cannot be left politely
-        const isWorthWaiting = isAway(error) && refusalOf(error) === undefined && performance.now() < lastAt;
-        if (!isWorthWaiting || told.signal.aborted) throw error;
-        log.warn({ error }, 'a store is away; trying again until START_TIMEOUT_MS is over');
-        await wait(againAfterMs, undefined, { signal: told.signal }).catch(() => {});
-      }
+function readOrRefuse<S extends z.ZodObject>(name: string, variables: S): z.infer<S> | undefined {
+  try {
+    return readEnv(variables);
+  } catch (error) {
+    if (!(error instanceof Misconfigured)) throw error;
+    process.stderr.write(`${name}: ${error.message}\n`);
+    process.exitCode = 78;
+    return undefined;
+  }
+}
+
+/** Tries again while a store is away. What a try that failed had opened is closed before the next. */
+async function startWithStores<Env>(
+  start: (context: Start<Env>) => Promise<void>,
+  { env, log, stack, stopping }: Required<Start<Env>>,
+  lastAt: number,
+): Promise<void> {
+  for (;;) {
+    const opened = new AsyncDisposableStack();
+    try {
+      await start({ env, log, stack: opened, stopping });
+      stack.use(opened);
+      return;
+    } catch (error) {
+      await opened.disposeAsync().catch(() => {}); // a store that is away cannot be left politely
+      const isWorthWaiting = isAway(error) && refusalOf(error) === undefined && performance.now() < lastAt;
+      if (!isWorthWaiting || stopping.aborted) throw error;
+      log.warn({ error }, 'a store is away; trying again until START_TIMEOUT_MS is over');
+      await wait(againAfterMs, undefined, { signal: stopping }).catch(() => {});
     }
   }
 }

@@ -1,4 +1,5 @@
 /** A store that can go away and come back, as its clients see it: a TCP relay in front of the real one. */
+import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export type Cuttable = AsyncDisposable & {
@@ -23,11 +24,8 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
 
   const relay = (client: Socket) => {
     const store = connect(Number(target.port), target.hostname);
-    for (const pair of [
-      [client, store],
-      [store, client],
-    ] as const) {
-      const [from, to] = pair;
+    const join = (from: Socket, to: Socket) => {
+      const pair = [from, to] as const;
       sockets.add(from);
       pairs.add(pair);
       from.setNoDelay(true);
@@ -38,14 +36,13 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
         pairs.delete(pair);
         to.destroy();
       });
-    }
+    };
+    join(client, store);
+    join(store, client);
   };
   const listen = async () => {
-    const opened = createServer(relay);
-    await new Promise<void>((resolve, reject) => {
-      opened.once('error', reject);
-      opened.listen(port, '127.0.0.1', resolve);
-    });
+    const opened = createServer(relay).listen(port, '127.0.0.1');
+    await once(opened, 'listening');
     port = (opened.address() as AddressInfo).port;
     server = opened;
   };
@@ -64,13 +61,18 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
     }
   };
 
-  const lead = (otherUrl: string) => {
-    target = new URL(otherUrl);
-  };
-
   await listen();
   const url = new URL(storeUrl);
   url.hostname = '127.0.0.1';
   url.port = String(port);
-  return { url: url.href, cut, restore: listen, hold, lead, [Symbol.asyncDispose]: cut };
+  return {
+    url: url.href,
+    cut,
+    restore: listen,
+    hold,
+    lead(otherUrl) {
+      target = new URL(otherUrl);
+    },
+    [Symbol.asyncDispose]: cut,
+  };
 }

@@ -38,22 +38,13 @@ export async function openProducer(amqpUrl: string): Promise<Producer> {
       const messageId = randomUUID();
       const { type = 'push', body = { ref: 'refs/heads/main' } } = event;
       const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-      const headers = {
-        'cloudEvents:specversion': '1.0',
-        'cloudEvents:id': id,
-        'cloudEvents:source': event.source ?? 'urn:gatepost:test',
-        'cloudEvents:type': type,
-        'cloudEvents:subject': event.subject ?? 'acme/widgets',
-        'cloudEvents:time': event.time ?? new Date().toISOString(),
-        ...event.headers,
-      };
       await new Promise<void>((resolve, reject) => {
         const options = {
           mandatory: true,
           persistent: true,
           contentType: event.contentType ?? 'application/json',
           messageId,
-          headers,
+          headers: headersOf(id, type, event),
           ...(event.userId === undefined ? {} : { userId: event.userId }),
         };
         channel.publish('gatepost.events', type, bytes, options, (error) => {
@@ -84,6 +75,18 @@ export async function openProducer(amqpUrl: string): Promise<Producer> {
       await (await sending)?.connection.close().catch(() => {});
       await connection.close().catch(() => {}); // the broker of a test may be gone already
     },
+  };
+}
+
+function headersOf(id: string, type: string, event: ProducedEvent): Record<string, unknown> {
+  return {
+    'cloudEvents:specversion': '1.0',
+    'cloudEvents:id': id,
+    'cloudEvents:source': event.source ?? 'urn:gatepost:test',
+    'cloudEvents:type': type,
+    'cloudEvents:subject': event.subject ?? 'acme/widgets',
+    'cloudEvents:time': event.time ?? new Date().toISOString(),
+    ...event.headers,
   };
 }
 

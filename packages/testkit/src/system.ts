@@ -93,13 +93,8 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
   ]);
   const startDispatcher = async (more: Record<string, string> = {}) => {
     const [opsPort] = await freePorts(1);
-    const service = await startService(
-      'dispatcher',
-      { ...env, DISPATCHER_OPS_PORT: String(opsPort), ...more },
-      opsPort!,
-    );
-    running.use(service);
-    return service;
+    const own = { ...env, DISPATCHER_OPS_PORT: String(opsPort), ...more };
+    return running.use(await startService('dispatcher', own, opsPort!));
   };
   const startWebhookApi = async (more: Record<string, string> = {}) => {
     const [port, opsPort] = await freePorts(2);

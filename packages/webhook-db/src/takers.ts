@@ -58,23 +58,7 @@ export async function openTaker(options: {
     }
   };
   const connect = async () => {
-    const client = new pg.Client({
-      connectionString: options.databaseUrl,
-      application_name: options.name,
-      keepAlive: true,
-      connectionTimeoutMillis: 3_000,
-      query_timeout: showEveryMs,
-    });
-    client.on('error', () => lose(client));
-    client.on('end', () => lose(client));
-    try {
-      await client.connect();
-      await client.query(`SET idle_session_timeout = ${idleMaxMs}`);
-      await client.query('SELECT pg_advisory_lock($1, $2)', [namespace, id]);
-    } catch (error) {
-      await client.end().catch(() => {}); // it never was connected
-      throw error;
-    }
+    const client = await connectHolding(options, id, lose);
     if (closed) return void (await client.end());
     held = client;
     heardAt = now();
@@ -99,4 +83,30 @@ export async function openTaker(options: {
       await client?.end();
     },
   };
+}
+
+/** A connection that holds the lock of this number. */
+async function connectHolding(
+  { databaseUrl, name }: { databaseUrl: string; name: string },
+  id: number,
+  onLost: (client: pg.Client) => void,
+): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: name,
+    keepAlive: true,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: showEveryMs,
+  });
+  client.on('error', () => onLost(client));
+  client.on('end', () => onLost(client));
+  try {
+    await client.connect();
+    await client.query(`SET idle_session_timeout = ${idleMaxMs}`);
+    await client.query('SELECT pg_advisory_lock($1, $2)', [namespace, id]);
+    return client;
+  } catch (error) {
+    await client.end().catch(() => {}); // it never was connected
+    throw error;
+  }
 }

@@ -34,13 +34,7 @@ export function makeBatches<T, R>(options: {
   let isRunning = false;
 
   const take = (): Added<T, R>[] => {
-    let count = 0;
-    let bytes = 0;
-    while (count < waiting.length && count < options.maxItems) {
-      bytes += options.bytesOf(waiting[count]!.item);
-      if (count > 0 && bytes > options.maxBytes) break;
-      count += 1;
-    }
+    const count = fitting(waiting, options);
     const batch = waiting.slice(0, count);
     waiting = waiting.slice(count);
     return batch;
@@ -83,4 +77,19 @@ export function makeBatches<T, R>(options: {
     waiting: () => waiting.length,
     isIdle: () => !isRunning,
   };
+}
+
+/** How many of the first fit into one batch. */
+function fitting<T>(
+  waiting: readonly { item: T }[],
+  { maxItems, maxBytes, bytesOf }: { maxItems: number; maxBytes: number; bytesOf: (item: T) => number },
+): number {
+  let count = 0;
+  let bytes = 0;
+  while (count < waiting.length && count < maxItems) {
+    bytes += bytesOf(waiting[count]!.item);
+    if (count > 0 && bytes > maxBytes) break;
+    count += 1;
+  }
+  return count;
 }

@@ -6,13 +6,13 @@ import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { listenersTopology } from '@gatepost/contracts/forwarding';
-import { anyProducer, parseProducers } from '@gatepost/contracts/producers';
+import { anyProducer, type Producers, parseProducers } from '@gatepost/contracts/producers';
 import { topologyOf } from '@gatepost/contracts/shards';
 import { dispatcherStopMs, handsEmptyMs } from '@gatepost/contracts/stopping';
 import { deadEventsQueue, deliveriesQueue, eventsQueue } from '@gatepost/contracts/topology';
 import { makeGuard } from '@gatepost/runtime/address';
-import { logOfModule } from '@gatepost/runtime/log';
-import { openMetrics } from '@gatepost/runtime/metrics';
+import { type Log, logOfModule } from '@gatepost/runtime/log';
+import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import { run } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
@@ -25,28 +25,28 @@ import { openTaker } from '@gatepost/webhook-db/takers';
 import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
 import { type Account, openAccounts } from './accounts.ts';
 import { type Env, variables } from './config.ts';
-import { openConsumers } from './consume.ts';
+import { type Consumers, openConsumers } from './consume.ts';
 import { makeForward } from './delivering/forward.ts';
 import { makeInbox } from './delivering/inbox.ts';
 import { makePayloads } from './delivering/payloads.ts';
 import { makePost } from './delivering/post.ts';
-import { makeFailing } from './failing.ts';
+import { type Failing, makeFailing } from './failing.ts';
 import { makeBackpressure } from './fairness/backpressure.ts';
 import { makeAdmit } from './limit/admit.ts';
 import { openThrottle } from './limit/throttle.ts';
-import { makeMetrics } from './metrics.ts';
+import { type Metrics, makeMetrics } from './metrics.ts';
 import { openPump } from './parked/pump.ts';
 import { makeReleaseDue, makeReleaseWaiting } from './parked/release.ts';
 import { openReplays } from './parked/replay.ts';
 import { openRescue } from './parked/rescue.ts';
 import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
-import { makePersist } from './persist.ts';
-import { makeMoved, watchDispatcher } from './progress.ts';
+import { makePersist, type Persist } from './persist.ts';
+import { type Moved, makeMoved, watchDispatcher } from './progress.ts';
 import { lengthOfShards, watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { openLargeEvents } from './routing/large-events.ts';
-import { makeRoute } from './routing/route.ts';
+import { makeRoute, type Route } from './routing/route.ts';
 import { makeSettle } from './settle.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
@@ -61,9 +61,6 @@ const service = {
 };
 
 await run(service, variables, async ({ env, log, stack }) => {
-  const { url: databaseUrl, directUrl, isPooled } = webhookDatabaseOf(env);
-  const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
-  const registry = openMetrics();
   const logs = {
     stores: logOfModule(log, 'stores'),
     limit: logOfModule(log, 'limit'),
@@ -71,11 +68,52 @@ await run(service, variables, async ({ env, log, stack }) => {
     delivering: logOfModule(log, 'delivering'),
     parked: logOfModule(log, 'parked'),
   };
+  const registry = openMetrics();
   const failing = makeFailing();
   const metrics = makeMetrics(logs, registry, failing);
   const giveUp = new AbortController();
   const persist = makePersist({ log: logs.stores, giveUp: giveUp.signal, troubleOf });
+  const producers = env.PRODUCERS_FILE ? parseProducers(readFileSync(env.PRODUCERS_FILE, 'utf8')) : anyProducer;
+  const common = { env, log, logs, stack, registry, failing, metrics, giveUp, persist, producers, moved: makeMoved() };
 
+  const stores = await openStores(common);
+  const broker = await openBroker(common);
+  const delivering = await openDelivering(common, stores, broker);
+  const { route, routeAhead, backpressure } = await makeRouting(common, stores, delivering);
+  const consumers = stack.use(
+    await openConsumers({
+      ...common,
+      ...broker,
+      ...delivering,
+      route,
+      routeAhead,
+      backpressure,
+      log: logs.routing,
+      stopDeadlineMs: handsEmptyMs(env.DELIVERY_TIMEOUT_MS),
+    }),
+  );
+  // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
+  openParked(common, stores, broker, { ...delivering, route });
+  await openOperations(common, stores, { ...broker, ...delivering, consumers, routes: [route, routeAhead] });
+});
+
+type Common = {
+  env: Env;
+  log: Log;
+  logs: Record<'stores' | 'limit' | 'routing' | 'delivering' | 'parked', Log>;
+  stack: AsyncDisposableStack;
+  registry: Registry;
+  failing: Failing;
+  metrics: Metrics;
+  giveUp: AbortController;
+  persist: Persist;
+  producers: Producers;
+  moved: Moved;
+};
+
+/** PostgreSQL and Redis, and what is known by them. */
+async function openStores({ env, logs, stack, registry }: Common) {
+  const { url: databaseUrl, directUrl, isPooled } = webhookDatabaseOf(env);
   await checkMigrated(databaseUrl);
   const pool = openPool({
     databaseUrl,
@@ -90,19 +128,36 @@ await run(service, variables, async ({ env, log, stack }) => {
   const waiting = stack.use(watchWaiting(pool, registry));
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);
-  const throttle = stack.use(
-    await openThrottle({ redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX, log: logs.limit, registry }),
-  );
+  const redis = { redisUrl: env.REDIS_URL, prefix: env.REDIS_KEY_PREFIX };
+  const throttle = stack.use(await openThrottle({ ...redis, log: logs.limit, registry }));
   const limitOf = ({ throttle: own }: Pick<Account, 'throttle'>) => ({
     rate: own.rate ?? env.THROTTLE_RATE,
     burst: own.burst ?? env.THROTTLE_BURST,
   });
   const accounts = stack.use(await openAccounts({ pool, directUrl, seal, log: logs.routing }));
+  return { pool, databaseUrl, isPooled, directUrl, waiting, throttle, limitOf, accounts };
+}
+type Stores = Awaited<ReturnType<typeof openStores>>;
 
+/** RabbitMQ: who publishes to it, and how much waits in its queues. */
+async function openBroker({ env, logs, stack, registry }: Common) {
   const shards = await findShards(env.AMQP_URL, { events: env.EVENT_SHARDS, deliveries: env.DELIVERY_SHARDS });
   const topology = topologyOf(shards);
   const broker = { url: env.AMQP_URL, log: logs.stores, registry, reconnects: reconnectCounter(registry), topology };
   const publisher = stack.use(await openPublisher({ ...broker, name: 'gatepost dispatcher publishing' }));
+  return {
+    broker,
+    shards,
+    publisher,
+    eventsWaiting: () => lengthOfShards(publisher, eventsQueue, shards.events),
+    jobsWaiting: () => lengthOfShards(publisher, deliveriesQueue, shards.deliveries),
+  };
+}
+type Broker = Awaited<ReturnType<typeof openBroker>>;
+
+async function openDelivering(common: Common, stores: Stores, { broker, publisher, shards }: Broker) {
+  const { env, logs, stack, metrics, giveUp, persist, moved } = common;
+  const { pool, databaseUrl, isPooled, directUrl, throttle, limitOf, accounts } = stores;
   const post = stack.use(
     makePost({
       timeoutMs: env.DELIVERY_TIMEOUT_MS,
@@ -120,8 +175,6 @@ await run(service, variables, async ({ env, log, stack }) => {
   const jobKey = deriveJobKey(env.SECRETS_KEY);
   const enqueue = makeEnqueue(publisher, jobKey, shards.deliveries.used);
   const admit = makeAdmit(throttle, limitOf, metrics);
-  const storeEvents = await makeStoreEvents(pool);
-  const moved = makeMoved();
   const settle = makeSettle({ publisher, persist, metrics, log: logs.routing, giveUp: giveUp.signal });
   const largeEvents = stack.use(openLargeEvents({ databaseUrl, isPooled }));
   const payloads = makePayloads(pool, largeEvents, persist);
@@ -144,59 +197,49 @@ await run(service, variables, async ({ env, log, stack }) => {
     heldBy: taker.heldBy,
     retryScheduleSeconds: env.RETRY_SCHEDULE_SECONDS,
   });
-  const routeParts = {
+  return { enqueue, admit, settle, taker, largeEvents, payloads, inbox };
+}
+type Delivering = Awaited<ReturnType<typeof openDelivering>>;
+
+async function makeRouting(common: Common, { pool, accounts }: Stores, delivering: Delivering) {
+  const { inbox } = delivering;
+  const storeEvents = await makeStoreEvents(pool);
+  const parts = {
+    ...common,
+    ...delivering,
     pool,
     accounts,
-    producers,
     storeEvents,
-    largeEvents,
-    enqueue,
-    admit,
-    settle,
-    persist,
-    moved,
-    metrics,
-    log: logs.routing,
     taken: inbox.taken,
-    taker,
-    payloads,
+    log: common.logs.routing,
   };
   const backpressure = makeBackpressure();
   // Beside a flood nobody waits for the room that it takes: a delivery for which there is none becomes a job.
-  const routeAhead = makeRoute(routeParts, { atOnce: 4, isAhead: true });
-  const route = makeRoute(routeParts, {
+  const routeAhead = makeRoute(parts, { atOnce: 4, isAhead: true });
+  const route = makeRoute(parts, {
     ahead: routeAhead,
     async before() {
       await backpressure.lifted();
       await inbox.taken.roomSoon();
     },
   });
-  const stopDeadlineMs = handsEmptyMs(env.DELIVERY_TIMEOUT_MS);
-  const eventsWaiting = () => lengthOfShards(publisher, eventsQueue, shards.events);
-  const consumers = stack.use(
-    await openConsumers({
-      broker,
-      log: logs.routing,
-      shards,
-      producers,
-      route,
-      routeAhead,
-      backpressure,
-      eventsWaiting,
-      inbox,
-      settle,
-      env,
-      giveUp,
-      stopDeadlineMs,
-    }),
-  );
-  // Before the consumers in the stack's order of closing: what is pumped while they stop comes back to others.
+  return { route, routeAhead, backpressure };
+}
+
+/** What brings parked deliveries back. */
+function openParked(
+  common: Common,
+  stores: Stores,
+  broker: Broker,
+  { enqueue, inbox, route }: Delivering & { route: Route },
+): void {
+  const { env, logs, stack, registry, metrics, moved } = common;
+  const { pool, accounts } = stores;
+  const { publisher, eventsWaiting, jobsWaiting } = broker;
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
-  const hasRoom = () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2;
-  const jobsWaiting = () => lengthOfShards(publisher, deliveriesQueue, shards.deliveries);
   const deadLetters = () => publisher.waiting(deadEventsQueue);
   stack.use(watchQueues({ events: eventsWaiting, deliveries: jobsWaiting, dead: deadLetters }, registry));
-  const releaseParts = { pool, throttle, limitOf, metrics };
+  const releaseParts = { ...stores, metrics };
   stack.use(
     openPump({
       pool,
@@ -206,28 +249,33 @@ await run(service, variables, async ({ env, log, stack }) => {
       releaseDue: makeReleaseDue(releaseParts),
       jobsWaiting,
       isBehind,
-      hasRoom,
+      hasRoom: () => inbox.waiting() < env.DELIVERY_CONCURRENCY / 2,
       metrics,
       moved,
       log: logs.parked,
     }),
   );
-  const isFloodedOrBehind = () => isBehind() || route.waiting() > eventsWaitingMax;
-  stack.use(openReplays({ pool, accounts, isBusy: isFloodedOrBehind, log: logs.parked }));
+  const isBusy = () => isBehind() || route.waiting() > eventsWaitingMax;
+  stack.use(openReplays({ pool, accounts, isBusy, log: logs.parked }));
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
+}
 
-  const progress = stack.use(
-    watchDispatcher({
-      moved,
-      routes: [route, routeAhead],
-      inbox,
-      eventsWaiting,
-      jobsWaiting,
-      deliveryTimeoutMs: env.DELIVERY_TIMEOUT_MS,
-      registry,
-      log,
-    }),
-  );
+/** What operators, and whoever looks after the process, see of it. */
+async function openOperations(
+  { env, log, stack, registry, failing, moved }: Common,
+  { pool, waiting, accounts }: Stores,
+  {
+    publisher,
+    eventsWaiting,
+    jobsWaiting,
+    inbox,
+    consumers,
+    routes,
+  }: Broker & Delivering & { consumers: Consumers; routes: Route[] },
+): Promise<void> {
+  const { DELIVERY_TIMEOUT_MS: deliveryTimeoutMs } = env;
+  const waits = { eventsWaiting, jobsWaiting, deliveryTimeoutMs };
+  const progress = stack.use(watchDispatcher({ moved, routes, inbox, ...waits, registry, log }));
   const ops = stack.use(
     await openOps({
       host: env.HOST,
@@ -249,4 +297,4 @@ await run(service, variables, async ({ env, log, stack }) => {
     }),
   );
   log.info({ 'ops.port': ops.port }, 'ops port open');
-});
+}

@@ -42,11 +42,9 @@ export type Metrics = {
   throttled(count: number): void;
 };
 
-export function makeMetrics(
-  logs: { routing: Log; delivering: Log },
-  registry: Registry,
-  failing: Pick<Failing, 'note'>,
-): Metrics {
+type Logs = Record<'routing' | 'delivering', Log>;
+
+export function makeMetrics(logs: Logs, registry: Registry, failing: Pick<Failing, 'note'>): Metrics {
   const log = logs.delivering;
   const shown = openShown(registry);
   const delivered = shown.deliveries.labels('delivered', 'ok');
@@ -81,17 +79,7 @@ export function makeMetrics(
       }
       shown.deliveries.inc({ outcome: 'failed', reason: outcome.reason });
       failing.note(job, hook, outcome);
-      log.info(
-        {
-          ...namedJob(job),
-          status: outcome.status,
-          status_code: outcome.statusCode,
-          cause: outcome.error,
-          duration_ms: durationMs,
-          ...(retryDueMs !== undefined && { retry_at: new Date(retryDueMs).toISOString() }),
-        },
-        'delivery failed',
-      );
+      log.info({ ...namedJob(job), ...failed(outcome, durationMs, retryDueMs) }, 'delivery failed');
     },
     attemptPostponed(job, cause) {
       shown.inFlight.dec();
@@ -115,66 +103,55 @@ export function makeMetrics(
   };
 }
 
+function failed(
+  { status, statusCode, error: cause }: Outcome & { kind: 'failed' },
+  durationMs: number,
+  retryDueMs: number | undefined,
+): object {
+  const retry = retryDueMs !== undefined && { retry_at: new Date(retryDueMs).toISOString() };
+  return { status, status_code: statusCode, cause, duration_ms: durationMs, ...retry };
+}
+
+const attemptBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 /** The metrics by themselves. */
 function openShown(registry: Registry) {
   const registers = [registry];
-  const events = new Counter({
-    name: 'dispatcher_events_total',
-    help: 'Events taken from the queue, by what became of them',
-    labelNames: ['result'],
-    registers,
-  });
-  const unmatched = new Counter({
-    name: 'dispatcher_events_unmatched_total',
-    help: 'Unmatched events, by why no hook gets them',
-    labelNames: ['reason'],
-    registers,
-  });
-  const deadLetters = new Counter({
-    name: 'dispatcher_dead_letters_total',
-    help: 'Messages moved to the dead letters, by reason',
-    labelNames: ['reason'],
-    registers,
-  });
-  const deliveries = new Counter({
-    name: 'dispatcher_deliveries_total',
-    help: 'Attempts ended, and deliveries cancelled; reason is the kind of failure or why it was cancelled',
-    labelNames: ['outcome', 'reason'],
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'dispatcher_delivery_duration_seconds',
-    help: 'Time from the start of an attempt to the end of its response',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  });
-  const age = new Histogram({
-    name: 'dispatcher_event_age_seconds',
-    help: 'Time from the event to its first attempt',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 21600],
-    registers,
-  });
-  const inFlight = new Gauge({
-    name: 'dispatcher_deliveries_in_flight',
-    help: 'Attempts that wait for a receiver now',
-    registers,
-  });
-  const throttled = new Counter({
-    name: 'dispatcher_throttled_total',
-    help: "Deliveries slowed by their account's limit",
-    registers,
-  });
-  const excessWait = new Histogram({
-    name: 'dispatcher_throttle_excess_wait_seconds',
-    help: 'How much longer a throttled delivery waited than its limit entitled it to',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
-    registers,
-  });
-  const settled = new Counter({
-    name: 'dispatcher_messages_settled_total',
-    help: 'Messages of both queues that were acked, given back or moved to the dead letters, and why',
-    labelNames: ['how', 'why'],
-    registers,
-  });
-  return { events, unmatched, deadLetters, deliveries, duration, age, inFlight, throttled, excessWait, settled };
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string, ...more: number[]) =>
+    new Histogram({ name, help, buckets: [...attemptBuckets, ...more], registers });
+  return {
+    events: counter('dispatcher_events_total', 'Events taken from the queue, by what became of them', 'result'),
+    unmatched: counter('dispatcher_events_unmatched_total', 'Unmatched events, by why no hook gets them', 'reason'),
+    deadLetters: counter('dispatcher_dead_letters_total', 'Messages moved to the dead letters, by reason', 'reason'),
+    deliveries: counter(
+      'dispatcher_deliveries_total',
+      'Attempts ended, and deliveries cancelled; reason is the kind of failure or why it was cancelled',
+      'outcome',
+      'reason',
+    ),
+    duration: histogram(
+      'dispatcher_delivery_duration_seconds',
+      'Time from the start of an attempt to the end of its response',
+    ),
+    age: histogram('dispatcher_event_age_seconds', 'Time from the event to its first attempt', 60, 600, 3600, 21600),
+    inFlight: new Gauge({
+      name: 'dispatcher_deliveries_in_flight',
+      help: 'Attempts that wait for a receiver now',
+      registers,
+    }),
+    throttled: counter('dispatcher_throttled_total', "Deliveries slowed by their account's limit"),
+    excessWait: histogram(
+      'dispatcher_throttle_excess_wait_seconds',
+      'How much longer a throttled delivery waited than its limit entitled it to',
+      60,
+    ),
+    settled: counter(
+      'dispatcher_messages_settled_total',
+      'Messages of both queues that were acked, given back or moved to the dead letters, and why',
+      'how',
+      'why',
+    ),
+  };
 }

@@ -57,29 +57,7 @@ export function makeInbox(parts: InboxParts): Inbox {
   // Jobs whose moment has not come, and those that the limit is asked about.
   let early = 0;
 
-  /** Resolves when the job's moment has come. */
-  const moment = async (job: DeliveryJob) => {
-    const waitMs = Math.min(holdMaxMs, (job.notBeforeMs ?? 0) - Date.now());
-    if (waitMs > 0)
-      await wait(waitMs, undefined, { signal: stop.signal }).catch(() => {
-        throw new GivenUp('stopped before the moment of a job');
-      });
-  };
-  /** Asks the account's limit of a job whose publisher has not. */
-  const admitted = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
-    const account = await persist('look up an account', () => parts.accounts.ofId(job.accountId), job);
-    if (!account) return { job }; // to be cancelled
-    const isBehind = await persist('look for a backlog', () => hasBacklog(parts.pool, account.id), job);
-    const { now, later } = await parts.admit(account, isBehind, [job]);
-    return later[0] ? { parking: later[0] } : { job: now[0]! };
-  };
-  /** Resolves with the job when it may be sent as far as its account's limit is concerned, or with how it is parked. */
-  const turn = async (asked: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
-    const decided = asked.admitted ? { job: asked } : await admitted(asked);
-    if ('parking' in decided) return decided;
-    await moment(decided.job);
-    return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
-  };
+  const turn = makeTurn(parts, stop.signal);
   const forget = (job: DeliveryJob) =>
     persist('forget a parked delivery', () => unpark(parts.pool, [job.deliveryId]), job);
   /** `routes`: the message is that of this event, which is routed when the delivery needs it no more. */
@@ -165,6 +143,32 @@ export function makeInbox(parts: InboxParts): Inbox {
       room.close();
       await taking.idle();
     },
+  };
+}
+
+/** Resolves with the job when it may be sent as far as its account's limit is concerned, or with how it is parked. */
+function makeTurn(parts: InboxParts, stopped: AbortSignal) {
+  /** Resolves when the job's moment has come. */
+  const moment = async (job: DeliveryJob) => {
+    const waitMs = Math.min(holdMaxMs, (job.notBeforeMs ?? 0) - Date.now());
+    if (waitMs > 0)
+      await wait(waitMs, undefined, { signal: stopped }).catch(() => {
+        throw new GivenUp('stopped before the moment of a job');
+      });
+  };
+  /** Asks the account's limit of a job whose publisher has not. */
+  const admitted = async (job: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
+    const account = await parts.persist('look up an account', () => parts.accounts.ofId(job.accountId), job);
+    if (!account) return { job }; // to be cancelled
+    const isBehind = await parts.persist('look for a backlog', () => hasBacklog(parts.pool, account.id), job);
+    const { now, later } = await parts.admit(account, isBehind, [job]);
+    return later[0] ? { parking: later[0] } : { job: now[0]! };
+  };
+  return async (asked: DeliveryJob): Promise<{ job: DeliveryJob } | { parking: Parking }> => {
+    const decided = asked.admitted ? { job: asked } : await admitted(asked);
+    if ('parking' in decided) return decided;
+    await moment(decided.job);
+    return isTooLate(decided.job) ? { parking: slowed(decided.job, parts.metrics) } : decided;
   };
 }
 

@@ -54,48 +54,30 @@ export async function openReadAhead(options: {
 }): Promise<ReadAhead> {
   const { route, ahead, backpressure, log } = options;
   const floods = watchFloods(options.producers);
-  // In the order of the queue, and older than what is held.
-  const kept: Incoming[] = [];
-  let keptBytes = 0;
-  const held: Tag[] = [];
+  const own = makeHeld();
   let changing: Promise<void> | undefined;
   let paused = false;
-  showHeld(options.registry, () => kept.length + held.length);
+  showHeld(options.registry, own.count);
 
   /** Takes an event while we read ahead, by whichever consumer it came. */
   const takeAhead = (message: Incoming) => {
     if (!floods.count(message).floods) {
       if (hasRoom(ahead)) ahead.take(message);
-      else hold(message);
+      else own.hold(message);
       return;
     }
     if (!message.redelivered) backpressure.flooded();
     // What comes again has most likely been held and given back: it has waited longest, and it is its turn. If it comes again for another
     // reason, only the order within the flood changes.
-    const isNext = message.redelivered || (kept.length === 0 && held.length === 0);
+    const isNext = message.redelivered || own.count() === 0;
     if (isNext && hasRoom(route)) route.take(message);
-    else if (held.length === 0 && keptBytes < keptMaxBytes) keep(message);
-    else hold(message);
-  };
-  const keep = (message: Incoming) => {
-    kept.push(message);
-    keptBytes += message.body.length;
-  };
-  const hold = ({ ack, giveBack }: Incoming) => void held.push({ ack, giveBack });
-  const routeKept = () => {
-    let count = 0;
-    for (; count < kept.length && hasRoom(route); count += 1) {
-      const message = kept[count]!;
-      keptBytes -= message.body.length;
-      if (!message.isLost()) route.take(message);
-    }
-    kept.splice(0, count);
+    else own.add(message);
   };
   const readers = await openReaders(options.broker, takeAhead);
 
   const extend = async () => {
     const prefetch = await readers.extend(floods.meanBytes());
-    log.info({ 'amqp.prefetch': prefetch, held: held.length }, 'an account floods: reading ahead for the others');
+    log.info({ 'amqp.prefetch': prefetch, held: own.held.length }, 'an account floods: reading ahead for the others');
   };
   const end = async () => {
     log.info('the flood is over');
@@ -110,14 +92,14 @@ export async function openReadAhead(options: {
   };
   const tend = async () => {
     if (readers.count() === 0 || changing) return;
-    if (kept.length + held.length > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
-    if (kept.length > 0) routeKept();
-    else if (held.length > 0) {
+    if (own.count() > readers.capacity() * 0.5 && readers.count() < readersMax) return change(extend);
+    if (own.kept.length > 0) own.routeKept(route);
+    else if (own.held.length > 0) {
       if (!backpressure.isLifted() || route.waiting() >= giveBackMax || !hasRoom(route)) return;
       // Given back, they may come to any dispatcher, and before all that waits there. When we can take nothing more, nobody else's come in either.
-      const isFull = held.length > readers.capacity() * 0.8;
+      const isFull = own.held.length > readers.capacity() * 0.8;
       if ((isFull || (await options.eventsWaiting()) < giveBackMax) && !paused)
-        for (const tag of held.splice(0, floods.many(giveBackMax)))
+        for (const tag of own.held.splice(0, floods.many(giveBackMax)))
           void options.settle(tag, { kind: 'give_back', why: 'held' });
     } else if (floods.isOver() && route.routing() === 0 && ahead.routing() === 0) {
       // Only when all that came through them is routed: a channel that closes gives back what is not settled. What is being delivered (there
@@ -163,6 +145,36 @@ export async function openReadAhead(options: {
 
 /** A message alone may be larger. */
 const hasRoom = (route: Route) => route.waiting() < waitingMax && route.bytes() < routingMaxBytes;
+
+/** The events of floods that wait here. */
+function makeHeld() {
+  // In the order of the queue, and older than what is held.
+  const kept: Incoming[] = [];
+  let keptBytes = 0;
+  const held: Tag[] = [];
+  const hold = ({ ack, giveBack }: Incoming) => void held.push({ ack, giveBack });
+  return {
+    kept,
+    /** Of these, only the delivery tags. */
+    held,
+    count: () => kept.length + held.length,
+    hold,
+    add(message: Incoming) {
+      if (held.length > 0 || keptBytes >= keptMaxBytes) return hold(message);
+      kept.push(message);
+      keptBytes += message.body.length;
+    },
+    routeKept(route: Route) {
+      let count = 0;
+      for (; count < kept.length && hasRoom(route); count += 1) {
+        const message = kept[count]!;
+        keptBytes -= message.body.length;
+        if (!message.isLost()) route.take(message);
+      }
+      kept.splice(0, count);
+    },
+  };
+}
 
 /** Which accounts flood, or have done so a moment ago: the end of a flood keeps its place behind the rest of it. */
 function watchFloods(producers: Producers) {

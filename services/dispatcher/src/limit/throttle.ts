@@ -53,13 +53,15 @@ type Scripted = Redis & {
   ): Promise<[level: string, taken: number, nowUs: string]>;
 };
 
-export async function openThrottle(options: {
+type ThrottleOptions = {
   redisUrl: string;
   /** Before every key, such as `gatepost:`. */
   prefix: string;
   log: Log;
   registry: Registry;
-}): Promise<Throttle> {
+};
+
+export async function openThrottle(options: ThrottleOptions): Promise<Throttle> {
   const { log, registry } = options;
   const redis = makeRedis(options.redisUrl, {
     keyPrefix: options.prefix,
@@ -70,30 +72,7 @@ export async function openThrottle(options: {
     log,
     scripts: { take: { lua: takeScript, numberOfKeys: 1 } },
   }) as Scripted;
-  let connected = false;
-  redis.on('ready', () => {
-    connected = true;
-    log.info('connected to Redis');
-  });
-  redis.on('close', () => {
-    if (connected) log.warn('lost Redis; each dispatcher keeps to its share of the limits by itself');
-    connected = false;
-  });
-  redis.on('error', () => {}); // 'close' follows, and the gauge tells
-  new Gauge({
-    name: 'dispatcher_throttle_is_local',
-    help: '1 while Redis is away and limits are kept by each dispatcher alone',
-    registers: [registry],
-    collect() {
-      this.set(connected ? 0 : 1);
-    },
-  });
-  const localAnswers = new Counter({
-    name: 'dispatcher_throttle_local_total',
-    help: 'Questions to the limit that were answered without Redis',
-    registers: [registry],
-  });
-
+  const isConnected = watchConnection(redis, log, registry);
   await connectRedis(redis, firstWaitMs).catch((error) =>
     log.warn({ error }, 'could not connect to Redis, starting without'),
   );
@@ -106,41 +85,7 @@ export async function openThrottle(options: {
       this.set(presence.dispatchers());
     },
   });
-  // What we know of each bucket, by our clock and that of Redis: for while Redis is away, and for a Redis that has forgotten.
-  const known = new Map<number, Bucket & { atUs: number }>();
-
-  const remember = (accountId: number, bucket: Bucket & { atUs: number }) => {
-    if (known.size >= knownMax) known.clear();
-    known.set(accountId, bucket);
-  };
-  const takeLocally = (accountId: number, limit: Limit, count: number, ms: number) => {
-    localAnswers.inc();
-    const share = presence.dispatchers();
-    const mine = { rate: limit.rate / share, burst: limit.burst / share };
-    const before = known.get(accountId);
-    const atMs = performance.now();
-    const level = levelNow(limit, before, atMs) / share;
-    const taken = Math.min(count, roomFor(mine, level, ms));
-    const atUs = before ? before.atUs + (atMs - before.atMs) * 1000 : 0;
-    remember(accountId, { level: (level + taken) * share, atMs, atUs }); // the others do the same
-    return { limit: mine, level, taken };
-  };
-  /** Asks for `count` deliveries; 0 only looks. */
-  const take = async (accountId: number, limit: Limit, count: number, ms: number) => {
-    const { level: knownLevel, atUs } = known.get(accountId) ?? { level: 0, atUs: 0 };
-    const atMs = performance.now();
-    try {
-      const { rate, burst } = limit;
-      const key = keyOf(accountId);
-      const answer = await redis.take(key, rate, Math.max(1, burst), count, ms / 1000, knownLevel, atUs);
-      const [level, taken, nowUs] = answer.map(Number) as [number, number, number];
-      remember(accountId, { level: level + taken, atMs, atUs: nowUs });
-      return { limit, level, taken };
-    } catch (error) {
-      if (connected) log.debug({ error }, 'Redis did not answer in time');
-      return takeLocally(accountId, limit, count, ms);
-    }
-  };
+  const take = makeTake(redis, presence, isConnected, options);
 
   return {
     async admit(accountId, limit, count) {
@@ -167,6 +112,80 @@ export async function openThrottle(options: {
       presence[Symbol.dispose]();
       redis.disconnect();
     },
+  };
+}
+
+/** Tells whether Redis is there, and operators when that changes. */
+function watchConnection(redis: Redis, log: Log, registry: Registry): () => boolean {
+  let connected = false;
+  redis.on('ready', () => {
+    connected = true;
+    log.info('connected to Redis');
+  });
+  redis.on('close', () => {
+    if (connected) log.warn('lost Redis; each dispatcher keeps to its share of the limits by itself');
+    connected = false;
+  });
+  redis.on('error', () => {}); // 'close' follows, and the gauge tells
+  new Gauge({
+    name: 'dispatcher_throttle_is_local',
+    help: '1 while Redis is away and limits are kept by each dispatcher alone',
+    registers: [registry],
+    collect() {
+      this.set(connected ? 0 : 1);
+    },
+  });
+  return () => connected;
+}
+
+type Asked = { limit: Limit; level: number; taken: number };
+
+/** Asks for `count` deliveries; 0 only looks. While Redis is away, of what this dispatcher knows alone. */
+function makeTake(
+  redis: Scripted,
+  presence: { dispatchers(): number },
+  isConnected: () => boolean,
+  { log, registry }: ThrottleOptions,
+): (accountId: number, limit: Limit, count: number, ms: number) => Promise<Asked> {
+  const localAnswers = new Counter({
+    name: 'dispatcher_throttle_local_total',
+    help: 'Questions to the limit that were answered without Redis',
+    registers: [registry],
+  });
+
+  // What we know of each bucket, by our clock and that of Redis: for while Redis is away, and for a Redis that has forgotten.
+  const known = new Map<number, Bucket & { atUs: number }>();
+
+  const remember = (accountId: number, bucket: Bucket & { atUs: number }) => {
+    if (known.size >= knownMax) known.clear();
+    known.set(accountId, bucket);
+  };
+  const takeLocally = (accountId: number, limit: Limit, count: number, ms: number) => {
+    localAnswers.inc();
+    const share = presence.dispatchers();
+    const mine = { rate: limit.rate / share, burst: limit.burst / share };
+    const before = known.get(accountId);
+    const atMs = performance.now();
+    const level = levelNow(limit, before, atMs) / share;
+    const taken = Math.min(count, roomFor(mine, level, ms));
+    const atUs = before ? before.atUs + (atMs - before.atMs) * 1000 : 0;
+    remember(accountId, { level: (level + taken) * share, atMs, atUs }); // the others do the same
+    return { limit: mine, level, taken };
+  };
+  return async (accountId, limit, count, ms) => {
+    const { level: knownLevel, atUs } = known.get(accountId) ?? { level: 0, atUs: 0 };
+    const atMs = performance.now();
+    try {
+      const { rate, burst } = limit;
+      const key = keyOf(accountId);
+      const answer = await redis.take(key, rate, Math.max(1, burst), count, ms / 1000, knownLevel, atUs);
+      const [level, taken, nowUs] = answer.map(Number) as [number, number, number];
+      remember(accountId, { level: level + taken, atMs, atUs: nowUs });
+      return { limit, level, taken };
+    } catch (error) {
+      if (isConnected()) log.debug({ error }, 'Redis did not answer in time');
+      return takeLocally(accountId, limit, count, ms);
+    }
   };
 }
 

@@ -24,17 +24,10 @@ export function openReplica(options: { primary: Pool; connecting: PoolOptions; m
 
   const sample = async () => {
     const at = Date.now();
-    const [there, here] = await Promise.all([
-      primary.query<{ position: string }>('SELECT pg_current_wal_lsn()::text AS position'),
-      // Null where nothing is replayed: on a server that is no standby, or one that was promoted.
-      pool.query<{ position: string | null }>(
-        'SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS position',
-      ),
-    ]);
-    samples.push({ at, position: positionOf(there.rows[0]!.position) });
-    const replayed = here.rows[0]!.position;
-    if (replayed === null) throw new Error('it is no standby');
-    const reached = samples.findLast(({ position }) => position <= positionOf(replayed));
+    const { position, replayed } = await positionsOf(primary, pool);
+    samples.push({ at, position });
+    if (replayed === undefined) throw new Error('it is no standby');
+    const reached = samples.findLast((one) => one.position <= replayed);
     if (reached) asOf = reached.at;
     samples = samples.filter((one) => one.at > asOf && one.at > at - maxLagMs);
   };
@@ -74,6 +67,22 @@ export function openReplica(options: { primary: Pool; connecting: PoolOptions; m
       await sampling;
       await pool.end();
     },
+  };
+}
+
+/** Where the primary stands, and how far the replica has come. */
+async function positionsOf(primary: Pool, replica: Pool): Promise<{ position: bigint; replayed: bigint | undefined }> {
+  const [there, here] = await Promise.all([
+    primary.query<{ position: string }>('SELECT pg_current_wal_lsn()::text AS position'),
+    // Null where nothing is replayed: on a server that is no standby, or one that was promoted.
+    replica.query<{ position: string | null }>(
+      'SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text END AS position',
+    ),
+  ]);
+  const replayed = here.rows[0]!.position;
+  return {
+    position: positionOf(there.rows[0]!.position),
+    replayed: replayed === null ? undefined : positionOf(replayed),
   };
 }
 

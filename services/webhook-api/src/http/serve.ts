@@ -35,7 +35,7 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     const admitted = await limits.admit(operation.uncounted ? undefined : token, response);
     try {
       const answer = await withDeadline(parts.storeTimeoutMs, async (): Promise<Answer> => {
-        const wanted = token && want(request, token);
+        const wanted = token && want(access, request, token);
         if (token && operation.creates) await limits.admitCreation(token);
         const call = {
           parts,
@@ -60,23 +60,6 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     }
   };
 
-  function askedUpgrade(request: Request, response: Response): AskedUpgrade | undefined {
-    const upgrade = upgradeOf(request);
-    return upgrade && { ...upgrade, authenticate: response.locals.authenticate };
-  }
-
-  function want(request: Request, token: Token): Wanted | undefined {
-    if (access.kind === 'open') return undefined;
-    const isSufficient = sufficient(token.scopes, access.scopes);
-    const says = access.kind === 'place' ? access.refusal : undefined;
-    // Without the scope the client must not learn whether the thing exists.
-    if (!isSufficient && !says) throw notFound();
-    if (access.kind === 'token') return undefined;
-    const { owner, org, repo } = request.params as Record<string, string>;
-    const publicOnly = isSufficient && isForPublicOnly(token.scopes, access.scopes);
-    return { login: owner ?? org ?? '', repository: repo, role: says ? 'member' : access.role, publicOnly };
-  }
-
   async function enter(token: Token | undefined, wanted: Wanted | undefined): Promise<Place | undefined> {
     if (!token || !wanted || operation.entersItself) return undefined;
     const place = await loadPlace(parts.reads, token, wanted);
@@ -88,6 +71,23 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
     if (!operation.body) return undefined;
     return parseShape(operation.body, await readBody(request, response));
   }
+}
+
+function want(access: Access, request: Request, token: Token): Wanted | undefined {
+  if (access.kind === 'open') return undefined;
+  const isSufficient = sufficient(token.scopes, access.scopes);
+  const says = access.kind === 'place' ? access.refusal : undefined;
+  // Without the scope the client must not learn whether the thing exists.
+  if (!isSufficient && !says) throw notFound();
+  if (access.kind === 'token') return undefined;
+  const { owner, org, repo } = request.params as Record<string, string>;
+  const publicOnly = isSufficient && isForPublicOnly(token.scopes, access.scopes);
+  return { login: owner ?? org ?? '', repository: repo, role: says ? 'member' : access.role, publicOnly };
+}
+
+function askedUpgrade(request: Request, response: Response): AskedUpgrade | undefined {
+  const upgrade = upgradeOf(request);
+  return upgrade && { ...upgrade, authenticate: response.locals.authenticate };
 }
 
 /** A refusal that only members get. @throws ApiError 403. */
