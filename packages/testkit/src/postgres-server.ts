@@ -1,6 +1,6 @@
 /** PostgreSQL servers of a test's own: a primary, and a standby that follows it by streaming replication. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { chownSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -38,14 +38,7 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     return server;
   };
 
-  const passwordFile = join(folder, 'password');
-  writeFileSync(passwordFile, password);
-  if (account) chownSync(passwordFile, account.uid, account.gid);
-  const initdb = ['--pgdata', join(folder, 'primary'), '--username', user, '--pwfile', passwordFile];
-  await run(join(bin, 'initdb'), [...initdb, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'], {
-    ...account,
-    cwd: '/',
-  });
+  await makeEmpty(bin, folder, account);
   // Synchronous only once there is a standby: before, no commit would end.
   const primary = await start('primary', port);
   const source = `host=127.0.0.1 port=${port} user=${user} password=${password}`;
@@ -71,6 +64,63 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+export type Archiving = AsyncDisposable & {
+  url: string;
+  /** Makes a base backup. */
+  backUp(): Promise<void>;
+  /** As if its machine were lost: starts another of the base backup, with these lines of postgresql.conf, for recovery. Answers its URL. */
+  restore(settings: string): Promise<string>;
+};
+
+/** A PostgreSQL with these lines in its postgresql.conf, in which `/archive` is a folder of its own. */
+export async function openArchivingPostgres(settings: string): Promise<Archiving> {
+  await using opening = new AsyncDisposableStack();
+  const account = serverAccount();
+  const folder = serverFolder('postgres-', account);
+  opening.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const archive = join(folder, 'archive');
+  mkdirSync(archive);
+  if (account) chownSync(archive, account.uid, account.gid);
+  const [port, nextPort] = (await freePorts(2)) as [number, number];
+  const bin = binFolder();
+  const configure = (name: string, lines: string) =>
+    appendFileSync(join(folder, name, 'postgresql.conf'), `\n${lines.replaceAll('/archive', archive)}\n`);
+  await makeEmpty(bin, folder, account);
+  configure('primary', settings);
+  const primary = await startServer(bin, join(folder, 'primary'), port, account, []);
+  opening.defer(primary.kill);
+  const open = opening.move();
+  return {
+    url: primary.url,
+    async backUp() {
+      const backup = ['--dbname', primary.url, '--pgdata', join(folder, 'backup'), '--checkpoint=fast'];
+      await run(join(bin, 'pg_basebackup'), backup, { ...account, cwd: '/' });
+    },
+    async restore(lines) {
+      await primary.kill();
+      configure('backup', lines);
+      const signal = join(folder, 'backup', 'recovery.signal');
+      writeFileSync(signal, '');
+      if (account) chownSync(signal, account.uid, account.gid);
+      const restored = await startServer(bin, join(folder, 'backup'), nextPort, account, []);
+      open.defer(restored.kill);
+      return restored.url;
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+async function makeEmpty(bin: string, folder: string, account: Account | undefined): Promise<void> {
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password);
+  if (account) chownSync(passwordFile, account.uid, account.gid);
+  const initdb = ['--pgdata', join(folder, 'primary'), '--username', user, '--pwfile', passwordFile];
+  await run(join(bin, 'initdb'), [...initdb, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'], {
+    ...account,
+    cwd: '/',
+  });
 }
 
 async function startServer(bin: string, data: string, port: number, account: Account | undefined, more: string[]) {
@@ -103,13 +153,15 @@ async function startServer(bin: string, data: string, port: number, account: Acc
   };
 }
 
-async function ask(url: string, sql: string): Promise<true> {
+const ask = async (url: string, sql: string): Promise<true> => (await rowsOf(url, sql)) && true;
+
+/** One statement by a connection of its own. */
+export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {}); // the rejection says the same
   try {
     await client.connect();
-    await client.query(sql);
-    return true;
+    return (await client.query(sql)).rows;
   } finally {
     await client.end().catch(() => {});
   }
