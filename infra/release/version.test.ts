@@ -1,16 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { chart, manifests, rootFolder } from './version.ts';
+import { chart, dockerfiles, manifests, rootFolder, versionLabel } from './version.ts';
 
 const versionOf = (file: string) => (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 
-test('every package and the chart say the version of the root', () => {
+test('every package, image and the chart say the version of the root', () => {
   const files = manifests();
   expect(files.length).toBeGreaterThan(12);
   const version = versionOf(files[0]!);
   for (const file of files) expect([file, versionOf(file)]).toEqual([file, version]);
   if (!existsSync(chart)) return;
+  expect(dockerfiles().map((file) => versionLabel.exec(readFileSync(file, 'utf8'))?.[2])).toEqual(
+    Array(4).fill(version),
+  );
   expect(/^appVersion: "?([^"\n]*)"?$/m.exec(readFileSync(chart, 'utf8'))?.[1]).toBe(version);
 });
 
