@@ -120,13 +120,16 @@ export async function findPlace(
   if (before < most) return { before, isCounted: true };
   const { rows: found } = await db.query<{ share: number | null; deliveries: number | null }>({
     name: 'estimate before',
+    // Its own row is between the ends. They are asked for in the order of the index, lest others' rows be read through for them.
     text: `SELECT ($3 - min)::float8 / nullif(max - min, 0) AS share,
                   (SELECT (a ->> 'deliveries')::float8 FROM waiting_summary, jsonb_array_elements(summary -> 'accounts') a
                     WHERE (a ->> 'id')::integer = $1) AS deliveries
-             FROM (SELECT min(delivery_id) AS min, max(delivery_id) AS max FROM parked
-                    WHERE account_id = $1 AND ${waits} AND reason = $2) ends`,
+             FROM (SELECT delivery_id AS min FROM parked WHERE account_id = $1 AND ${waits} AND reason <= $2
+                    ORDER BY reason DESC, delivery_id LIMIT 1) first,
+                  (SELECT delivery_id AS max FROM parked WHERE account_id = $1 AND ${waits} AND reason >= $2
+                    ORDER BY reason, delivery_id DESC LIMIT 1) last`,
     values: [accountId, reason, deliveryId],
   });
-  const { share, deliveries } = found[0]!;
+  const { share, deliveries } = found[0] ?? { share: null, deliveries: null }; // they have all been let go meanwhile
   return { before: Math.max(before, Math.round((share ?? 1) * (deliveries ?? 0))), isCounted: false };
 }

@@ -3,6 +3,7 @@ import type { Role } from './access/place.ts';
 import * as scopes from './access/scopes.ts';
 import { deleteRepository, updateRepository } from './accounts/change-repository.ts';
 import { createOrganization } from './accounts/create-organization.ts';
+import { getDeliveryStatus } from './accounts/delivery-status.ts';
 import { getOrganizationById, getRepositoryById } from './accounts/get-by-id.ts';
 import { getOrganization } from './accounts/get-organization.ts';
 import { getRepository } from './accounts/get-repository.ts';
@@ -167,6 +168,7 @@ export const routes: AnyRoute[] = [
 
   at('get',    `${org}/repos`,                        admin(organizationRepositories), listRepositories),
   at('post',   `${org}/repos`,                        admin(organizationRepositories), createRepository),
+  at('get',    `${org}/delivery-status`,              admin(scopes.deliveryStatus),    getDeliveryStatus),
   at('get',    `${org}/members`,                      { ...member, scopes: scopes.members }, listMembers),
   at('get',    `${org}/memberships/{subject}`,        admin(organization),             getMembership),
   at('put',    `${org}/memberships/{subject}`,        admin(organization),             setMembership),

@@ -263,6 +263,8 @@ describe('a delivery', () => {
     expect(Date.parse(body.until.at) - Date.now()).toBeLessThan(201);
     expect(body.until.reason).toBe('Place 2 of what waits for the limit of acme, which lets 10 a second go.');
     expect((await explainDelivery(hook, retry)).body).toMatchObject({ state: 'throttled', until: { place: 3 } });
+    await api.sql.query('UPDATE hooks SET active = false WHERE id = $1', [hook]);
+    expect((await explain(hook, second.guid)).body.sentence).toContain('no attempt is made');
     // The failed attempt is asked about: what follows it waits.
     expect((await explainDelivery(hook, retried.deliveryIds[0]!)).body).toMatchObject({
       state: 'throttled',
@@ -486,6 +488,36 @@ describe('who may ask', () => {
     expect(causes((await explain(hook, hidden.guid)).body)).toEqual(['another_place', 'duplicate?']);
     expect((await explain(hook, (await storeEvent({ hooks: [hook] })).guid, publicly)).body.state).toBe('in_flight');
   });
+});
+
+test('an organization’s admin sees what of it waits, why and since when, and what is paused', async () => {
+  await api.sql.query('DELETE FROM parked; DELETE FROM hooks');
+  const hook = await addHook();
+  const first = await storeEvent({ hooks: [hook] });
+  await park({ event: first, hook });
+  await park({ event: await storeEvent({ hooks: [hook] }), hook });
+  await park({ event: first, hook, attempt: 2 }, 'retry', '2030-01-01T00:00:00Z');
+  const held = await park({ event: first, hook });
+  await api.sql.query(`UPDATE parked SET published_at = 'infinity' WHERE delivery_id = $1`, [held]);
+  await api.sql.query('UPDATE hooks SET paused_at = now() WHERE id = $1', [hook]);
+  expect(await call(api, alice, 'GET', '/orgs/acme/delivery-status')).toMatchObject({
+    status: 200,
+    body: {
+      limit: { rate: 10, burst: 1000 },
+      paused_at: null,
+      paused_hooks: [{ id: hook }],
+      waiting: [
+        { reason: 'limit', deliveries: 2, more: false, since: '2026-11-22T10:00:01Z', next_at: null },
+        { reason: 'retry', deliveries: 1, next_at: '2030-01-01T00:00:00Z' },
+        { reason: 'paused', deliveries: 1 },
+      ],
+    },
+  });
+  const olga = await api.tokens.user('auth0|olga', 'repo admin:org_hook');
+  expect((await call(api, olga, 'GET', '/orgs/other/delivery-status')).body).toMatchObject({ waiting: [] });
+  for (const token of [olga, await api.tokens.user('auth0|bob', 'admin:org_hook')])
+    expect(await call(api, token, 'GET', '/orgs/acme/delivery-status')).toMatchObject({ status: 404 });
+  await api.sql.query('DELETE FROM parked');
 });
 
 test('an administrator sees each hook of the place: what it got, and why the others got nothing', async () => {

@@ -17,6 +17,9 @@ export const organizationHooks = ['admin:org_hook'];
 export const organization = ['admin:org', 'site_admin'];
 export const organizationRepositories = [...organization, 'repo'];
 
+/** What of the organization's deliveries waits. */
+export const deliveryStatus = [...organization, ...organizationHooks];
+
 /** A repository itself: changing it; deleting it. */
 export const repository = [...organizationRepositories, publicScope];
 export const repositoryDeletion = [...organization, 'delete_repo'];

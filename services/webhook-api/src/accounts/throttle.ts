@@ -7,7 +7,7 @@ import { tokenOperation } from '../http/operation.ts';
 
 const positive = z.number().positive('is not a positive number').max(1e9, 'is too large');
 
-const throttleSchema = z
+export const throttleSchema = z
   .object({
     rate: positive.meta({ description: 'Deliveries per second' }),
     burst: positive.meta({ description: 'Deliveries at once after a rest' }),

@@ -17,9 +17,9 @@ import { seconds } from '../objects/time.ts';
 import type { Parts } from '../parts.ts';
 import { loadAccount } from './organization.ts';
 
-const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as const;
+export const reasons = ['limit', 'retry', 'busy', 'paused', 'handed_over'] as const;
 
-const reasonSchema = z.enum(reasons).meta({
+export const reasonSchema = z.enum(reasons).meta({
   description:
     "`limit`: for its account's limit; `retry`: for the next attempt; `busy`: its receiver has enough attempts in flight; `paused`: its organization or hook is paused; `handed_over`: RabbitMQ or a dispatcher has it",
 });
@@ -28,7 +28,7 @@ const reasonSchema = z.enum(reasons).meta({
 const reasonOf = `CASE WHEN ${isHeld} THEN 'paused' WHEN published_at IS NOT NULL THEN 'handed_over'
                        WHEN due_at = 'infinity' THEN 'limit' WHEN reason = 'again' THEN 'busy' ELSE reason END`;
 
-const isHandedOver = "published_at < 'infinity'";
+export const isHandedOver = "published_at < 'infinity'";
 
 const time = z.iso.datetime();
 
@@ -120,10 +120,10 @@ async function countQueues({ publisher, amqpUrl }: Parts): Promise<{ name: strin
   );
 }
 
-type Counted = { reason: (typeof reasons)[number]; deliveries: number; first: string; next_at?: Date | null };
+export type Counted = { reason: (typeof reasons)[number]; deliveries: number; first: string; next_at?: Date | null };
 
 /** Of the first delivery of each group: since when its limit makes it wait, or when its event occurred. */
-async function readSince(pool: Pool, groups: Counted[]): Promise<(first: string) => string | null> {
+export async function readSince(pool: Pool, groups: Counted[]): Promise<(first: string) => string | null> {
   const { rows } = await pool.query<{ delivery_id: string; job: string }>(
     'SELECT delivery_id, job FROM parked WHERE delivery_id = ANY ($1)',
     [groups.map(({ first }) => first)],

@@ -36,11 +36,17 @@ function say(known: Known): Said {
   const asked = known.attempts.find(({ id }) => Number(id) === known.asked);
   if (asked && isDelivered(asked)) return sayDone(known, asked);
   const waiting = waitingOf(known);
-  if (waiting) return sayWaiting(known, waiting);
+  if (waiting) return warned(known, sayWaiting(known, waiting));
   const last = known.attempts.at(-1);
   if (last) return sayDone(known, last);
   const causes = causesOf(known);
   return causes ? sayNeverMade(causes) : sayHandedOver(known);
+}
+
+/** Whether a hook may be delivered to is looked at when its turn comes. */
+function warned({ hook }: Known, said: Said): Said {
+  if (hook.isGone || (hook.active && !hook.restricted)) return said;
+  return { ...said, sentence: `${said.sentence} The hook is not active: unless it is by then, no attempt is made.` };
 }
 
 function sayNeverMade(causes: Cause[]): Said {

@@ -11,7 +11,7 @@ import { type AttemptRow, type EventRow, findAttempts } from './rows.ts';
 const attemptsMax = 100;
 const waitingMax = 1_000;
 /** How many are counted of those that go before one; beyond, where it stands is estimated. */
-const countedMax = 2_000;
+const countedMax = 1_000;
 
 export type Asked = {
   account: AskedAccount;

@@ -177,6 +177,15 @@ export const examplesOfSchemas: Record<string, unknown> = {
     },
     response: { headers: { 'content-type': 'text/plain' }, payload: 'thanks' },
   },
+  DeliveryStatus: {
+    limit: { rate: 20, burst: 40 },
+    paused_at: null,
+    paused_hooks: [{ id: 42, since: time }],
+    waiting: [
+      { reason: 'limit', deliveries: 4000, more: false, since: time, next_at: null },
+      { reason: 'retry', deliveries: 3, more: false, since: time, next_at: '2026-11-22T10:35:00Z' },
+    ],
+  },
   EventExplanation: {
     guid: delivery.guid,
     ...neverMade,
