@@ -1,6 +1,6 @@
 /**
  * How soon the webhook API explains a delivery, with a full log and as many events: what was delivered, what waits in a long queue, and what was
- * never made. A database that an earlier run has filled is used as it is.
+ * never made. A database that an earlier run has filled is used as it is. `only`: rows whose names hold this.
  */
 import pg from 'pg';
 import { openBenchSystem } from './bench-system.ts';
@@ -22,7 +22,10 @@ export async function explain(options: Record<string, string | undefined>): Prom
   const seconds = Number(options.seconds ?? 6);
   const rate = Number(options.rate ?? 300);
 
-  await using system = await openBenchSystem([{ login: 'acme' }], { RATE_LIMIT_PER_HOUR: '1000000000' });
+  await using system = await openBenchSystem([{ login: 'acme' }], {
+    RATE_LIMIT_PER_HOUR: '1000000000',
+    SECRETS_KEY: Buffer.alloc(32, 'bench').toString('base64'), // that of the run that has filled the database
+  });
   await system.dispatcher.end('SIGTERM');
   const { databaseUrl, webhookApi } = system;
   const filledAt = performance.now();
@@ -42,6 +45,7 @@ export async function explain(options: Record<string, string | undefined>): Prom
   ];
   const figures: Record<string, unknown> = { deliveries, waiting: waitingCount, connections, rate };
   for (const [name, paths] of Object.entries(await samplePaths(databaseUrl))) {
+    if (options.only && !name.includes(options.only)) continue;
     await runLoad<Load, LoadReport>('./http-load.ts', { port, token, paths, connections, seconds: 2, rate });
     const before = { api: cpuSeconds(webhookApi.pid), postgres: cpuSecondsOf('postgres') };
     const report = await runLoad<Load, LoadReport>('./http-load.ts', {
