@@ -23,6 +23,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   peers: async () => (await import('./peers/peers.ts')).peers,
   profile: async () => (await import('./profile.ts')).profile,
   'tokens-soak': async () => (await import('./tokens-soak.ts')).tokensSoak,
+  replay: async () => (await import('./replay.ts')).replay,
   scale: async () => (await import('./scale.ts')).scale,
   tokens: async () => (await import('./tokens.ts')).tokens,
 };

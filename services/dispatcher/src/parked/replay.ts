@@ -27,8 +27,12 @@ import type { Accounts } from '../accounts.ts';
 const waitingMax = 50;
 /** How many replays are looked at in one round. */
 const replaysMax = 20;
+/** How many deliveries one round hands over at most, of all replays. */
+const biteMax = 15;
 const idleMs = 1_000;
 const roundMs = 50;
+/** A round that begins so late finds a machine that has better things to do. */
+const lateMs = 10;
 /** Of a dispatcher that stands still, meanwhile nobody goes on with the replay. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 5000';
 
@@ -38,14 +42,21 @@ type Parts = { pool: Pool; accounts: Pick<Accounts, 'ofId' | 'reload'>; log: Log
 export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDisposable {
   const stop = new AbortController();
   let afterId = '0';
+  // Halved by each round that begins late, and one more with each that does not: never nothing.
+  let bite = biteMax;
+  let forgottenAt = 0;
   /** Answers when to look again. */
   const round = async (): Promise<number> => {
-    await forgetStopped(options.pool);
+    if (performance.now() - forgottenAt > idleMs) {
+      await forgetStopped(options.pool);
+      forgottenAt = performance.now();
+    }
     const running = await listRunning(options.pool, afterId, replaysMax);
     const isMore = running.length === replaysMax;
     afterId = isMore ? running.at(-1)!.id : '0';
     for (const { id, waiting } of running)
-      if (waiting < waitingMax && !options.isBusy() && !stop.signal.aborted) await step(options, id);
+      if (waiting < waitingMax && !options.isBusy() && !stop.signal.aborted)
+        await step(options, id, Math.max(1, Math.floor(bite / running.length)));
     return running.length > 0 || isMore ? roundMs : idleMs;
   };
   const carrying = (async () => {
@@ -56,9 +67,11 @@ export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDi
       } catch (error) {
         options.log.warn({ error }, 'could not go on with a replay, trying again');
       }
-      await wait(pauseMs * (0.75 + Math.random() / 2), undefined, { signal: stop.signal }).catch(() => {
+      const beginsAt = performance.now() + pauseMs * (0.75 + Math.random() / 2);
+      await wait(beginsAt - performance.now(), undefined, { signal: stop.signal }).catch(() => {
         // disposed: the loop ends
       });
+      bite = performance.now() - beginsAt > lateMs ? Math.max(1, bite >> 1) : Math.min(biteMax, bite + 1);
     }
   })();
   return {
@@ -70,7 +83,7 @@ export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDi
 }
 
 /** counting → running → done; or stopped, at any time, since somebody asked for it (then it is not found here) or its hook is not active any more. */
-async function step({ pool, accounts, log }: Parts, id: string): Promise<void> {
+async function step({ pool, accounts, log }: Parts, id: string, most: number): Promise<void> {
   const ended = await inTransaction(
     pool,
     async (client) => {
@@ -79,7 +92,8 @@ async function step({ pool, accounts, log }: Parts, id: string): Promise<void> {
       const hook = await findHook(accounts, replay);
       if (!hook?.deliverable) return { replay, how: 'hook_inactive' as const };
       if (replay.state === 'counting') await noteCounted(client, replay, await countNext(client, replay));
-      else if (!hook.paused && (await handOver(client, replay)) === 'done') return { replay, how: 'done' as const };
+      else if (!hook.paused && (await handOver(client, replay, most)) === 'done')
+        return { replay, how: 'done' as const };
       return undefined;
     },
     settings,
@@ -95,8 +109,8 @@ async function findHook(accounts: Parts['accounts'], { account_id, hook_id }: Re
   return known?.deliverable ? known : (await accounts.reload(account_id))?.hooks.get(hook_id);
 }
 
-async function handOver(client: PoolClient, replay: Replay): Promise<'done' | 'more'> {
-  const { found, to, isEnd } = await findNext(client, replay, waitingMax - replay.waiting);
+async function handOver(client: PoolClient, replay: Replay, most: number): Promise<'done' | 'more'> {
+  const { found, to, isEnd } = await findNext(client, replay, Math.max(1, Math.min(most, waitingMax - replay.waiting)));
   if (isEnd && found.length === 0 && replay.waiting === 0) return 'done';
   const unnumbered = replay.status === 'missed' ? found.filter(({ sequence }) => sequence === null) : [];
   let next = unnumbered.length > 0 ? await nextNumbers(client, replay.hook_id, unnumbered.length) : 0;
