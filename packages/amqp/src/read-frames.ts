@@ -42,7 +42,7 @@ export function readFrames(model: ChannelModel): void {
       const head = pieces.peek(frameHeadBytes);
       const size = head?.readUInt32BE(3) ?? 0;
       const bytes = frameHeadBytes + size + 1;
-      if (head && (pieces.length() >= bytes || size > connection.maxFrameSize)) {
+      if (head && (pieces.length() >= bytes || (connection.maxFrameSize > 0 && size > connection.maxFrameSize))) {
         const [type, channel] = [head[0], head.readUInt16BE(1)];
         const large = type === bodyFrame ? coming.get(channel) : undefined;
         if (!large || size > large.body.length - large.at) {
