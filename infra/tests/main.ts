@@ -12,9 +12,9 @@ import { cleanEnv } from '../local/commands/environment.ts';
 import { runToEnd } from '../local/processes/child.ts';
 import { makeFolder, rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
-import { type OwnStores, openOwnStores } from '../local/stores/own-stores.ts';
 import { type Count, total } from './count.ts';
 import { runJest } from './jest.ts';
+import { type OwnStores, openOwnStores } from './own-stores.ts';
 import { findChromium, needPgBouncer } from './programs.ts';
 
 export default async function test(context: Context): Promise<number> {

@@ -135,7 +135,7 @@ function writeEnv(file: string, forWhom: string, values: Record<string, string>)
 }
 
 /** In a form that Node's `--env-file` and a POSIX shell read alike. */
-function quote(value: string): string {
+export function quote(value: string): string {
   if (/^[\w:/.,@%+=-]*$/.test(value)) return value;
   return value.includes("'") ? `"${value}"` : `'${value}'`;
 }

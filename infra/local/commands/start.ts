@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { keepCertificates } from '../processes/certificates.ts';
-import { type Child, openGroup } from '../processes/child.ts';
+import { type Child, type Group, openGroup } from '../processes/child.ts';
 import { logEnd } from '../processes/home.ts';
 import { isFree } from '../processes/ports.ts';
 import { checkPorts, demoPort, migrate, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
@@ -23,25 +23,12 @@ export default async function start(context: Context): Promise<number> {
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
-  const fresh = args.includes('--fresh');
   checkSeedFiles(env);
 
   await checkPorts(env);
-  const machine = openMachine(env, home, signal);
-  const sources = await findSources(machine, args.includes('--private'));
-  if (fresh) await say.step('fresh', 'dropped our data', () => dropPrivateData(home, machine));
-
   // Closed newest first: services stop before the stores they use.
-  const storeGroup = stack.use(openGroup());
+  const stores = await openStores(context, stack.use(openGroup()));
   const serviceGroup = stack.use(openGroup());
-  const options = { home, durable: true, management: false, signal, group: storeGroup, say };
-  const stores = await Promise.all(
-    sources.map(async (source) => {
-      const store = await bringUp(source, options);
-      if (fresh && source.isShared) await source.kind.drop(store.url, env);
-      return store;
-    }),
-  );
   const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
   const certificates = await keepCertificates(home);
   const values = writeServicesEnv(home, env, urlsOf(stores), certificates);
@@ -83,6 +70,21 @@ export default async function start(context: Context): Promise<number> {
   if (hasDemo && !(await runSmoke(demoEnv, signal))) say.line(`  The logs are in ${join(home, 'logs')}.`);
   for (const line of welcome(serviceEnv, home, hasDemo, certificates)) say.line(line);
   throw await ended;
+}
+
+/** All that is needed, each as far as its address is known. `--fresh` drops what is ours in them. */
+async function openStores({ args, env, home, say, signal }: Context, group: Group): Promise<Store[]> {
+  const machine = openMachine(env, home, signal);
+  const sources = await findSources(machine, args.includes('--private'));
+  const fresh = args.includes('--fresh');
+  if (fresh) await say.step('fresh', 'dropped our data', () => dropPrivateData(home, machine));
+  return Promise.all(
+    sources.map(async (source) => {
+      const store = await bringUp(source, { home, durable: true, management: false, signal, group, say });
+      if (fresh && source.isShared) await source.kind.drop(store.url, env);
+      return store;
+    }),
+  );
 }
 
 /** What all promise. Where one refuses its environment, the others are heard too, so that everything can be mended at once. */

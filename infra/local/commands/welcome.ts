@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type CertificateFiles, trustVariables } from '../processes/certificates.ts';
 import { demoPort, portOf } from '../processes/services.ts';
-import { producerEnvFile, tlsIssuer, webhookApiUrl } from './environment.ts';
+import { producerEnvFile, quote, tlsIssuer, webhookApiUrl } from './environment.ts';
 
 export function welcome(
   env: NodeJS.ProcessEnv,
@@ -47,6 +47,5 @@ export function welcome(
 
 /** Each trusts what its file holds besides, or instead of, what it knows. */
 function trustOf(bundle: string): string {
-  const quoted = /^[\w/.@%+:,-]+$/.test(bundle) ? bundle : `'${bundle.replaceAll("'", "'\\''")}'`;
-  return trustVariables.map((name) => `${name}=${quoted}`).join(' ');
+  return trustVariables.map((name) => `${name}=${quote(bundle)}`).join(' ');
 }

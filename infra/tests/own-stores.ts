@@ -4,11 +4,19 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Context } from '../commands/command.ts';
-import { openGroup } from '../processes/child.ts';
-import { dropPrivateData } from './fresh.ts';
-import type { PrivateOptions } from './private.ts';
-import { bringUp, findSources, type Machine, openMachine, type Store, storeKinds, urlsOf } from './stores.ts';
+import type { Context } from '../local/commands/command.ts';
+import { openGroup } from '../local/processes/child.ts';
+import { dropPrivateData } from '../local/stores/fresh.ts';
+import type { PrivateOptions } from '../local/stores/private.ts';
+import {
+  bringUp,
+  findSources,
+  type Machine,
+  openMachine,
+  type Store,
+  storeKinds,
+  urlsOf,
+} from '../local/stores/stores.ts';
 
 export type OwnStores = AsyncDisposable & {
   urls: ReturnType<typeof urlsOf>;

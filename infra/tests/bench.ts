@@ -1,9 +1,9 @@
-/** `npm run bench -- <what>`: main.ts with stores of its own, which keep their promises as in production (fsync). */
+/** `npm run bench -- <what>`: bench/main.ts with stores of its own, which keep their promises as in production (fsync). */
 
-import { runShown } from '../processes/child.ts';
-import { openOwnStores } from '../stores/own-stores.ts';
-import type { Context } from './command.ts';
-import { cleanEnv } from './environment.ts';
+import type { Context } from '../local/commands/command.ts';
+import { cleanEnv } from '../local/commands/environment.ts';
+import { runShown } from '../local/processes/child.ts';
+import { openOwnStores } from './own-stores.ts';
 
 export default async function bench(context: Context): Promise<number> {
   const { args, env, signal } = context;
