@@ -73,13 +73,7 @@ export async function run<S extends z.ZodObject>(
     log.info('stopped');
     process.exit(exitCode);
   };
-  process.on('SIGTERM', () => stop('SIGTERM', 0));
-  process.on('SIGINT', () => stop('SIGINT', 0));
-  if (process.channel) process.once('disconnect', () => stop('the supervisor is gone', 0));
-  process.on('uncaughtException', (error) => {
-    log.error({ error }, 'an error nobody caught');
-    void stop('an error nobody caught', 1);
-  });
+  listenToStop(stop, log);
 
   log.info({ version, env: describeEnv(variables, env), node: process.version, pid: process.pid }, 'starting');
   const lastAt = startedAt + (START_TIMEOUT_MS ?? 0);
@@ -91,10 +85,8 @@ export async function run<S extends z.ZodObject>(
       process.send?.('ready');
     }
   } catch (error) {
-    // What an operator wrote is wrong (a seed file, a store's password): said as plainly as a bad environment.
-    const refused = refusalOf(error);
-    const wrong = refused ? new Misconfigured('could not start', [refused]) : error;
-    if (wrong instanceof Misconfigured) {
+    const wrong = misconfiguredBy(error);
+    if (wrong) {
       await stack.disposeAsync();
       process.stderr.write(`${name}: ${wrong.message}\n`);
       process.exit(78);
@@ -102,6 +94,23 @@ export async function run<S extends z.ZodObject>(
     log.error({ error }, 'could not start');
     await stop('could not start', 1);
   }
+}
+
+/** What an operator wrote is wrong (a seed file, a store's password): said as plainly as a bad environment. */
+function misconfiguredBy(error: unknown): Misconfigured | undefined {
+  const refused = refusalOf(error);
+  if (refused) return new Misconfigured('could not start', [refused]);
+  return error instanceof Misconfigured ? error : undefined;
+}
+
+function listenToStop(stop: (reason: string, exitCode: number) => Promise<void>, log: Log): void {
+  process.on('SIGTERM', () => stop('SIGTERM', 0));
+  process.on('SIGINT', () => stop('SIGINT', 0));
+  if (process.channel) process.once('disconnect', () => stop('the supervisor is gone', 0));
+  process.on('uncaughtException', (error) => {
+    log.error({ error }, 'an error nobody caught');
+    void stop('an error nobody caught', 1);
+  });
 }
 
 function readOrRefuse<S extends z.ZodObject>(name: string, variables: S): z.infer<S> | undefined {

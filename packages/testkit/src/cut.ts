@@ -41,10 +41,9 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
     join(store, client);
   };
   const listen = async () => {
-    const opened = createServer(relay).listen(port, '127.0.0.1');
-    await once(opened, 'listening');
-    port = (opened.address() as AddressInfo).port;
-    server = opened;
+    server = createServer(relay).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
   };
   const cut = async () => {
     const closing = server;

@@ -170,29 +170,10 @@ async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boo
   const events = [...new Map(incoming.toReversed().map((event) => [event.key, event])).values()].toReversed();
   const payloads: Buffer[] = [];
   let start = 0;
-  const rows = events.map(({ payload, ...event }, place) => {
-    const row = {
-      place,
-      key: event.key,
-      key_before: isAfterUpgrade ? event.keyBefore() : undefined,
-      guid: event.guid,
-      source: event.source,
-      event_id: event.id,
-      type: event.type,
-      action: event.action,
-      account_id: event.accountId,
-      repository_id: event.repositoryId,
-      occurred_at: event.occurredAt,
-      hook_ids: event.hookIds,
-      unmatched: event.unmatched?.reason,
-      subject: event.unmatched?.subject,
-      waits: event.waitingJob !== null,
-      taken_by: event.takenBy,
-      traceparent: event.traceparent,
-      // A length of null makes substring() null.
-      start,
-      length: payload?.length ?? null,
-    };
+  const rows = events.map((event, place) => {
+    const { payload } = event;
+    // A length of null makes substring() null.
+    const row = { place, ...rowOf(event, isAfterUpgrade), start, length: payload?.length ?? null };
     if (payload) {
       payloads.push(payload);
       start += payload.length;
@@ -226,6 +207,27 @@ async function storeEvents(pool: Pool, incoming: NewEvent[], isAfterUpgrade: boo
       isRouted: row.is_routed,
     };
   });
+}
+
+function rowOf(event: NewEvent, isAfterUpgrade: boolean) {
+  return {
+    key: event.key,
+    key_before: isAfterUpgrade ? event.keyBefore() : undefined,
+    guid: event.guid,
+    source: event.source,
+    event_id: event.id,
+    type: event.type,
+    action: event.action,
+    account_id: event.accountId,
+    repository_id: event.repositoryId,
+    occurred_at: event.occurredAt,
+    hook_ids: event.hookIds,
+    unmatched: event.unmatched?.reason,
+    subject: event.unmatched?.subject,
+    waits: event.waitingJob !== null,
+    taken_by: event.takenBy,
+    traceparent: event.traceparent,
+  };
 }
 
 type EventOf = Pick<StoredEvent, 'key' | 'receivedOn'>;

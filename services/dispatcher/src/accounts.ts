@@ -86,40 +86,23 @@ export async function openAccounts(options: {
   seal: Seal;
   log: Log;
 }): Promise<Accounts> {
-  // Promises are kept, not values, so that a hundred jobs of one account ask once.
-  const kept = new Map<number, Promise<Account | undefined>>();
-  let subscriptions = 0;
   const whole = makeWholeHooks(options);
   let changes: Changes | undefined;
-
-  const ofId = (id: number) => {
-    const known = kept.get(id);
-    if (known) return known;
-    if (kept.size >= accountsMax || subscriptions >= subscriptionsMax) {
-      kept.clear();
-      subscriptions = 0;
-    }
-    const loading = loadAccount(options.pool, id);
-    kept.set(id, loading);
-    const forget = () => kept.get(id) === loading && kept.delete(id);
-    loading.then((account) => {
-      // Counts what was loaded, also where a change took it out again: too much is forgotten sooner than it need be, never later.
-      subscriptions += account?.hooks.size ?? 0;
-      if (!changes?.isConnected()) forget();
-    }, forget);
-    return loading;
-  };
+  const kept = makeKept(
+    (id) => loadAccount(options.pool, id),
+    () => changes?.isConnected() ?? false,
+  );
   const reload = (id: number) => {
-    kept.delete(id);
-    return ofId(id);
+    kept.forget(id);
+    return kept.get(id);
   };
   const current = async ({ id, version }: VersionRow) => {
-    const known = await ofId(id);
+    const known = await kept.get(id);
     if (known?.version === Number(version)) return known;
     return reload(id);
   };
   const accounts: Accounts = {
-    ofId,
+    ofId: kept.get,
     reload,
     hookOf: async (account, id) => (account.hooks.has(id) ? whole.find(id, account.version) : undefined),
     heldBytes: whole.heldBytes,
@@ -149,10 +132,37 @@ export async function openAccounts(options: {
     pool: options.pool,
     log: options.log,
     name: 'gatepost dispatcher changes',
-    onChange: (id) => void kept.delete(id),
-    onGap: () => kept.clear(),
+    onChange: kept.forget,
+    onGap: kept.clear,
   });
   return accounts;
+}
+
+/** Promises are kept, not values, so that a hundred jobs of one account ask once; nothing while changes are not heard of. */
+function makeKept(load: (id: number) => Promise<Account | undefined>, isHearing: () => boolean) {
+  const kept = new Map<number, Promise<Account | undefined>>();
+  let subscriptions = 0;
+  return {
+    get(id: number): Promise<Account | undefined> {
+      const known = kept.get(id);
+      if (known) return known;
+      if (kept.size >= accountsMax || subscriptions >= subscriptionsMax) {
+        kept.clear();
+        subscriptions = 0;
+      }
+      const loading = load(id);
+      kept.set(id, loading);
+      const forget = () => kept.get(id) === loading && kept.delete(id);
+      loading.then((account) => {
+        // Counts what was loaded, also where a change took it out again: too much is forgotten sooner than it need be, never later.
+        subscriptions += account?.hooks.size ?? 0;
+        if (!isHearing()) forget();
+      }, forget);
+      return loading;
+    },
+    forget: (id: number) => void kept.delete(id),
+    clear: () => kept.clear(),
+  };
 }
 
 type VersionRow = { login: string; id: number; version: string; has_backlog: boolean };

@@ -53,22 +53,7 @@ export function makeTaken(parts: {
   deliver: (message: Incoming, job: DeliveryJob, event: TakenEvent) => Promise<Verdict>;
 }): Taken {
   const { pool, persist, log } = parts;
-  // Those in flight, and as many that wait or are being recorded.
-  const most = parts.concurrency * 2;
-  const mostAhead = parts.concurrency * 3;
-  // With what held us when they got their place.
-  const keys = new Map<string, number>();
-  let ended = 0;
-  let roomy: PromiseWithResolvers<void> | undefined;
-
-  const isRoomy = () => keys.size <= most / 2;
-  const free = (key: string) => {
-    keys.delete(key);
-    ended += 1;
-    if (!roomy || !isRoomy()) return;
-    roomy.resolve();
-    roomy = undefined;
-  };
+  const { keys, free, reserve, roomSoon } = makePlaces(parts.concurrency, parts.heldBy);
   const route = (event: TakenEvent, job: DeliveryJob) =>
     persist('mark an event as routed', () => setRouted(pool, [event]), job);
   /** Others look at the row: it must not say for ever that we are about it. */
@@ -89,19 +74,8 @@ export function makeTaken(parts: {
     count: () => keys.size,
     isOurs: ({ eventKey }) => keys.get(eventKey) === parts.heldBy(),
     free,
-    reserve(key, isAhead = false) {
-      const held = parts.heldBy();
-      if (held === undefined || keys.size >= (isAhead ? mostAhead : most) || keys.has(key)) return false;
-      keys.set(key, held);
-      return true;
-    },
-    async roomSoon() {
-      for (let before = -paceMin; !isRoomy() && ended - before >= paceMin; ) {
-        before = ended;
-        roomy ??= Promise.withResolvers();
-        await Promise.race([roomy.promise, wait(paceMs)]);
-      }
-    },
+    reserve,
+    roomSoon,
     async deliver(message, { job, payload, event }) {
       const taken = { event, receivedOn: job.eventOn, deliveryId: job.deliveryId, sequence: job.sequence ?? null };
       try {
@@ -116,5 +90,41 @@ export function makeTaken(parts: {
       }
     },
     route,
+  };
+}
+
+/** Places for deliveries whose events are not routed before they end. */
+function makePlaces(concurrency: number, heldBy: () => number | undefined) {
+  // Those in flight, and as many that wait or are being recorded.
+  const most = concurrency * 2;
+  const mostAhead = concurrency * 3;
+  // With what held us when they got their place.
+  const keys = new Map<string, number>();
+  let ended = 0;
+  let roomy: PromiseWithResolvers<void> | undefined;
+
+  const isRoomy = () => keys.size <= most / 2;
+  return {
+    keys,
+    free(key: string): void {
+      keys.delete(key);
+      ended += 1;
+      if (!roomy || !isRoomy()) return;
+      roomy.resolve();
+      roomy = undefined;
+    },
+    reserve(key: string, isAhead = false): boolean {
+      const held = heldBy();
+      if (held === undefined || keys.size >= (isAhead ? mostAhead : most) || keys.has(key)) return false;
+      keys.set(key, held);
+      return true;
+    },
+    async roomSoon(): Promise<void> {
+      for (let before = -paceMin; !isRoomy() && ended - before >= paceMin; ) {
+        before = ended;
+        roomy ??= Promise.withResolvers();
+        await Promise.race([roomy.promise, wait(paceMs)]);
+      }
+    },
   };
 }
