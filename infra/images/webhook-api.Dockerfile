@@ -8,10 +8,13 @@ COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
 COPY patches patches
 COPY packages packages
 COPY services/webhook-api services/webhook-api
+# The console shows its receivers.
+COPY docs/receivers.md docs/receivers.md
 COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/webhook-api..."
 RUN npx pnpm --filter "@gatepost/webhook-api..." --if-present run generate \
   && npx tsc --build services/webhook-api \
+  && npx pnpm --filter "@gatepost/console" run build \
   && npx pnpm --filter "@gatepost/webhook-api" deploy --legacy --prod /app \
   && sh infra/images/trim.sh /app
 

@@ -35,10 +35,12 @@ answerHelp();
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19))
   fail(`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`);
+const quietly = ['--output-logs=errors-only', '--no-update-notifier'];
 await installDependencies();
 await generateClients();
 const services = ['services/auth', 'services/webhook-api', 'services/dispatcher'];
 await step('build', 'tsc', ['--build', ...services], 1_000); // the compiler knows what has changed since
+await step('console', 'turbo', ['run', 'build', '--filter=@gatepost/console', ...quietly], 2_000);
 handOver();
 
 /** Whoever asks what there is has installed nothing yet. */
@@ -64,7 +66,7 @@ async function generateClients() {
   const schemas = folders.map((folder) => digestOf(`${folder}/prisma/schema.prisma`)).join();
   const there = folders.every((folder) => existsSync(join(root, folder, 'src/generated')));
   if (there && readStamp().schemas === schemas) return;
-  await step('database clients', 'turbo', ['run', 'generate', '--output-logs=errors-only', '--no-update-notifier']);
+  await step('database clients', 'turbo', ['run', 'generate', ...quietly]);
   writeFileSync(stampFile, JSON.stringify({ ...readStamp(), schemas }));
 }
 

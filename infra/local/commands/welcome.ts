@@ -17,6 +17,7 @@ export function welcome(
   const sendsMail = Boolean(env.MAIL_URL) && !env.MAIL_URL?.startsWith('file:');
   const places = [
     '',
+    ...(env.CONSOLE === 'off' ? [] : [`  console          ${api}console/`]),
     `  gate             ${issuer}`,
     `  webhook API      ${api}`,
     `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,

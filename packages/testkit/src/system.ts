@@ -58,6 +58,8 @@ export type SystemOptions = {
   databaseUrl?: string;
   amqpUrl?: string;
   redisUrl?: string;
+  /** Of the webhook API, where it must be known beforehand. */
+  apiPort?: number;
 };
 
 /** Starts a system on a fresh database and vhost, and waits until all of it is ready. */
@@ -65,7 +67,8 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack();
   const databaseUrl = options.databaseUrl ?? opening.use(await freshDatabase()).url;
   const amqpUrl = options.amqpUrl ?? opening.use(await freshVhost()).url;
-  const [authPort, authOpsPort, apiPort, apiOpsPort] = await freePorts(4);
+  const [authPort, authOpsPort, freePort, apiOpsPort] = await freePorts(4);
+  const apiPort = options.apiPort ?? freePort;
   const issuer = `http://localhost:${authPort}/`;
   const audience = 'http://localhost:4500/';
   const env: Record<string, string> = {

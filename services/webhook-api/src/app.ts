@@ -28,6 +28,8 @@ export function makeApp(options: {
   ownUrl: string | undefined;
   issuer: string;
   audience: string;
+  /** Undefined: none is served. */
+  console: express.Router | undefined;
   /** What must answer for the API to be of use. */
   stores: Record<string, ReadyCheck>;
 }): Express {
@@ -38,6 +40,7 @@ export function makeApp(options: {
   app.use(makeStandingHeaders(options.ownUrl));
   app.use(demandUserAgent);
   const baseOf = makeBaseOf(options.ownUrl);
+  if (options.console) app.use(options.console);
   app.get('/', makeStartPage({ ...options, baseOf }));
   app.use(async (request, response, next) => {
     const check = () => authenticate(request, options.checkToken);

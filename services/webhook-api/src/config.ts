@@ -85,6 +85,10 @@ export const variables = z.object({
   WEBHOOK_API_AUDIENCE: text
     .default('http://localhost:4500/')
     .meta({ description: 'the `aud` that is demanded of access tokens' }),
+  CONSOLE: z.enum(['on', 'off']).default('on').meta({ description: 'whether `/console/` is served' }),
+  CONSOLE_CLIENT_ID: text
+    .default('gatepost-console')
+    .meta({ description: 'the application of the gate that the console signs people in with (docs/console.md)' }),
   SEED_FILE: existingFiles.default([]).meta({
     description:
       'YAML files with organizations and repositories, separated by commas, applied at each start; never deletes',

@@ -46,6 +46,7 @@ import { updateHookConfig } from './hooks/update-config.ts';
 import type { Family, OpenCall, Operation, PlaceCall, TokenCall } from './http/operation.ts';
 import { connectListener } from './listeners/connect.ts';
 import { getDocs, getDocsScript } from './meta/docs.ts';
+import { listEventTypes } from './meta/event-types.ts';
 import { askGraphql } from './meta/graphql.ts';
 import { getMeta } from './meta/meta.ts';
 import { getOpenApi } from './meta/openapi.ts';
@@ -212,6 +213,7 @@ export const routes: AnyRoute[] = [
   at('get',    '/',                                   open,                            getRoot),
   at('get',    '/meta',                               open,                            getMeta),
   at('get',    '/versions',                           open,                            getVersions),
+  at('get',    '/event-types',                           open,                            listEventTypes),
   at('get',    '/rate_limit',                         open,                            getRateLimit),
   at('get',    '/.well-known/oauth-protected-resource', open,                    getProtectedResource),
   at('get',    '/openapi.json',                       open,                            getOpenApi),

@@ -11,7 +11,7 @@ import { parseSeed } from '@gatepost/contracts/seed';
 import { publishersTopology } from '@gatepost/contracts/topology';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { listen } from '@gatepost/runtime/listen';
-import { logOfModule } from '@gatepost/runtime/log';
+import { type Log, logOfModule } from '@gatepost/runtime/log';
 import { openMetrics } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import type { Start } from '@gatepost/runtime/run';
@@ -28,6 +28,7 @@ import { makeTokenCheck } from './access/token.ts';
 import { applySeed } from './accounts/seed.ts';
 import { makeApp } from './app.ts';
 import type { Env } from './config.ts';
+import { makeConsole } from './console/serve-console.ts';
 import { openReplica } from './deliveries/replica.ts';
 import { readCatalog } from './hooks/catalog.ts';
 import { makeLimits } from './http/limits.ts';
@@ -170,6 +171,7 @@ export async function start({
     ownUrl: env.WEBHOOK_API_URL,
     issuer: env.ISSUER,
     audience: env.WEBHOOK_API_AUDIENCE,
+    console: consoleOf(env, log),
     stores,
   });
   const serve = async (port: number, certificate?: Certificate) => {
@@ -197,4 +199,12 @@ export async function start({
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
     log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
   return { port, tlsPort, opsPort: ops.port };
+}
+
+function consoleOf(env: Env, log: Log) {
+  if (env.CONSOLE === 'off') return undefined;
+  const { ISSUER: issuer, CONSOLE_CLIENT_ID: clientId, WEBHOOK_API_AUDIENCE: audience } = env;
+  const made = makeConsole({ issuer, clientId, audience });
+  if (!made) log.info('/console/ is not served: it was not built (pnpm --filter @gatepost/console build)');
+  return made;
 }

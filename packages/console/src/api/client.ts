@@ -1,0 +1,73 @@
+/** The public webhook API, from the page that it served. What the console can do, anybody's program can do. */
+import { type Session, SignedOut } from '../session/session.ts';
+
+/** An answer that is no success, in the API's words. */
+export class ApiProblem extends Error {
+  readonly status: number;
+  /** When to try again, in seconds; undefined: nobody knows. */
+  readonly retryAfter: number | undefined;
+  readonly fields: { field: string; message: string }[];
+
+  constructor(status: number, message: string, retryAfter?: number, fields: ApiProblem['fields'] = []) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+    this.fields = fields;
+  }
+}
+
+/** No answer at all: the API is away, or we are. */
+export class Unreachable extends Error {}
+
+export type Page<T> = { rows: T[]; next: string | null };
+
+export type Api = {
+  get<T>(path: string, signal?: AbortSignal): Promise<T>;
+  /** One page of a list, and the path of the next, from the `Link` header (RFC 8288). */
+  page<T>(path: string, signal?: AbortSignal): Promise<Page<T>>;
+  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
+};
+
+export function openApi(session: Session): Api {
+  async function ask(method: string, path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}) {
+    const token = await session.token();
+    const headers: Record<string, string> = { Authorization: `Bearer ${token}`, Accept: 'application/vnd.github+json' };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const init = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
+    const response = await fetch(path, init).catch((error: Error) => {
+      throw error.name === 'AbortError' ? error : new Unreachable('The webhook API does not answer.');
+    });
+    if (response.status === 401) throw new SignedOut();
+    if (!response.ok) throw await problemOf(response);
+    return response;
+  }
+  return {
+    get: async (path, signal) => (await ask('GET', path, { signal })).json(),
+    async page(path, signal) {
+      const response = await ask('GET', path, { signal });
+      return { rows: await response.json(), next: nextOf(response.headers.get('link')) };
+    },
+    async send(method, path, body) {
+      const response = await ask(method, path, { body });
+      return response.status === 204 ? undefined : response.json();
+    },
+  };
+}
+
+async function problemOf(response: Response): Promise<ApiProblem> {
+  type Answer = { message?: string; errors?: { field?: string; message?: string; code?: string }[] };
+  const { message, errors = [] } = (await response.json().catch(() => ({}))) as Answer;
+  const fields = errors.map((error) => ({
+    field: error.field ?? '',
+    message: error.message ?? error.code?.replaceAll('_', ' ') ?? '',
+  }));
+  const retryAfter = Number(response.headers.get('retry-after')) || undefined;
+  return new ApiProblem(response.status, message ?? `The API answered ${response.status}.`, retryAfter, fields);
+}
+
+function nextOf(link: string | null): string | null {
+  const url = /<([^>]+)>;\s*rel="next"/.exec(link ?? '')?.[1];
+  if (url === undefined) return null;
+  const { pathname, search } = new URL(url, location.href);
+  return pathname + search;
+}

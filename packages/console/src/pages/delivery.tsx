@@ -1,0 +1,179 @@
+/** One delivery: what was sent, what came back, where the time went, what else was tried. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components';
+import { type Place, placeName, placePath } from '../api/place.ts';
+import type { Timings, WholeDelivery } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Copy } from '../ui/copy.tsx';
+import { Loading, Problem } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { toCurl } from './curl.ts';
+import { LinkToHook, LinkToPlace } from './links.tsx';
+import { Path } from './shell.tsx';
+
+export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hookId: string; deliveryId: string }) {
+  const { api } = useConsole();
+  const queries = useQueryClient();
+  const hookPath = `${placePath(place)}/hooks/${encodeURIComponent(hookId)}`;
+  const path = `${hookPath}/deliveries/${encodeURIComponent(deliveryId)}`;
+  const { data, error, refetch } = useQuery({
+    queryKey: ['delivery', path],
+    queryFn: ({ signal }) => api.get<WholeDelivery>(path, signal),
+  });
+  const redeliver = useMutation({
+    mutationFn: () => api.send('POST', `${path}/attempts`),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['deliveries', hookPath] }),
+  });
+  if (error) return <Problem error={error} onRetry={refetch} />;
+  if (!data) return <Loading what="the delivery" />;
+  const isGood = data.status_code < 400;
+  return (
+    <>
+      <Path>
+        <LinkToPlace place={place} /> / {placeName(place)} /{' '}
+        <LinkToHook place={place} hookId={hookId}>
+          hook {hookId}
+        </LinkToHook>
+      </Path>
+      <div className="title">
+        <h1>
+          {data.event}
+          {data.action ? `.${data.action}` : ''}
+        </h1>
+        <span className={`tag ${isGood ? 'good' : 'bad'}`}>{isGood ? data.status_code : data.status}</span>
+        <span className="grow" />
+        <Copy text={toCurl(data)} label="Copy as curl" />
+        <Button className="button" onPress={() => redeliver.mutate()} isDisabled={redeliver.isPending}>
+          Redeliver
+        </Button>
+      </div>
+      {redeliver.error && <Problem error={redeliver.error} />}
+      {redeliver.isSuccess && (
+        <p role="status" className="note">
+          It is on its way.{' '}
+          <LinkToHook place={place} hookId={hookId}>
+            See it arrive
+          </LinkToHook>
+        </p>
+      )}
+      <section className="panel" aria-label="Summary">
+        <dl className="facts">
+          <Fact name="Event’s guid">
+            <code>{data.guid}</code>
+          </Fact>
+          <Fact name="Sent">
+            <Time at={data.delivered_at} exact /> (<Time at={data.delivered_at} />)
+          </Fact>
+          <Fact name="To">
+            <span className="url">{data.url}</span>
+          </Fact>
+          <Fact name="Attempt">
+            {data.attempt}
+            {data.redelivery ? ', a redelivery' : ''}
+          </Fact>
+          {data.throttled_at && (
+            <Fact name="Throttled">
+              at <Time at={data.throttled_at} exact />, by the limit of {place.owner}
+            </Fact>
+          )}
+          {!isGood && (
+            <Fact name="What went wrong">
+              {data.status}
+              {data.error ? `: ${data.error}` : ''}
+            </Fact>
+          )}
+        </dl>
+        {data.timings && <Waterfall timings={data.timings} />}
+      </section>
+      <Message
+        title="Request"
+        headers={data.request.headers}
+        body={data.request.payload === null ? '' : JSON.stringify(data.request.payload)}
+      />
+      <Message title="Response" headers={data.response.headers ?? {}} body={data.response.payload ?? ''} />
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+/** Where the milliseconds went, phase after phase. */
+function Waterfall({ timings }: { timings: Timings }) {
+  const { dns, connect, tls, first_byte: firstByte, total } = timings;
+  const phases: [string, number | null][] = [
+    ['name', dns],
+    ['connection', connect],
+    ['TLS', tls],
+    ['answer', firstByte],
+  ];
+  const known = phases.filter((phase): phase is [string, number] => phase[1] !== null);
+  const rest = total - known.reduce((sum, [, ms]) => sum + ms, 0);
+  const bars: [string, number][] = rest > 0.05 ? [...known, ['rest', rest]] : known;
+  let start = 0;
+  return (
+    <table className="waterfall">
+      <caption>{total} ms in all</caption>
+      <tbody>
+        {bars.map(([name, ms]) => {
+          const from = start;
+          start += ms;
+          return (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>
+                <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+                  <rect x={(from / total) * 100} y="0" width={Math.max((ms / total) * 100, 0.5)} height="4" />
+                </svg>
+              </td>
+              <td className="ms">{ms.toFixed(1)} ms</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function Message({ title, headers, body }: { title: string; headers: Record<string, string>; body: string }) {
+  const [isRaw, setRaw] = useState(false);
+  const pretty = prettyOf(body);
+  return (
+    <section className="panel" aria-label={title}>
+      <div className="title">
+        <h2>{title}</h2>
+        <span className="grow" />
+        {pretty !== body && (
+          <Button className="button small" onPress={() => setRaw(!isRaw)}>
+            {isRaw ? 'Pretty' : 'Raw'}
+          </Button>
+        )}
+        <Copy text={body} label="Copy body" />
+      </div>
+      <dl className="facts headers">
+        {Object.entries(headers).map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+      </dl>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      <pre tabIndex={0}>{body === '' ? 'no body' : isRaw ? body : pretty}</pre>
+    </section>
+  );
+}
+
+function prettyOf(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,85 @@
+/** Tries what usually goes wrong with a signature until one of the mistakes explains it. */
+export async function diagnose(
+  secret: string,
+  given: string,
+  body: string,
+): Promise<{ isRight: boolean; text: string }> {
+  const signature = given.trim();
+  if (signature.startsWith('sha1='))
+    return { isRight: false, text: 'This is X-Hub-Signature, by SHA-1. Take the header X-Hub-Signature-256.' };
+  if (signature.startsWith('v1,'))
+    return {
+      isRight: false,
+      text: 'This is webhook-signature of Standard Webhooks. Take the header X-Hub-Signature-256.',
+    };
+  const wanted = signature.replace(/^sha256=/, '').toLowerCase();
+  if (!/^[0-9a-f]{64}$/.test(wanted))
+    return {
+      isRight: false,
+      text: 'A signature is `sha256=` and 64 hexadecimal digits: this one is cut off, or something else.',
+    };
+  const is = async (key: string, text: string) => (await hmac(key, text)) === wanted;
+  if (await is(secret, body))
+    return signature === `sha256=${wanted}`
+      ? { isRight: true, text: 'It matches.' }
+      : { isRight: true, text: 'It matches, but for its form: the header is `sha256=` and lower-case digits.' };
+
+  const bodies: [string, string][] = [
+    [body.replace(/\r?\n$/, ''), 'The body has a line break at its end that was not sent.'],
+    [`${body}\n`, 'The body lacks the line break at its end.'],
+    [body.replaceAll('\r\n', '\n'), 'The body’s line breaks were changed to those of Windows.'],
+    [body.replaceAll('\n', '\r\n'), 'The body’s line breaks were changed from those of Windows.'],
+    ...reparsed(body),
+    [
+      formPayload(body),
+      'The signature is that of the payload within the form. It must be computed over the whole form.',
+    ],
+    [
+      `payload=${encodeURIComponent(body).replaceAll('%20', '+')}`,
+      'The hook sends a form: the signature is over `payload=…`, as it came.',
+    ],
+    [`\ufeff${body}`, 'The body lacks the byte order mark that was sent.'],
+  ];
+  for (const [text, mistake] of bodies)
+    if (text !== body && (await is(secret, text))) return { isRight: false, text: mistake };
+  const secrets: [string, string][] = [
+    [secret.trim(), 'The secret has spaces or a line break around it.'],
+    [`${secret}\n`, 'The hook’s secret ends in a line break: it was read from a file, perhaps.'],
+    ['', 'It was signed with an empty secret: a variable was not set, perhaps.'],
+    [
+      secret.replace(/^whsec_/, ''),
+      'The secret was used without `whsec_`. For X-Hub-Signature-256 it is the whole text.',
+    ],
+  ];
+  for (const [key, mistake] of secrets)
+    if (key !== secret && (await is(key, body))) return { isRight: false, text: mistake };
+  return {
+    isRight: false,
+    text: 'Another secret, or another body: none of the usual mistakes explains it. Was the secret changed since?',
+  };
+}
+
+function reparsed(body: string): [string, string][] {
+  try {
+    const value = JSON.parse(body);
+    const mistake = 'The body was parsed and written anew: sign the bytes as they came.';
+    return [
+      [JSON.stringify(value), mistake],
+      [JSON.stringify(value, null, 2), mistake],
+      [JSON.stringify(value, null, 4), mistake],
+    ];
+  } catch {
+    return [];
+  }
+}
+
+const formPayload = (body: string) => new URLSearchParams(body).get('payload') ?? body;
+
+async function hmac(secret: string, text: string): Promise<string> {
+  const encoder = new TextEncoder();
+  // Web Crypto knows no empty key; HMAC pads a key with zeros, so one zero is the same.
+  const bytes = secret === '' ? new Uint8Array(1) : encoder.encode(secret);
+  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const mac = await crypto.subtle.sign('HMAC', key, encoder.encode(text));
+  return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,190 @@
+/** What a hook is made of, for a new one and for one that changes. */
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import { ApiProblem } from '../api/client.ts';
+import type { EventType } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Checkbox, Choice, TextField } from '../ui/fields.tsx';
+import { Loading, Problem } from '../ui/states.tsx';
+
+export type HookForm = {
+  url: string;
+  contentType: 'json' | 'form';
+  /** Names, or `*`. */
+  events: string[];
+  /** '' leaves it as it is. */
+  secret: string;
+  active: boolean;
+  retry: 'on' | 'off';
+  headers: { name: string; value: string }[];
+};
+
+/** 32 random bytes in the form of Standard Webhooks: both kinds of receivers take it. */
+export function newSecret(): string {
+  return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
+}
+
+export function toHookBody({ url, contentType, events, secret, active, retry, headers }: HookForm) {
+  return {
+    active,
+    events,
+    retry,
+    config: { url, content_type: contentType, insecure_ssl: '0', ...(secret !== '' && { secret }) },
+    ...(headers.length > 0 && { request_headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])) }),
+  };
+}
+
+export function HookFormFields({
+  form,
+  onChange,
+  error,
+  submit,
+  isPending,
+  onSubmit,
+  secretHint,
+}: {
+  form: HookForm;
+  onChange: (form: HookForm) => void;
+  error: unknown;
+  submit: string;
+  isPending: boolean;
+  onSubmit: () => void;
+  secretHint: ReactNode;
+}) {
+  const change = (part: Partial<HookForm>) => onChange({ ...form, ...part });
+  const wrong = (...fields: string[]) =>
+    error instanceof ApiProblem ? error.fields.find(({ field }) => fields.includes(field))?.message : undefined;
+  const isExplained = wrong('url', 'config.url', 'events', 'secret') !== undefined;
+  return (
+    <Form
+      className="panel form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      <TextField
+        label="Payload URL"
+        type="url"
+        isRequired
+        value={form.url}
+        onChange={(url) => change({ url })}
+        placeholder="https://ci.example/hook"
+        problem={wrong('url', 'config.url')}
+      />
+      <Choice
+        label="Content type"
+        value={form.contentType}
+        onChange={(contentType) => change({ contentType })}
+        options={{ json: 'application/json', form: 'application/x-www-form-urlencoded' }}
+      />
+      <TextField
+        label="Secret"
+        value={form.secret}
+        onChange={(secret) => change({ secret })}
+        hint={secretHint}
+        problem={wrong('secret', 'config.secret')}
+      />
+      <Button className="button small" onPress={() => change({ secret: newSecret() })}>
+        Make a new secret
+      </Button>
+      <Events chosen={form.events} onChange={(events) => change({ events })} />
+      <Headers headers={form.headers} onChange={(headers) => change({ headers })} />
+      <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
+        Try again what fails
+      </Checkbox>
+      <Checkbox isSelected={form.active} onChange={(active) => change({ active })}>
+        Active
+      </Checkbox>
+      {error !== null && !isExplained && <Problem error={error} />}
+      <div className="actions">
+        <Button className="button primary" type="submit" isDisabled={isPending}>
+          {submit}
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+const groups = { github: 'GitHub’s', gate: 'The gate’s', own: 'Of this installation' };
+
+function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: string[]) => void }) {
+  const { api } = useConsole();
+  const [search, setSearch] = useState('');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['event types'],
+    queryFn: ({ signal }) => api.get<EventType[]>('/event-types', signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const isAll = chosen.includes('*');
+  const toggle = (name: string, is: boolean) =>
+    onChange(is ? [...chosen, name] : chosen.filter((other) => other !== name));
+  const wanted = search.toLowerCase();
+  const found = data?.filter((type) => `${type.name} ${type.description}`.toLowerCase().includes(wanted)) ?? [];
+  return (
+    <fieldset className="field">
+      <legend>Events</legend>
+      <Checkbox isSelected={isAll} onChange={(is) => onChange(is ? ['*'] : ['push'])}>
+        Everything, also what is new some day
+      </Checkbox>
+      {!isAll && (
+        <>
+          <TextField label="Find an event" value={search} onChange={setSearch} />
+          <p className="hint" aria-live="polite">
+            {chosen.length} chosen: {chosen.join(', ')}
+          </p>
+          {error ? (
+            <Problem error={error} onRetry={refetch} />
+          ) : !data ? (
+            <Loading what="the catalogue of events" />
+          ) : (
+            <div className="catalogue">
+              {[...new Set(found.map(({ group }) => group))].map((group) => (
+                <fieldset key={group}>
+                  <legend>{groups[group]}</legend>
+                  {found
+                    .filter((type) => type.group === group)
+                    .map(({ name, description }) => (
+                      <Checkbox key={name} isSelected={chosen.includes(name)} onChange={(is) => toggle(name, is)}>
+                        <code>{name}</code> <span className="soft">{description}</span>
+                      </Checkbox>
+                    ))}
+                </fieldset>
+              ))}
+            </div>
+          )}
+        </>
+      )}
+    </fieldset>
+  );
+}
+
+function Headers({
+  headers,
+  onChange,
+}: {
+  headers: HookForm['headers'];
+  onChange: (headers: HookForm['headers']) => void;
+}) {
+  const set = (index: number, part: Partial<HookForm['headers'][number]>) =>
+    onChange(headers.map((header, at) => (at === index ? { ...header, ...part } : header)));
+  return (
+    <fieldset className="field">
+      <legend>Request headers of your own</legend>
+      {headers.map(({ name, value }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name, and go only by the button
+        <div className="pair" key={index}>
+          <TextField label="Name" value={name} onChange={(name) => set(index, { name })} />
+          <TextField label="Value" value={value} onChange={(value) => set(index, { value })} />
+          <Button className="button small" onPress={() => onChange(headers.filter((_, at) => at !== index))}>
+            Remove
+          </Button>
+        </div>
+      ))}
+      <Button className="button small" onPress={() => onChange([...headers, { name: '', value: '' }])}>
+        Add a header
+      </Button>
+    </fieldset>
+  );
+}

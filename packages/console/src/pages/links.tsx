@@ -1,0 +1,92 @@
+/** Links to the pages of a hook, whose address depends on where it stands. */
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Place } from '../api/place.ts';
+import type { Hook } from '../api/types.ts';
+
+export function LinkToPlace({ place }: { place: Place }) {
+  return (
+    <Link to="/accounts/$owner" params={{ owner: place.owner }}>
+      {place.owner}
+    </Link>
+  );
+}
+
+export function LinkToNewHook({ place: { owner, repo } }: { place: Place }) {
+  const text = 'New hook';
+  return repo === undefined ? (
+    <Link className="button small" to="/orgs/$owner/hooks/new" params={{ owner }}>
+      {text}
+    </Link>
+  ) : (
+    <Link className="button small" to="/repos/$owner/$repo/hooks/new" params={{ owner, repo }}>
+      {text}
+    </Link>
+  );
+}
+
+type HookSearch = { tab?: 'deliveries' | 'settings' | 'verify'; status?: 'success' | 'failure' };
+
+export function LinkToHook({
+  place: { owner, repo },
+  hookId,
+  search = {},
+  className,
+  children,
+}: {
+  place: Place;
+  hookId: string;
+  search?: HookSearch;
+  className?: string;
+  children: ReactNode;
+}) {
+  const activeOptions = { exact: true, includeSearch: true };
+  const common = { search, className, activeOptions, children };
+  return repo === undefined ? (
+    <Link to="/orgs/$owner/hooks/$hookId" params={{ owner, hookId }} {...common} />
+  ) : (
+    <Link to="/repos/$owner/$repo/hooks/$hookId" params={{ owner, repo, hookId }} {...common} />
+  );
+}
+
+export function LinkToDelivery({
+  place: { owner, repo },
+  hookId,
+  deliveryId,
+  children,
+}: {
+  place: Place;
+  hookId: string;
+  deliveryId: number;
+  children: ReactNode;
+}) {
+  const common = { className: 'row', children };
+  const ids = { owner, hookId, deliveryId: String(deliveryId) };
+  return repo === undefined ? (
+    <Link to="/orgs/$owner/hooks/$hookId/deliveries/$deliveryId" params={ids} {...common} />
+  ) : (
+    <Link to="/repos/$owner/$repo/hooks/$hookId/deliveries/$deliveryId" params={{ ...ids, repo }} {...common} />
+  );
+}
+
+/** A hook in a list: where it goes, what it wants, how it does. */
+export function HookLink({ place, hook }: { place: Place; hook: Hook }) {
+  const last = hook.last_response;
+  const health = !hook.active ? 'off' : !last || last.code === null ? 'none' : last.code < 400 ? 'good' : 'bad';
+  const words = {
+    off: 'not active',
+    none: 'nothing sent yet',
+    good: `last: ${last?.code}`,
+    bad: `last: ${last?.code}`,
+  };
+  return (
+    <LinkToHook place={place} hookId={String(hook.id)} className="row">
+      <span className={`dot ${health}`} aria-hidden="true" />
+      <span className="grow">
+        <strong className="url">{hook.config.url}</strong>
+        <span className="soft">{hook.events.join(', ')}</span>
+      </span>
+      <span className={`tag ${health}`}>{words[health]}</span>
+    </LinkToHook>
+  );
+}

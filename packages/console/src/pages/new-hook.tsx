@@ -1,0 +1,56 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type Place, placeName, placePath } from '../api/place.ts';
+import type { Hook } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Copy } from '../ui/copy.tsx';
+import { type HookForm, HookFormFields, newSecret, toHookBody } from './hook-form.tsx';
+import { LinkToPlace } from './links.tsx';
+import { Path } from './shell.tsx';
+
+export function NewHook({ place }: { place: Place }) {
+  const { api } = useConsole();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [form, setForm] = useState<HookForm>({
+    url: '',
+    contentType: 'json',
+    events: ['push'],
+    secret: newSecret(),
+    active: true,
+    retry: 'on',
+    headers: [],
+  });
+  const create = useMutation({
+    mutationFn: () => api.send<Hook>('POST', `${placePath(place)}/hooks`, { name: 'web', ...toHookBody(form) }),
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: ['hooks', placePath(place)] });
+      const hookId = String(id);
+      const { owner, repo } = place;
+      if (repo === undefined) await navigate({ to: '/orgs/$owner/hooks/$hookId', params: { owner, hookId } });
+      else await navigate({ to: '/repos/$owner/$repo/hooks/$hookId', params: { owner, repo, hookId } });
+    },
+  });
+  return (
+    <>
+      <Path>
+        <LinkToPlace place={place} /> / {placeName(place)}
+      </Path>
+      <h1>New hook of {placeName(place)}</h1>
+      <HookFormFields
+        form={form}
+        onChange={setForm}
+        error={create.error}
+        submit={create.isPending ? 'Creating …' : 'Create'}
+        isPending={create.isPending}
+        onSubmit={() => create.mutate()}
+        secretHint={
+          <>
+            Copy it to your receiver now: it is not shown again. <Copy text={form.secret} />
+          </>
+        }
+      />
+    </>
+  );
+}

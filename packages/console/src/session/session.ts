@@ -1,0 +1,81 @@
+/**
+ * Who is signed in: authorization code with PKCE, tokens and rotating refresh tokens in this page's memory and nowhere else. A page that is
+ * loaded anew is led through the gate, whose session is a cookie of its own: where that is good nobody sees more than a moment.
+ */
+import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore } from 'oidc-client-ts';
+import type { Config } from './config.ts';
+
+export type Person = { sub: string; name: string };
+
+export type Session = {
+  person: Person;
+  /** A good access token of the webhook API. @throws SignedOut when nobody is signed in any more. */
+  token(): Promise<string>;
+  /** Leaves the page for the gate's; comes back to the same place. */
+  signIn(): Promise<never>;
+  signOut(): Promise<void>;
+};
+
+export class SignedOut extends Error {
+  override message = 'Nobody is signed in any more.';
+}
+
+/** Some that a person may use; the API goes by the person's memberships besides (docs/reference/webhooks-api.md). */
+const scope = 'openid profile email offline_access repo admin:repo_hook admin:org_hook admin:org read:org';
+
+/** Resolves with the session, or leaves the page for the gate's. */
+export async function openSession({ issuer, client_id, audience }: Config): Promise<Session> {
+  const home = new URL(import.meta.env.BASE_URL, location.href).href;
+  const manager = new UserManager({
+    authority: issuer,
+    client_id,
+    redirect_uri: home,
+    post_logout_redirect_uri: home,
+    scope,
+    extraQueryParams: { audience },
+    userStore: new WebStorageStateStore({ store: new InMemoryWebStorage() }),
+    stateStore: new WebStorageStateStore({ store: sessionStorage }),
+    loadUserInfo: true,
+    monitorSession: false,
+    automaticSilentRenew: false,
+  });
+  const signIn = async () => {
+    await manager.signinRedirect({ url_state: location.pathname + location.search });
+    return new Promise<never>(() => {}); // the page is left
+  };
+  const parameters = new URLSearchParams(location.search);
+  if (!parameters.has('state') || !(parameters.has('code') || parameters.has('error'))) return signIn();
+  const user = await manager.signinRedirectCallback();
+  history.replaceState(null, '', user.url_state ?? home);
+  return {
+    person: { sub: user.profile.sub, name: user.profile.name ?? user.profile.email ?? user.profile.sub },
+    token: () => tokenOf(manager),
+    signIn,
+    signOut: () => manager.signoutRedirect(),
+  };
+}
+
+const earlySeconds = 30;
+let renewing: Promise<string> | undefined;
+
+async function tokenOf(manager: UserManager): Promise<string> {
+  const user = await manager.getUser();
+  if (user && (user.expires_in ?? 0) > earlySeconds) return user.access_token;
+  // One at a time: a refresh token that is used twice ends all of its family.
+  renewing ??= renew(manager).finally(() => {
+    renewing = undefined;
+  });
+  return renewing;
+}
+
+async function renew(manager: UserManager): Promise<string> {
+  const user = await manager.getUser();
+  if (!user?.refresh_token) throw new SignedOut();
+  try {
+    const renewed = await manager.signinSilent();
+    if (!renewed) throw new SignedOut();
+    return renewed.access_token;
+  } catch (error) {
+    throw error instanceof ErrorResponse ? new SignedOut() : error;
+  }
+}

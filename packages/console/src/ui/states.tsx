@@ -1,0 +1,65 @@
+/** What stands where something else would: it loads, there is nothing, it went wrong. */
+import { type ReactNode, useEffect, useState } from 'react';
+import { Button } from 'react-aria-components';
+import { ApiProblem, Unreachable } from '../api/client.ts';
+
+/** Shown only after a moment, so that what is quick does not flicker. */
+export function Loading({ what }: { what: string }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p className="state" role="status">
+      {isLate ? `Loading ${what} …` : ''}
+    </p>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="state">
+      <p className="state-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const { title, text } = explain(error);
+  return (
+    <div className="state problem" role="alert">
+      <p className="state-title">{title}</p>
+      <p>{text}</p>
+      {onRetry && (
+        <Button className="button" onPress={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function explain(error: unknown): { title: string; text: string } {
+  if (error instanceof Unreachable)
+    return {
+      title: 'The webhook API does not answer',
+      text: 'It is starting again, or you are offline. What was saved is not lost.',
+    };
+  if (error instanceof ApiProblem && error.status === 404)
+    return {
+      title: 'There is no such thing',
+      text: 'It was deleted, or you may not see it. An admin of the organization can tell.',
+    };
+  if (error instanceof ApiProblem && error.status === 503)
+    return {
+      title: 'A store is away',
+      text: `${error.message} Try again${error.retryAfter ? ` in ${error.retryAfter} s` : ' soon'}.`,
+    };
+  if (error instanceof ApiProblem) {
+    const fields = error.fields.map(({ field, message }) => `${field}: ${message}`).join('; ');
+    return { title: 'The API refused it', text: fields ? `${error.message} (${fields})` : error.message };
+  }
+  return { title: 'It went wrong', text: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,29 @@
+/** `GET /event-types` (ours): the catalogue that hooks choose their events from. GitHub's clients keep a list of their own. */
+import { z } from 'zod';
+import { gateEvents, githubEvents } from '../hooks/catalog.ts';
+import { openOperation } from '../http/operation.ts';
+
+const eventTypeSchema = z
+  .object({
+    name: z.string(),
+    description: z.string().meta({ description: '`""` where the installation gave none' }),
+    group: z
+      .enum(['github', 'gate', 'own'])
+      .meta({ description: "GitHub's, of the authorization server, of this installation" }),
+  })
+  .meta({ id: 'EventType' });
+
+export const listEventTypes = openOperation({
+  id: 'list-event-types',
+  summary: 'Event types that a hook may name',
+  answers: { 200: { description: 'Event types', schema: z.array(eventTypeSchema) } },
+  run: ({ parts: { catalog } }) => ({
+    status: 200,
+    body: [...catalog].map(([name, description]) => ({ name, description, group: groupOf(name) })),
+  }),
+});
+
+function groupOf(name: string): 'github' | 'gate' | 'own' {
+  if (name in githubEvents) return 'github';
+  return name in gateEvents ? 'gate' : 'own';
+}
