@@ -1,12 +1,13 @@
 /** The command line as it is packed, against the whole system: a developer's day, from signing in to signing out. */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Browser } from '@gatepost/testkit/browser';
+import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { openSystem, type System } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
@@ -24,6 +25,11 @@ let system: System;
 beforeAll(async () => {
   const pack = fileURLToPath(new URL('../packages/cli/bundle.ts', import.meta.url));
   await promisify(execFile)(process.execPath, [pack, join(folder, 'packed')]);
+  // What is installed beside it.
+  symlinkSync(
+    fileURLToPath(new URL('../packages/cli/node_modules', import.meta.url)),
+    join(folder, 'packed/node_modules'),
+  );
   system = stack.use(await openSystem());
 });
 
@@ -32,7 +38,7 @@ type Ended = { code: number; out: string; err: string };
 /** Runs it to its end; `seen` gets all that it has written so far. */
 function gatepost(
   args: string[],
-  more: { env?: Record<string, string>; input?: string; seen?: (text: string) => void } = {},
+  more: { env?: Record<string, string>; input?: string; seen?: (text: string) => void; signal?: AbortSignal } = {},
 ) {
   const env = { PATH: process.env.PATH!, GATEPOST_CONFIG_DIR: config, GATEPOST_REPO: 'acme/widgets', ...more.env };
   const child = spawn(process.execPath, [program, ...args], { env });
@@ -45,6 +51,7 @@ function gatepost(
       written[name] += text;
       more.seen?.(written.out + written.err);
     });
+  more.signal?.addEventListener('abort', () => child.kill('SIGINT'));
   child.stdin.on('error', () => {}).end(more.input);
   return new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...written })));
 }
@@ -197,6 +204,90 @@ test('events that did not happen are sent to hooks that take them, with their se
   expect(explained).toMatch(new RegExp(`Hook ${hook} .*issues.opened of acme/widgets.*${guid}`));
   expect((await gatepost(['explain', randomUUID(), '--hook', String(hook)])).out).toContain('never_made');
   await gatepost(['hooks', 'delete', String(hook), '--yes']);
+});
+
+test('deliveries come to this machine while it listens, are recorded, and can be forwarded again', async () => {
+  const receiver = stack.use(await openReceiver({ host: '127.0.0.1', behave: { status: 201, body: 'thanks' } }));
+  const kept = join(folder, 'kept');
+  const stop = new AbortController();
+  let text = '';
+  const listening = gatepost(
+    [
+      'listen',
+      '--events',
+      'issues,push',
+      '--forward-to',
+      receiver.url,
+      '--filter',
+      'event!=push',
+      '--record',
+      kept,
+      '--json',
+    ],
+    { signal: stop.signal, seen: (so) => (text = so) },
+  );
+  const hook = await until('its hook', async () => {
+    const all = (await json('hooks', 'list')) as { id: number; name: string; active: boolean }[];
+    return all.find(({ name, active }) => name === 'cli' && active)?.id;
+  });
+  const [{ guid }] = await json('trigger', 'issues', '--hook', String(hook));
+  await json('trigger', 'push', '--hook', String(hook));
+  const lines = await until('both deliveries', () => text.split('\n').length > 2 && text.trim().split('\n'));
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    event: 'issues',
+    action: 'opened',
+    guid,
+    status: 201,
+    filtered: false,
+  });
+  expect(JSON.parse(lines[1]!)).toMatchObject({ event: 'push', status: 200, filtered: true });
+  expect(receiver.received.map(({ headers }) => headers['x-github-delivery'])).toEqual([guid]);
+  const logged = await until('the log', async () => {
+    const all = (await json('deliveries', 'list', String(hook))) as { id: number; guid: string; status_code: number }[];
+    return all.find((each) => each.guid === guid);
+  });
+  expect(logged.status_code).toBe(201);
+  expect(await json('deliveries', 'show', String(hook), String(logged.id))).toMatchObject({
+    response: { payload: 'thanks' },
+  });
+  stop.abort();
+  expect((await listening).code).toBe(130);
+  await until('its hook is gone', async () => (await gatepost(['hooks', 'show', String(hook)])).code === 4);
+
+  const [first] = readdirSync(kept).filter((name) => name.includes('-issues-'));
+  const again = await gatepost(['listen', '--replay', join(kept, first!), '--forward-to', receiver.url, '--json']);
+  expect([again.code, JSON.parse(again.out)]).toMatchObject([0, { guid, status: 201 }]);
+  expect(receiver.received[1]).toMatchObject({ body: receiver.received[0]!.body });
+  receiver.behave({ status: 500 });
+  expect(await gatepost(['listen', '--replay', join(kept, first!), '--forward-to', receiver.url])).toMatchObject({
+    code: 1,
+  });
+});
+
+test('what failed is delivered again; what somebody made up is not, and reaches no other hook', async () => {
+  const receiver = stack.use(await openReceiver({ behave: { status: 500 } }));
+  const producer = stack.use(await openProducer(system.amqpUrl));
+  const { id } = await json('hooks', 'create', receiver.url, '--retry', 'off', '--events', 'push');
+  const hook = String(id);
+  const guid = await producer.publish({ body: { ref: 'refs/heads/main' } });
+  await json('trigger', 'push', '--hook', hook);
+  await until('both have failed', async () => (await json('deliveries', 'list', hook)).length === 3);
+  receiver.behave({});
+  const before = receiver.received.length;
+  expect(await json('deliveries', 'replay', hook, '--since', '1h')).toMatchObject({
+    state: 'done',
+    total: 1,
+    done: 1,
+    failed: 0,
+  });
+  expect(receiver.received.slice(before).map(({ headers }) => headers['x-github-delivery'])).toEqual([guid]);
+  expect(await json('deliveries', 'replays', hook)).toMatchObject([{ state: 'done' }]);
+  const later = await json('hooks', 'create', `${receiver.url}/later`, '--retry', 'off', '--events', 'push');
+  const missed = ['deliveries', 'replay', String(later.id), '--since', '1h', '--status', 'missed'];
+  expect(await json(...missed)).toMatchObject({ state: 'done', total: 1, done: 1 });
+  expect(
+    (await json('deliveries', 'list', hook, '--after-sequence', '0')).map((one: { guid: string }) => one.guid),
+  ).toEqual([guid, guid]);
 });
 
 test('a machine sees to limits, what waits, keys, applications and people; a person is told that it takes one', async () => {

@@ -69,7 +69,7 @@ function contextOf(command: Command, rest: string[], base: Pick<Context, 'env' |
   try {
     parsed = parseArgs({ args: rest, options, allowPositionals: true });
   } catch (error) {
-    throw usage((error as Error).message.split('. ')[0]!, hint);
+    throw usage((error as Error).message.split(/\. |\n/)[0]!, hint);
   }
   const { values, positionals } = parsed;
   for (const { name, choices } of known) {

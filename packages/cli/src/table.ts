@@ -56,6 +56,7 @@ const hookOptions: readonly Option[] = [
 const trigger = () => import('./commands/trigger.ts');
 const account = () => import('./commands/account.ts');
 const hooks = () => import('./commands/hooks.ts');
+const replays = () => import('./commands/replay.ts');
 const deliveries = () => import('./commands/deliveries.ts');
 
 export const commands: readonly Command[] = [
@@ -156,7 +157,12 @@ GATEPOST_NO_KEYRING=1 means the file. Without signing in: GATEPOST_TOKEN, or GAT
     words: ['deliveries', 'list'],
     summary: 'List what was delivered, newest first',
     args: [hook],
-    options: [...placeOptions, status, { name: 'limit', value: 'N', summary: 'at most so many (default 30)' }],
+    options: [
+      ...placeOptions,
+      status,
+      { name: 'after-sequence', value: 'N', summary: 'what came after this X-Gatepost-Sequence, in its order' },
+      { name: 'limit', value: 'N', summary: 'at most so many (default 30)' },
+    ],
     load: async () => (await deliveries()).listDeliveries,
   },
   {
@@ -187,6 +193,74 @@ GATEPOST_NO_KEYRING=1 means the file. Without signing in: GATEPOST_TOKEN, or GAT
     load: async () => (await deliveries()).redeliver,
   },
 
+  {
+    words: ['deliveries', 'replay'],
+    summary: 'Deliver again what failed, all, or what a hook has missed',
+    about: `Each event once, under its guid, behind fresh deliveries and within the organization's limit. It goes on when this command ends.`,
+    args: [hook],
+    options: [
+      ...placeOptions,
+      { name: 'since', value: 'TIME', summary: 'from when on: 90s, 30m, 2h, 3d ago, or 2026-11-22T10:00:00Z' },
+      { name: 'until', value: 'TIME', summary: 'to when (default now)' },
+      {
+        name: 'status',
+        value: 'WHICH',
+        choices: ['failure', 'all', 'missed'],
+        summary: 'what was never delivered well (default), all, or events that made no delivery to it',
+      },
+      { name: 'events', value: 'NAME,…', summary: 'only these' },
+      { name: 'no-wait', summary: 'do not wait for its end' },
+    ],
+    example: 'deliveries replay 7 --since 2h --repo acme/widgets',
+    load: async () => (await replays()).replayDeliveries,
+  },
+  {
+    words: ['deliveries', 'replays'],
+    summary: 'List replays, and how far they are',
+    args: [hook],
+    options: placeOptions,
+    load: async () => (await replays()).listReplays,
+  },
+  {
+    words: ['deliveries', 'replay-stop'],
+    summary: 'Stop a replay',
+    args: [hook, { name: 'REPLAY', summary: 'its number' }],
+    options: placeOptions,
+    load: async () => (await replays()).stopReplay,
+  },
+  {
+    words: ['listen'],
+    summary: 'Get deliveries on this machine, as they are made',
+    about: `A hook of its own, in the protocol of GitHub's command line, which lives as long as this command. What the receiver here answers is in the log as of any other hook; with nobody
+to forward to, deliveries are only shown. With --secret-file they are signed.`,
+    options: [
+      ...placeOptions,
+      { ...events, summary: 'which ones (default all)' },
+      { name: 'forward-to', value: 'URL', summary: 'a receiver here, as http://localhost:3000/hook' },
+      {
+        name: 'filter',
+        value: 'KEY=VALUE',
+        many: true,
+        summary: 'hand on only those: event=push, action=opened, issue.user.login!=bot*',
+      },
+      { name: 'record', value: 'DIR', summary: 'keep each delivery in a file there' },
+      { name: 'replay', value: 'FILE', many: true, summary: 'forward what was recorded instead, and end' },
+      {
+        name: 'content-type',
+        value: 'TYPE',
+        choices: ['json', 'form'],
+        summary: 'how payloads are sent (default json)',
+      },
+      {
+        name: 'secret-file',
+        value: 'FILE',
+        summary: 'a secret to sign with; - is standard input (else GATEPOST_WEBHOOK_SECRET)',
+      },
+      { name: 'verbose', summary: 'show payloads too' },
+    ],
+    example: 'listen --repo acme/widgets --events push,issues --forward-to http://localhost:3000/hook',
+    load: async () => (await import('./commands/listen.ts')).listen,
+  },
   {
     words: ['explain'],
     summary: 'Say why a delivery has come, or has not',

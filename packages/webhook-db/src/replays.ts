@@ -4,6 +4,7 @@
  * (docs/decisions/0419-replays.md).
  */
 import type { PoolClient } from 'pg';
+import { ownSource } from './asked.ts';
 import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;
@@ -79,6 +80,7 @@ export async function lockReplay(client: PoolClient, id: string): Promise<Replay
 /** How many rows one step looks at, so that it takes some milliseconds whatever it looks for. */
 const rowsMax = 2_000;
 
+// What somebody made up for one hook reaches no other, and is signed under no later secret (decision 0434).
 // In these texts `{name}` stands for what a replay has by that name.
 
 /** SQL: whether the event was delivered well other than by its first attempt, by the index of such deliveries. */
@@ -99,7 +101,7 @@ const inLog = (also: { part: string; meant: string }): Look => ({
   last: 'd.id DESC',
   cursor: `d.id AS after_id, '-infinity' AS after_at, '00000000-0000-0000-0000-000000000000' AS after_key`,
   meant: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on
-         WHERE d.attempt = 1 AND NOT d.redelivery AND d.event <> 'ping' AND d.delivered_at BETWEEN {since} AND {until}
+         WHERE d.attempt = 1 AND NOT d.redelivery AND d.event <> 'ping' AND e.source <> '${ownSource}' AND d.delivered_at BETWEEN {since} AND {until}
            AND ({events}::text[] IS NULL OR d.event = ANY ({events})) AND e.payload IS NOT NULL ${also.meant}`,
   columns: 'd.guid, d.event, d.action, d.event_key, d.event_on::text, d.repository_id, e.occurred_at, d.sequence',
 });
@@ -116,7 +118,7 @@ const looks: Record<ReplayStatus, Look> = {
     last: 'd.received_at DESC, d.key DESC',
     cursor: '0 AS after_id, d.received_at::text AS after_at, d.key AS after_key',
     meant: `WHERE ({repository_id}::integer IS NULL OR d.repository_id = {repository_id}) AND ({events}::text[] IS NULL OR d.type = ANY ({events}))
-              AND ('*' = ANY ({hook_events}::text[]) OR d.type = ANY ({hook_events})) AND d.type <> 'ping'
+              AND ('*' = ANY ({hook_events}::text[]) OR d.type = ANY ({hook_events})) AND d.type <> 'ping' AND d.source <> '${ownSource}'
               AND (d.unmatched IS NULL OR d.unmatched = 'no_hook') AND d.payload IS NOT NULL AND {hook_id} <> ALL (d.hook_ids)
               AND NOT EXISTS (${deliveredWell('d.guid')})`,
     // A number that an earlier replay gave it stays its own.

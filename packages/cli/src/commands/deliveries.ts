@@ -13,16 +13,21 @@ export const listDeliveries: Run = async (context) => {
   const { flags, out, json, session } = context;
   const path = deliveriesPath(context);
   const limit = numberOf(flags.text('limit'), 'limit', 30, 10_000);
-  const status = flags.text('status');
+  const after = flags.text('after-sequence');
+  const query = new URLSearchParams({
+    ...(flags.text('status') && { status: flags.text('status')! }),
+    ...(after !== undefined && { after_sequence: idOf(after, '--after-sequence') }),
+  });
   const { api } = await session();
-  const { items, isMore } = await api.list(`${path}${status ? `?status=${status}` : ''}`, limit);
+  const { items, isMore } = await api.list(query.size > 0 ? `${path}?${query}` : path, limit);
   if (json) return out.json(items);
   if (items.length === 0)
     return out.note('Nothing has been delivered there yet. gatepost hooks ping HOOK sends a ping.');
   out.table(
-    ['ID', 'WHEN', 'EVENT', 'STATUS', 'CODE', 'MS', 'TRY', 'GUID'],
+    ['ID', 'SEQ', 'WHEN', 'EVENT', 'STATUS', 'CODE', 'MS', 'TRY', 'GUID'],
     items.map((item) => [
       String(item.id),
+      String(item.sequence ?? '-'),
       item.delivered_at.slice(0, 19).replace('T', ' '),
       eventOf(item),
       item.status,

@@ -8,7 +8,7 @@ import { sampleRepository, type Where } from '../samples/place.ts';
 import { makeSample } from '../samples/samples.ts';
 import { setValue } from '../samples/set.ts';
 import type { Api, Json } from '../session/api.ts';
-import { toJson } from '../terminal.ts';
+import { clean, toJson } from '../terminal.ts';
 
 export const trigger: Run = async (context) => {
   const { args, flags, out, json, session, env } = context;
@@ -24,12 +24,19 @@ export const trigger: Run = async (context) => {
   const file = flags.text('secret-file');
   const secret = file === undefined ? env.GATEPOST_WEBHOOK_SECRET : await readSecret(file, 'the hook’s secret');
   const sent: { hook: number; delivery: number; guid: string }[] = [];
+  const refused: Problem[] = [];
   for (const hook of hooks) {
     // The secret of one hook is nothing that another should be asked with.
     const body = { event, payload, ...(hook.config.secret && secret !== undefined && { secret }) };
-    const { id, guid } = await api.call('POST', `${place.path}/hooks/${hook.id}/triggers`, body).catch(nameHook(hook));
-    sent.push({ hook: hook.id, delivery: id, guid });
+    try {
+      const { id, guid } = await api.call('POST', `${place.path}/hooks/${hook.id}/triggers`, body);
+      sent.push({ hook: hook.id, delivery: id, guid });
+    } catch (error) {
+      refused.push(nameHook(hook, error));
+    }
   }
+  if (refused[0] && sent.length === 0) throw refused[0];
+  for (const { message } of refused) out.note(clean(message));
   if (json) return out.json(sent);
   out.table(
     ['HOOK', 'DELIVERY', 'GUID'],
@@ -110,10 +117,8 @@ async function findHooks({ flags }: Context, api: Api, place: Place, event: stri
   );
 }
 
-const nameHook =
-  ({ id, config }: Json) =>
-  (error: unknown): never => {
-    if (!(error instanceof Problem) || error.exit !== 'refused') throw error;
-    const next = config.secret ? ['Give its secret: --secret-file FILE, or choose another hook: --hook HOOK'] : [];
-    throw new Problem('refused', `hook ${id}: ${error.message}`, ...next);
-  };
+function nameHook({ id, config }: Json, error: unknown): Problem {
+  if (!(error instanceof Problem) || error.exit !== 'refused') throw error;
+  const next = config.secret ? ['Give its secret: --secret-file FILE, or choose another hook: --hook HOOK'] : [];
+  return new Problem('refused', `hook ${id}: ${error.message}`, ...next);
+}

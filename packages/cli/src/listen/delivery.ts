@@ -1,0 +1,69 @@
+/** A delivery as the socket brings it, and as `--record` keeps it. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { readInput } from '../input.ts';
+import { usage } from '../problem.ts';
+import type { Json } from '../session/api.ts';
+
+export type Delivery = {
+  /** Of the frame; the answer repeats it. */
+  id: string;
+  /** Names as they came, in Go's spelling. */
+  headers: Record<string, string[]>;
+  body: Buffer;
+};
+
+/** The first value of a header, however it is spelled. */
+export function headerOf({ headers }: Delivery, name: string): string | undefined {
+  const found = Object.entries(headers).find(([each]) => each.toLowerCase() === name);
+  return found?.[1][0];
+}
+
+export const eventOf = (delivery: Delivery): string => headerOf(delivery, 'x-github-event') ?? '?';
+export const guidOf = (delivery: Delivery): string => headerOf(delivery, 'x-github-delivery') ?? '?';
+
+/** The payload, also out of a form; undefined: it is none that can be read. */
+export function payloadOf({ body, ...delivery }: Delivery): Json | undefined {
+  try {
+    const isForm = headerOf({ body, ...delivery }, 'content-type')?.startsWith('application/x-www-form-urlencoded');
+    const text = isForm ? (new URLSearchParams(body.toString()).get('payload') ?? '') : body.toString();
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file a delivery: its name sorts by time, and nothing of what came decides where it is. @returns its path */
+export function record(folder: string, delivery: Delivery, at: Date): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const word = (text: string) => text.replaceAll(/[^\w-]/g, '_').slice(0, 64);
+  const time = at.toISOString().replaceAll(/[^\dTZ]/g, '');
+  const file = path.join(folder, `${time}-${word(eventOf(delivery))}-${word(guidOf(delivery))}.json`);
+  const text = delivery.body.toString();
+  const isText = Buffer.from(text).equals(delivery.body);
+  const kept = {
+    headers: delivery.headers,
+    body: isText ? text : delivery.body.toString('base64'),
+    encoding: isText ? 'utf-8' : 'base64',
+  };
+  // A payload may be private, and the signature is made with a secret.
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
+  return file;
+}
+
+/** @throws Problem `usage` for a file that `record` did not write. */
+export async function readRecorded(file: string): Promise<Delivery> {
+  const text = await readInput(file);
+  try {
+    const { headers, body, encoding } = JSON.parse(text) as {
+      headers: Record<string, string[]>;
+      body: string;
+      encoding: string;
+    };
+    if (typeof headers === 'object' && headers !== null && typeof body === 'string')
+      return { id: '', headers, body: Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8') };
+  } catch {
+    // Said below.
+  }
+  throw usage(`${file} is not what --record writes`);
+}

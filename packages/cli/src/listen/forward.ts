@@ -1,0 +1,81 @@
+/** Hands a delivery to a receiver on this machine, byte for byte. */
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Delivery } from './delivery.ts';
+
+export type Outcome =
+  | { status: number; headers: Record<string, string[]>; body: Buffer; ms: number }
+  | { error: string; ms: number };
+
+/** Longer than the server waits: it is the one that gives up. */
+const timeoutMs = 60_000;
+const bodyMaxBytes = 65_536;
+const headersMaxBytes = 12_288;
+/** Of a connection, not of a message (RFC 9110 section 7.6.1); what Node writes by itself. */
+const ownHeaders = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'proxy-connection',
+]);
+
+/** Never throws: what goes wrong at the receiver is its outcome. */
+export function forward(url: URL, { headers, body }: Delivery): Promise<Outcome> {
+  const begun = performance.now();
+  const ms = () => Math.round(performance.now() - begun);
+  const kept = Object.entries(headers).filter(([name]) => !ownHeaders.has(name.toLowerCase()));
+  return new Promise((resolve) => {
+    const fail = (error: Error) => resolve({ error: describe(error), ms: ms() });
+    const asked = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+      method: 'POST',
+      headers: { ...Object.fromEntries(kept), 'content-length': String(body.length) },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    asked.on('error', fail);
+    asked.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const done = () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: headersOf(response.rawHeaders),
+          body: Buffer.concat(chunks).subarray(0, bodyMaxBytes),
+          ms: ms(),
+        });
+      response.on('data', (chunk: Buffer) => {
+        if (bytes < bodyMaxBytes) chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes < 100 * bodyMaxBytes) return;
+        done(); // nobody shows so much
+        response.destroy();
+      });
+      response.on('end', done).on('error', fail);
+    });
+    asked.end(body);
+  });
+}
+
+/** As Go spells them, which is what the protocol's frames hold. */
+function headersOf(raw: string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  let bytes = 0;
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const [name, value] = [raw[index]!, raw[index + 1]!];
+    bytes += name.length + value.length;
+    if (bytes > headersMaxBytes) break;
+    const spelled = name.toLowerCase().replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+    headers[spelled] = [...(headers[spelled] ?? []), value];
+  }
+  return headers;
+}
+
+function describe(error: Error & { code?: string; errors?: Error[] }): string {
+  // `localhost` is tried as ::1 and as 127.0.0.1: each has its own error.
+  const text = error.message || error.errors?.map(({ message }) => message).join(', ') || error.code || 'failed';
+  return error.name === 'TimeoutError' ? `no answer within ${timeoutMs / 1000} s` : text;
+}

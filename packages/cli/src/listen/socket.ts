@@ -1,0 +1,113 @@
+/**
+ * The socket of a hook with the name `cli`, in the protocol of GitHub's command line with its deliveries numbered (`gatepost.v1`, docs/reference/webhooks-api.md#forwarding-to-a-command-line).
+ * The token goes to the API itself, wherever the hook's `ws_url` leads.
+ */
+import type { WebSocket as Socket } from 'ws';
+import { Problem } from '../problem.ts';
+import type { Json } from '../session/api.ts';
+import type { Session } from '../session/session.ts';
+import type { Delivery } from './delivery.ts';
+import type { Outcome } from './forward.ts';
+
+/** Why a socket has ended: come back to the same hook, to a new one, or not at all. */
+export type End = { kind: 'again' | 'anew'; why: string } | { kind: 'over'; problem: Problem };
+
+/** The server pings every 10 s. */
+const silenceMs = 45_000;
+/** 25 MB in base64, with its headers. */
+const frameMaxBytes = 64 * 1024 * 1024;
+
+/** Holds the socket until it ends; each delivery is answered by what `take` makes of it. @throws what `signal` is aborted with. */
+export async function holdSocket(
+  { profile, token }: Session,
+  path: string,
+  signal: AbortSignal,
+  onOpen: () => void,
+  take: (delivery: Delivery) => Promise<Outcome>,
+): Promise<End> {
+  const { WebSocket } = await import('ws');
+  const url = `${profile.api.replace(/^http/, 'ws')}${path}/socket`;
+  const headers = { authorization: await token() };
+  signal.throwIfAborted();
+  const socket = new WebSocket(url, ['gatepost.v1'], {
+    headers,
+    handshakeTimeout: 15_000,
+    maxPayload: frameMaxBytes,
+    perMessageDeflate: false,
+    followRedirects: false,
+  });
+  return new Promise<End>((resolve, reject) => {
+    const stop = () => {
+      socket.close(1000);
+      setTimeout(() => socket.terminate(), 1_000).unref();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    let silence: NodeJS.Timeout | undefined;
+    const alive = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => socket.terminate(), silenceMs);
+    };
+    const end = (why: End) => {
+      clearTimeout(silence);
+      signal.removeEventListener('abort', stop);
+      resolve(why);
+    };
+    socket.on('open', () => {
+      alive();
+      onOpen();
+    });
+    socket.on('ping', alive);
+    socket.on('message', (data) => {
+      alive();
+      void answer(socket, String(data), take).catch(() => socket.terminate()); // it is of another protocol
+    });
+    socket.on('unexpected-response', (_, response) => {
+      response.resume();
+      socket.terminate();
+      end(refusal(response.statusCode ?? 0));
+    });
+    socket.on('error', (error) => end({ kind: 'again', why: error.message }));
+    socket.on('close', (code, reason) => end(endOf(code, reason.toString())));
+  });
+}
+
+async function answer(socket: Socket, text: string, take: (delivery: Delivery) => Promise<Outcome>): Promise<void> {
+  const { Id: id = '', Header: headers, Body: body } = JSON.parse(text) as Json;
+  const outcome = await take({ id, headers, body: Buffer.from(body ?? '', 'base64') });
+  if (socket.readyState !== socket.OPEN) return; // the attempt has failed by then, and is made again
+  const said =
+    'error' in outcome
+      ? { Id: id, Error: outcome.error.slice(0, 200) }
+      : { Id: id, Status: outcome.status, Header: outcome.headers, Body: outcome.body.toString('base64') };
+  socket.send(JSON.stringify(said));
+}
+
+function refusal(status: number): End {
+  if (status === 404) return { kind: 'anew', why: 'the hook is gone' };
+  if (status === 429 || status >= 500) return { kind: 'again', why: `the API answers ${status}` };
+  if (status === 401)
+    return { kind: 'over', problem: new Problem('notSignedIn', 'the token is not good any more', 'gatepost login') };
+  return { kind: 'over', problem: new Problem('refused', `the API refuses the socket: ${status}`) };
+}
+
+function endOf(code: number, reason: string): End {
+  const over = (message: string, ...next: string[]): End => ({
+    kind: 'over',
+    problem: new Problem('failed', message, ...next),
+  });
+  switch (code) {
+    case 4403:
+      return over('you may not manage this hook any more', '`gatepost whoami` shows who you are here.');
+    case 4404:
+      return over('somebody has deleted the hook');
+    case 4409:
+      return over('another listener has taken this hook over');
+    case 1007:
+    case 1008:
+    case 1009:
+      return { kind: 'anew', why: reason || `closed with ${code}` };
+    default:
+      return { kind: 'again', why: reason || (code === 1006 ? 'the connection broke' : `closed with ${code}`) };
+  }
+}
