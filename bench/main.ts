@@ -18,6 +18,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   hanging: async () => (await import('./hanging.ts')).hanging,
   large: async () => (await import('./large.ts')).large,
   latency: async () => (await import('./latency.ts')).latency,
+  listen: async () => (await import('./listen.ts')).listen,
   backlog: async () => (await import('./backlog.ts')).backlog,
   gate: async () => (await import('./gate.ts')).gate,
   peers: async () => (await import('./peers/peers.ts')).peers,

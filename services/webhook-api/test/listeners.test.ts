@@ -204,6 +204,11 @@ test('a server that stops sends its listeners away after what is under way, and 
     return { Status: 200 };
   };
   await using listener = await listen(at(stopping.base), { answer });
+  const ours = await create();
+  await using own = await listen(
+    { ws_url: ours.ws_url.replace(/\/\/[^/]+/, `//${new URL(stopping.base).host}`) },
+    { protocol: 'gatepost.v1' },
+  );
   const underWay = deliver(hook);
   await until('it is under way', () => listener.frames.length === 1);
   const stopped = stopping[Symbol.asyncDispose]();
@@ -213,7 +218,9 @@ test('a server that stops sends its listeners away after what is under way, and 
   );
   held.resolve();
   expect(await underWay).toMatchObject({ status: 200 });
-  expect((await listener.closed).code).toBe(1012);
+  // The extension would not come back after a goodbye.
+  expect((await listener.closed).code).toBe(1006);
+  expect((await own.closed).code).toBe(1012);
   await stopped;
   await using _back = await listen(hook);
   expect(await deliver(hook)).toMatchObject({ status: 200 });

@@ -115,7 +115,9 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     sent.clear();
     lineBytes = 0;
     sentBytes = 0;
-    if (how !== ends.left) socket.close(how.code, how.reason);
+    // The extension comes back only after a connection that broke (webhook/forward.go: `runFwd`).
+    if (how === ends.restarts && !isConcurrent) socket.terminate();
+    else if (how !== ends.left) socket.close(how.code, how.reason);
     options.onEnd(how);
   };
   const onMessage = (data: RawData) => {
