@@ -27,7 +27,7 @@ const head = `# The command line
 /** The text of docs/cli.md. */
 export function page(): string {
   const session = existsSync(sessionFile)
-    ? ['## A session', `\`\`\`console\n${readFileSync(sessionFile, 'utf8').trimEnd()}\n\`\`\``]
+    ? ['## A session', `\`\`\`text\n${readFileSync(sessionFile, 'utf8').trimEnd()}\n\`\`\``]
     : [];
   const codes = Object.entries(exits).map(
     ([name, code]) => `| ${code} | ${exitMeanings[name as keyof typeof exits]} |`,
