@@ -13,8 +13,7 @@ export type Seen = {
 type Pick<T> = (message: Seen) => T | undefined;
 
 const timeoutMs = 3_000;
-/** RabbitMQ sends what there is without a pause. */
-const idleMs = 500;
+const lookMaxMs = 10_000;
 const consumerTag = 'browsing';
 const backEveryMs = 10;
 
@@ -23,11 +22,18 @@ const backEveryMs = 10;
  * takes. While it lasts nobody else sees these messages: callers take turns. `total`: how many the queue had ready.
  */
 export async function browse<T, R>(
-  options: { url: string; name: string; queue: string; most: number },
+  options: {
+    url: string;
+    name: string;
+    queue: string;
+    most: number;
+    /** How long nothing may come before it counts as all: RabbitMQ sends what there is without a pause, unless somebody else takes it. */
+    idleMs: number;
+  },
   pick: Pick<T>,
   use: (picked: { item: T; take(): void }[], total: number) => Promise<R>,
 ): Promise<R> {
-  const { url, name, queue, most } = options;
+  const { url, name, queue, most, idleMs } = options;
   const connection = await connectOnce(url, { name, timeoutMs, rounds: 1 });
   connection.on('error', () => {}); // calls that wait for an answer reject
   try {
@@ -40,8 +46,8 @@ export async function browse<T, R>(
     if (wanted > 0) {
       let seen = 0;
       const complete = Promise.withResolvers<void>();
-      const late = setTimeout(complete.resolve, timeoutMs);
-      let idle = late;
+      const late = setTimeout(complete.resolve, lookMaxMs);
+      let idle = setTimeout(complete.resolve, timeoutMs);
       await channel.prefetch(wanted);
       await channel.consume(
         queue,

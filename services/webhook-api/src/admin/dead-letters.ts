@@ -303,7 +303,13 @@ function look<T, R>(
   const mine = lastLook.then(() =>
     inTransaction(pool, async (client) => {
       await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost dead letters', 0))");
-      const options = { url: amqpUrl, name: 'webhook-api dead letters', queue: deadEventsQueue, most: lookedMax };
+      const options = {
+        url: amqpUrl,
+        name: 'webhook-api dead letters',
+        queue: deadEventsQueue,
+        most: lookedMax,
+        idleMs: 2_000,
+      };
       return browse(options, pick, use);
     }),
   );

@@ -28,7 +28,7 @@ export async function findQueued({ amqpUrl }: Pick<Parts, 'amqpUrl'>, guid: stri
   const { events } = await findShards(amqpUrl, { events: 1, deliveries: 1 });
   const found: Queued[] = [];
   for (const queue of shardQueues(eventsQueue, events.there)) {
-    const options = { url: amqpUrl, name: 'webhook-api queued events', queue, most: lookedMax };
+    const options = { url: amqpUrl, name: 'webhook-api queued events', queue, most: lookedMax, idleMs: 500 };
     const pick = (message: Seen) => {
       const event = readEvent(message);
       return event && eventGuid(event) === guid ? { queue, ...event, bytes: message.body.length } : undefined;
