@@ -45,7 +45,7 @@ test('what looks once, too, looks at another broker when one is dead', async () 
   // One broker is chosen at random: ten coins that all fall on one side, once in a thousand runs, would show nothing.
   for (let tries = 0; tries < 10; tries += 1) {
     expect(await findShards(url, { events: 1, deliveries: 1 })).toMatchObject({ events: { used: 1 } });
-    const options = { url, name: 'test', queue: 'some', most: 1 };
+    const options = { url, name: 'test', queue: 'some', most: 1, idleMs: 500 };
     await expect(
       browse(
         options,
