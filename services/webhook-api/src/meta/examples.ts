@@ -206,8 +206,14 @@ export const examplesOfSchemas: Record<string, unknown> = {
     dead_letters: [],
   },
   Explanation: explanation,
+  EventType: {
+    name: 'push',
+    description: 'Commits or tags were pushed, or a branch was created or deleted',
+    group: 'github',
+  },
   FoundEvent: {
     guid: delivery.guid,
+    queued: [],
     events: [
       {
         organization: acme.login,
@@ -261,6 +267,12 @@ export const examplesOfSchemas: Record<string, unknown> = {
   RepositoryCreation: { name: widgets.name, description: 'What we sell', private: true },
   RepositoryHook: hook('Repository', '/repos/acme/widgets'),
   RepositoryUpdate: { description: 'What we sell', has_issues: true },
+  ProtectedResource: {
+    resource: 'http://localhost:4500/',
+    authorization_servers: ['http://localhost:4400/'],
+    bearer_methods_supported: ['header'],
+    scopes_supported: ['repo', 'admin:repo_hook', 'admin:org_hook', 'read:org'],
+  },
   Replay: {
     id: 12,
     hook_id: 42,
@@ -282,6 +294,8 @@ export const examplesOfSchemas: Record<string, unknown> = {
   SimpleOrganization: presentSimpleOrganization(acme, base),
   Throttle: { rate: 20, burst: 40 },
   Topics: { names: ['hardware', 'gates'] },
+  Trigger: { event: 'push', payload: { ref: 'refs/heads/main' }, secret: 'It’s a secret to everybody' },
+  TriggeredDelivery: { id: delivery.id, guid: delivery.guid },
   WaitingDelivery: waiting,
   User: presentUser(userOfSubject(alice), base),
 };
@@ -337,9 +351,11 @@ export const examplesOfErrors: Record<number, unknown> = {
   401: error(401, 'Bad credentials'),
   403: { ...error(403, `API rate limit exceeded for ${alice}.`), documentation_url: `${base}/docs#tag/rate-limits` },
   404: error(404, 'Not Found'),
+  409: error(409, 'Another replay of this hook is running'),
   413: error(413, 'The body is over 1 MB'),
   415: error(415, 'Unsupported content encoding "odd"'),
   422: error(422, 'Validation Failed', { errors: [{ resource: 'Hook', field: 'url', code: 'missing_field' }] }),
+  426: error(426, 'This address is for a WebSocket'),
   429: {
     ...error(429, 'You have exceeded a secondary rate limit. Please wait a few seconds before you try again.'),
     documentation_url: `${base}/docs#tag/secondary-rate-limits`,
