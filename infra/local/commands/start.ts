@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { keepCertificates } from '../processes/certificates.ts';
 import { type Child, type Group, openGroup } from '../processes/child.ts';
-import { logEnd } from '../processes/home.ts';
+import { logEnd, noteRunning } from '../processes/home.ts';
 import { isFree } from '../processes/ports.ts';
 import { checkPorts, demoPort, migrate, type ServiceName, startDemoApp, startService } from '../processes/services.ts';
 import { type Death, describeExit, supervise } from '../processes/supervise.ts';
@@ -25,7 +25,8 @@ export default async function start(context: Context): Promise<number> {
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
   checkSeedFiles(env);
 
-  await checkPorts(env);
+  await checkPorts(env, home);
+  stack.use(noteRunning(home));
   // Closed newest first: services stop before the stores they use.
   const stores = await openStores(context, stack.use(openGroup()));
   const serviceGroup = stack.use(openGroup());

@@ -1,6 +1,6 @@
 /** The folder `.gatepost` (`GATEPOST_HOME` moves it): private stores, logs and keys. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endOf } from './trouble.ts';
@@ -51,6 +51,23 @@ export function logEnd(path: string, from = 0): string[] {
 /** How long a log is, so that its end can be told from what stood there before. */
 export function logLength(path: string): number {
   return existsSync(path) ? statSync(path).size : 0;
+}
+
+/** Says that this process runs in the folder, until it is closed. */
+export function noteRunning(home: string): Disposable {
+  const file = join(home, 'running.json');
+  writePrivate(file, String(process.pid));
+  return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
+}
+
+/** The process that said so, if there still is one of that id. */
+export function runningIn(home: string): number | undefined {
+  const pid = readJson<number>(join(home, 'running.json'));
+  try {
+    return pid && process.kill(pid, 0) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A short name for a path, the same each time. */

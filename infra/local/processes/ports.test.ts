@@ -41,8 +41,8 @@ test('names the process that holds a port', async () => {
 
 test('says which variable moves a taken port, and by which process it is taken', async () => {
   const others = Object.fromEntries(servicePorts.map(({ variable }) => [variable, '0']));
-  await expect(checkPorts({ ...others, AUTH_PORT: String(taken) })).rejects.toThrow(
+  await expect(checkPorts({ ...others, AUTH_PORT: String(taken) }, '/nowhere')).rejects.toThrow(
     new RegExp(`Port ${taken} of auth is taken by process ${process.pid} .*set AUTH_PORT to a free port`),
   );
-  await expect(checkPorts({ ...others, AUTH_PORT: String(await freePort()) })).resolves.toBeUndefined();
+  await expect(checkPorts({ ...others, AUTH_PORT: String(await freePort()) }, '/nowhere')).resolves.toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
 import { type Child, type Group, runToEnd, sourceFlags, startChild } from './child.ts';
-import { logEnd, logFile, logLength, rootFolder } from './home.ts';
+import { logEnd, logFile, logLength, rootFolder, runningIn } from './home.ts';
 import { findHolder, isFree } from './ports.ts';
 import { BadConfiguration, endOf, Trouble } from './trouble.ts';
 
@@ -28,8 +28,8 @@ export function portOf(env: NodeJS.ProcessEnv, variable: string): number | undef
   return /^\d{1,5}$/.test(value) ? Number(value) : undefined;
 }
 
-/** @throws Trouble naming every taken port, its variable and, where the machine shows it, by what it is taken. */
-export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
+/** @throws Trouble naming our command that has the ports, or every taken one with its variable and, where the machine shows it, by what. */
+export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<void> {
   const taken: string[] = [];
   for (const { service, variable } of servicePorts) {
     const port = portOf(env, variable);
@@ -38,7 +38,13 @@ export async function checkPorts(env: NodeJS.ProcessEnv): Promise<void> {
     const by = holder ? `process ${holder.pid} (${holder.command})` : 'another process';
     taken.push(`Port ${port} of ${service} is taken by ${by}: stop it, or set ${variable} to a free port.`);
   }
-  if (taken.length > 0) throw new Trouble(...taken);
+  if (taken.length === 0) return;
+  const pid = runningIn(home);
+  if (!pid) throw new Trouble(...taken);
+  throw new Trouble(
+    `Gatepost already runs with ${home} (process ${pid}).`,
+    'Stop it first, or start another with a folder (GATEPOST_HOME) and ports (docs/configuration.md) of its own.',
+  );
 }
 
 /** How long a service may take to stop; the default where the variable is none, which the service itself will say. */
