@@ -138,6 +138,7 @@ function pathOf(template: string, hostile: string | undefined, method: string): 
     hook_id: String(hookId),
     guid: '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
     letter_id: '23a724187731c274a48fc6c9',
+    replay_id: '1',
     delivery_id: String(deliveryId),
     client_id: 'app',
     subject: 'auth0|dave',

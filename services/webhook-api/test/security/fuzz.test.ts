@@ -95,7 +95,7 @@ const config = fc.record(
 const events = mostly(fc.array(fc.constantFrom('push', 'issues', '*', 'no_such'), { maxLength: 3 }));
 const hookBody = fc.record(
   {
-    name: mostly(fc.constant('web')),
+    name: mostly(fc.constantFrom('web', 'cli')),
     config: fc.oneof({ weight: 6, arbitrary: config }, { weight: 1, arbitrary: oddValue }),
     events,
     add_events: events,
@@ -207,6 +207,7 @@ function pathOf({ route, hostile, pick, query }: Asked): string {
     delivery_id: String(deliveryId),
     guid: '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
     letter_id: '23a724187731c274a48fc6c9',
+    replay_id: '1',
     client_id: 'other-app',
     subject: 'auth0|dave',
     username: 'acme',
@@ -285,6 +286,9 @@ test('every request gets an answer that is no fault of ours, conforms to the des
   if (isWhole) expect([...seen]).toEqual(expect.arrayContaining([200, 201, 204, 400, 401, 403, 404, 422]));
 
   // And what went out as payloads, or stands in the database beside what is sealed, holds no secret either.
+  const { owner } = callers;
+  const pinged = await send('POST', `/repos/acme/gadgets/hooks/${hookIds[0]}/pings`, { authorization: owner! }, '');
+  expect(pinged.status).toBe(204);
   const events = await api.sql.query("SELECT convert_from(payload, 'UTF8') AS payload FROM events");
   expect(events.rows.length).toBeGreaterThan(1);
   expect(JSON.stringify(events.rows)).not.toContain(canary);
