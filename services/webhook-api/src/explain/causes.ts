@@ -122,12 +122,17 @@ function causesOfSettings(event: EventRow, hook: Live): Cause[] {
         'hook_newer',
         true,
         `The hook was made at ${hook.createdAt.toISOString()}, after the event had come.`,
-        'Let its producer publish it again, under a new id.',
+        replay(hook, event),
       ),
     ];
   const causes = causesOfHook(hook, event);
-  return causes.length > 0 ? causes : [changed(event, hook)];
+  if (causes.length === 0) return [changed(event, hook)];
+  return causes.map((one) => ({ ...one, next: `${one.next} Then replay: ${replay(hook, event)}` }));
 }
+
+/** What an active hook that subscribes to the event gets it by. */
+const replay = ({ path }: Live, { received_at }: EventRow): string =>
+  `POST ${path}/deliveries/replays {"since": "${received_at.toISOString()}", "status": "missed"} sends what it missed since then.`;
 
 /** What of today's settings speaks against it. */
 function causesOfHook(hook: Live, event: EventRow): Cause[] {
@@ -171,7 +176,7 @@ function changed(event: EventRow, hook: Live): Cause {
     'settings_changed',
     isChanged,
     `Today's settings of the hook would let it through${when}. What they were then, and whether its OAuth app was restricted, is not kept.`,
-    'Let its producer publish it again, under a new id.',
+    replay(hook, event),
   );
 }
 
@@ -181,7 +186,7 @@ function maybeDuplicate(event: EventRow): Cause {
     'duplicate',
     false,
     `Should it have been published again: until ${until} a message with the same source, id and subject is a duplicate and makes no delivery. Nothing is stored of such messages.`,
-    'Publish it under a new id.',
+    'Publish it under a new id, or replay.',
   );
 }
 
