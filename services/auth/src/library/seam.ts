@@ -43,6 +43,7 @@ export function applySeam(provider: Provider): void {
   refuseGrantsAsUnauthorized(provider);
 }
 
+/** What `find` reads of the model that it is called on; missing in the typings. */
 type ClientModel = {
   adapter: { find(id: string): Promise<object | undefined> };
   find(this: Pick<ClientModel, 'adapter'>, id: string): Promise<Client | undefined>;

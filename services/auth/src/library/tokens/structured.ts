@@ -14,6 +14,7 @@ import { verifyAccessToken } from '../../resources/token-dialect.ts';
 import { publicKeys } from '../seam.ts';
 import { structuredToken } from './spelling.ts';
 
+/** What three of the library's models have in common here; the typings have a constructor and a `find` for each. */
 type Model = {
   find(value: string, options?: object): Promise<unknown>;
   new (payload: object): Record<string, unknown>;
