@@ -67,7 +67,9 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
   let owed: string | undefined;
   let passed: string | undefined;
   let signAt = now();
-  let unread = { bytes: 0, sinceMs: now() };
+  let written = 0;
+  /** What has left us, and when that last became more. */
+  let left = { bytes: 0, atMs: now() };
   let isOpen = true;
 
   const next = () => {
@@ -83,7 +85,9 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     item.timer = setTimeout(() => timeOut(item), item.request.timeoutMs);
     sent.set(item.id, item);
     sentBytes += item.request.body.length;
-    socket.send(encodeFrame(item.request, isConcurrent ? item.id : undefined));
+    const frame = encodeFrame(item.request, isConcurrent ? item.id : undefined);
+    written += frame.length;
+    socket.send(frame);
     if (!isConcurrent) socket.ping(item.id);
   };
   const settle = (item: Item, answer: ForwardAnswer) => {
@@ -110,7 +114,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     for (const item of [...line.splice(0), ...sent.values()]) {
       clearTimeout(item.timer);
       // An answer that could not be read is one all the same.
-      item.settle(left(how.code === ends.badMessage.code && !isConcurrent));
+      item.settle(gone(how.code === ends.badMessage.code && !isConcurrent));
     }
     sent.clear();
     lineBytes = 0;
@@ -153,7 +157,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     underWay: () => sent.size,
     bytes: () => lineBytes + sentBytes,
     deliver(request) {
-      if (!isOpen) return Promise.resolve(left(false));
+      if (!isOpen) return Promise.resolve(gone(false));
       const { length } = request.body;
       if (line.length >= lineMaxItems || (lineBytes > 0 && lineBytes + length > lineMaxBytes))
         return Promise.resolve({ kind: 'busy' });
@@ -166,10 +170,11 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
       });
     },
     look() {
-      const { bufferedAmount: bytes } = socket;
-      if (bytes === 0 || bytes < unread.bytes) unread = { bytes, sinceMs: now() };
+      const { bufferedAmount } = socket;
+      const bytes = written - bufferedAmount;
+      if (bufferedAmount === 0 || bytes > left.bytes) left = { bytes, atMs: now() };
+      if (now() - left.atMs > unreadMaxMs) return end(ends.doesNotRead);
       const silentMs = now() - signAt;
-      if (now() - unread.sinceMs > unreadMaxMs && bytes > 0) return end(ends.doesNotRead);
       const isAtWork = sent.size > 0 || owed !== undefined;
       if (silentMs > (isAtWork ? silentAtWorkMaxMs : silentMaxMs)) return end(ends.doesNotRead);
       socket.ping('');
@@ -179,7 +184,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
   };
 }
 
-const left = (hadResponse: boolean): ForwardAnswer => ({
+const gone = (hadResponse: boolean): ForwardAnswer => ({
   kind: 'error',
   code: 'ECONNRESET',
   message: 'the listener has left',
