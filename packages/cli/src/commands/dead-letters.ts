@@ -53,7 +53,7 @@ export const publishLetters: Run = async (context) => {
   const { published, left } = await api.call('POST', `${letters}/attempts`, wanted);
   if (json) return out.json({ published, left });
   out.line(
-    `${published} are published as they came${left > 0 ? `; ${left} are neither events nor deliveries of ours, and stay` : ''}.`,
+    `${published} are published as they came${left > 0 ? `; ${left} stay: no events, no deliveries of ours, or refused for their producer, which takes an ID or --reason` : ''}.`,
   );
 };
 

@@ -59,40 +59,42 @@ type Keyring = {
 
 function keyring(env: NodeJS.ProcessEnv): Keyring | undefined {
   if (env.GATEPOST_NO_KEYRING) return undefined;
-  if (process.platform === 'darwin') return macKeyring;
-  return env.DBUS_SESSION_BUS_ADDRESS ? libsecret : undefined;
+  if (process.platform === 'darwin') return macKeyring(env);
+  return env.DBUS_SESSION_BUS_ADDRESS ? libsecret(env) : undefined;
 }
 
 const service = 'gatepost';
 
-const libsecret: Keyring = {
+const libsecret = (env: NodeJS.ProcessEnv): Keyring => ({
   async write(account, text) {
     const names = ['store', `--label=gatepost: ${account}`, 'service', service, 'account', account];
-    return (await call('secret-tool', names, text)) !== undefined;
+    return (await call(env, 'secret-tool', names, text)) !== undefined;
   },
-  read: async (account) => (await call('secret-tool', ['lookup', 'service', service, 'account', account])) ?? '',
-  remove: async (account) => void (await call('secret-tool', ['clear', 'service', service, 'account', account])),
-};
+  read: async (account) => (await call(env, 'secret-tool', ['lookup', 'service', service, 'account', account])) ?? '',
+  remove: async (account) => void (await call(env, 'secret-tool', ['clear', 'service', service, 'account', account])),
+});
 
 /** `security -i` takes whole commands from standard input; in base64 nothing needs quotes. */
-const macKeyring: Keyring = {
+const macKeyring = (env: NodeJS.ProcessEnv): Keyring => ({
   async write(account, text) {
     const secret = Buffer.from(text).toString('base64');
     const command = `add-generic-password -U -s ${service} -a ${encodeURIComponent(account)} -w ${secret}\n`;
-    return (await call('security', ['-i'], command)) !== undefined && (await this.read(account)) === text;
+    return (await call(env, 'security', ['-i'], command)) !== undefined && (await this.read(account)) === text;
   },
   async read(account) {
     const names = ['find-generic-password', '-s', service, '-a', encodeURIComponent(account), '-w'];
-    return Buffer.from((await call('security', names))?.trim() ?? '', 'base64').toString();
+    return Buffer.from((await call(env, 'security', names))?.trim() ?? '', 'base64').toString();
   },
   remove: async (account) =>
-    void (await call('security', ['delete-generic-password', '-s', service, '-a', encodeURIComponent(account)])),
-};
+    void (await call(env, 'security', ['delete-generic-password', '-s', service, '-a', encodeURIComponent(account)])),
+});
 
 /** What it printed; undefined: it is not there, or it failed. */
-function call(program: string, args: string[], input?: string): Promise<string | undefined> {
+function call(env: NodeJS.ProcessEnv, program: string, args: string[], input?: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = execFile(program, args, { timeout: 20_000 }, (error, stdout) => resolve(error ? undefined : stdout));
+    const child = execFile(program, args, { env, timeout: 20_000 }, (error, stdout) =>
+      resolve(error ? undefined : stdout),
+    );
     child.stdin?.on('error', () => {}); // it has ended already, and `resolve` says so
     child.stdin?.end(input);
   });

@@ -7,7 +7,7 @@ import { type Api, openApi } from './api.ts';
 import { askToken, findEndpoints, findPlace, Refused, type Tokens } from './gate.ts';
 import { withLock } from './lock.ts';
 import { configFolder } from './private-file.ts';
-import { type Profile, readProfiles } from './profiles.ts';
+import { type Profile, readProfiles, writeProfiles } from './profiles.ts';
 import { checkTransport } from './request.ts';
 import { keepSecrets, readSecrets, type Secrets } from './secrets.ts';
 
@@ -116,7 +116,13 @@ async function storedToken(name: string, profile: Profile, audience: string, env
     if (meanwhile) return meanwhile;
     const { value, expiresAt, refreshToken } = await renew(profile, secrets, audience, env);
     const tokens = { ...secrets.tokens, [audience]: { value, expiresAt } };
-    await keepSecrets(env, name, { ...secrets, tokens, ...(refreshToken && { refreshToken }) }, profile.store);
+    const kept = { ...secrets, tokens, ...(refreshToken && { refreshToken }) };
+    const store = await keepSecrets(env, name, kept, profile.store);
+    // A keyring that is locked by now: the refresh token that it still has is spent.
+    if (store !== profile.store) {
+      const { profiles, ...rest } = readProfiles(env);
+      writeProfiles(env, { ...rest, profiles: { ...profiles, [name]: { ...profile, store } } });
+    }
     return value;
   });
 }
