@@ -22,6 +22,7 @@ test('production refuses the demo’s seed before anything is opened, and a data
   await expect(openGate({}, { ...production, DATABASE_URL, SECRETS_KEY })).rejects.toMatchObject({
     name: 'Misconfigured',
     problems: [
+      'client demo-admin has a secret of the demo’s',
       'client demo-m2m has a secret of the demo’s',
       'client demo-trusted has a secret of the demo’s',
       'client demo-web has a secret of the demo’s',
