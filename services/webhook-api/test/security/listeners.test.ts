@@ -10,7 +10,9 @@ import { audience, call, openApi } from '../support/api.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const api = stack.use(await openApi({ LISTENERS_PER_CALLER: '3' }));
+// More than the sockets of alice of which the API has not heard yet that they are closed.
+const perCaller = 8;
+const api = stack.use(await openApi({ LISTENERS_PER_CALLER: String(perCaller) }));
 const token = await api.tokens.user('auth0|alice', 'admin:repo_hook admin:org_hook');
 const requester = stack.use(
   await openRequester({ url: api.amqpUrl, name: 'test', log: openLog('test', 'silent'), topology: listenersTopology }),
@@ -88,10 +90,10 @@ describe('the WebSocket of a hook', () => {
 
   test('is one of few that a caller may have', async () => {
     const machine = await api.tokens.machine('m2m', 'admin:repo_hook');
-    const all = await Promise.all(Array.from({ length: 4 }, () => create()));
+    const all = await Promise.all(Array.from({ length: perCaller + 1 }, () => create('/repos/acme/gadgets/hooks')));
     await using open = new AsyncDisposableStack();
-    for (const { ws_url: url } of all.slice(0, 3)) open.use(await openListener({ url, token: machine }));
-    const { ws_url: url } = all[3]!;
+    for (const { ws_url: url } of all.slice(0, perCaller)) open.use(await openListener({ url, token: machine }));
+    const { ws_url: url } = all[perCaller]!;
     expect(await refusal({ url, token: machine })).toMatchObject({ status: 429 });
     open.use(await openListener({ url, token }));
   });
