@@ -13,7 +13,8 @@ export type ConsoleSettings = { issuer: string; clientId: string; audience: stri
 
 /** @returns undefined when the pages were not built. */
 export function makeConsole({ issuer, clientId, audience }: ConsoleSettings): Router | undefined {
-  const index = fileURLToPath(import.meta.resolve('@gatepost/console/index.html'));
+  const folder = path.dirname(fileURLToPath(import.meta.resolve('@gatepost/console/package.json')));
+  const index = path.join(folder, 'dist/site/index.html');
   if (!existsSync(index)) return undefined;
   const page = readFileSync(index);
   const router = express.Router({ strict: true, caseSensitive: true });
