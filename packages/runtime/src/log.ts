@@ -26,7 +26,7 @@ export function openLog(
     messageKey: 'message',
     ...(traced && { mixin: (_fields, number) => traceOfRequest(number) }),
   };
-  const log = pino(options, destination ?? openOutput());
+  const log = pino(options, destination ?? standardOutput());
   modulesOf.set(log, new Map());
   return log;
 }
@@ -35,6 +35,14 @@ export function openLog(
 function traceOfRequest(level: number): { trace_id?: string } {
   const id = tracing?.traceId(level >= pino.levels.values.info!);
   return id === undefined ? {} : { trace_id: id };
+}
+
+let output: DestinationStream | undefined;
+
+/** One for all logs of the process. */
+function standardOutput(): DestinationStream {
+  output ??= openOutput();
+  return output;
 }
 
 /** Standard output. The lines of one turn of the event loop are one write, which is there before the process ends, whatever ends it from within. */
