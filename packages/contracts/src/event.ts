@@ -92,6 +92,9 @@ export function subjectOf({ account, repository }: Pick<Event, 'account' | 'repo
   return repository === null ? account : `${account}/${repository}`;
 }
 
+/** What an event's `type` is made of: it goes out as a header. */
+export const eventTypeForm = /^[a-z0-9_]{1,64}$/;
+
 function sourceAndId({ id, source }: Pick<Event, 'id' | 'source'>): string {
   return uuidv5(`${source}#${id}`, uuidv5.URL);
 }
@@ -111,7 +114,7 @@ function fromAttributes(
     return bad('id', 'must be text of at most 512 characters, none of them a control character');
   if (typeof source !== 'string' || source.length > 2048 || /\s/.test(source) || !isPlainText(source))
     return bad('source', 'must be a URI of at most 2048 characters');
-  if (typeof type !== 'string' || !/^[a-z0-9_]{1,64}$/.test(type)) return bad('type', 'must match [a-z0-9_]{1,64}');
+  if (typeof type !== 'string' || !eventTypeForm.test(type)) return bad('type', 'must match [a-z0-9_]{1,64}');
   const place =
     typeof subject === 'string' ? /^([A-Za-z0-9._-]{1,100})(?:\/([A-Za-z0-9._-]{1,100}))?$/.exec(subject) : null;
   if (!place) return bad('subject', 'must be `owner/repo` or `owner`');
@@ -138,7 +141,7 @@ function fromAttributes(
 }
 
 /** The payload's own `action`, as much of it as we keep; null for one that no database could hold: the payload is delivered all the same. */
-function ownAction({ action }: Record<string, unknown>): string | null {
+export function ownAction({ action }: Record<string, unknown>): string | null {
   if (typeof action !== 'string') return null;
   const kept = action.slice(0, 64).replace(/[\ud800-\udbff]$/, '');
   return isPlainText(kept) ? kept : null;

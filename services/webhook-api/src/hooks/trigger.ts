@@ -3,6 +3,7 @@
  * know the hook's secret: who does can sign what he likes without us, and nobody else gains anything (decision 0434).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { eventTypeForm, ownAction } from '@gatepost/contracts/event';
 import { z } from 'zod';
 import { type ErrorItem, notFound, validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';
@@ -15,7 +16,10 @@ import { openSecret } from './stored.ts';
 
 const bodySchema = z
   .object({
-    event: z.string().meta({ description: 'A type that the hook subscribes to' }),
+    event: z
+      .string()
+      .regex(eventTypeForm, 'is no type of events')
+      .meta({ description: 'A type that the hook subscribes to' }),
     payload: z
       .record(z.string(), z.unknown())
       .meta({ description: 'What is delivered; its `action`, if it has one, is the event’s' }),
@@ -40,8 +44,7 @@ export const triggerEvent = placeOperation({
       findProblem(row, event) ?? findOverlap(row) ?? findSecretProblem(openSecret(row.secret, parts.seal), secret);
     if (problem) throw validationFailed({ resource: 'Hook', code: 'custom', ...problem });
     checkConnected(parts.publisher);
-    const action = typeof payload.action === 'string' ? payload.action : null;
-    const own = { hookId: row.id, event, action, payload: Buffer.from(JSON.stringify(payload)) };
+    const own = { hookId: row.id, event, action: ownAction(payload), payload: Buffer.from(JSON.stringify(payload)) };
     const job = await storeOwnEvent(parts.pool, place, own);
     await publishDelivery(parts, job, own.payload);
     return { status: 201, body: { id: job.deliveryId, guid: job.guid } };

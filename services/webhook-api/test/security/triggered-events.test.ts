@@ -107,3 +107,24 @@ test('only who may change the hook sends it anything, and only what it takes', a
   ]);
   expect((await trigger(hook, { payload: 'text' })).status).toBe(422);
 });
+
+test.each([
+  ['a line break in the type', { event: 'issues\r\nX-Forged: 1' }],
+  ['a NUL in the type', { event: 'issues\0' }],
+  ['a type as long as a book', { event: 'i'.repeat(300) }],
+  ['a type that is no header value', { event: 'Grüße\u{1f600}' }],
+  ['no type', { event: '' }],
+])('of a hook for all events %s is refused', async (_, more) => {
+  const hook = await create(repo, { events: ['*'] });
+  expect((await trigger(hook, more)).status).toBe(422);
+});
+
+test.each([
+  ['no more of it than of a published one', 'o'.repeat(100), 'o'.repeat(64)],
+  ['none that no database could hold', 'open\0ed', null],
+])('of an action it keeps %s', async (_, action, kept) => {
+  const { status, body } = await trigger(await create(repo), { payload: { action } });
+  expect(status).toBe(201);
+  const taken = await jobs.next(({ job }) => job.deliveryId === body.id);
+  expect([taken.job.action, taken.payload]).toEqual([kept, { action }]);
+});
