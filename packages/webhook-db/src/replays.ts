@@ -83,10 +83,13 @@ const rowsMax = 2_000;
 // What somebody made up for one hook reaches no other, and is signed under no later secret (decision 0434).
 // In these texts `{name}` stands for what a replay has by that name.
 
+/** SQL: a redirect is no good answer, since nobody follows it. */
+const isGood = (row: string) => `${row}.status_code BETWEEN 200 AND 299`;
+
 /** SQL: whether the event was delivered well other than by its first attempt, by the index of such deliveries. */
 const deliveredWell = (guid: string) => `
   SELECT FROM deliveries a
-   WHERE a.guid = ${guid} AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND a.status_code < 400`;
+   WHERE a.guid = ${guid} AND (a.attempt > 1 OR a.redelivery) AND a.hook_id = {hook_id} AND ${isGood('a')}`;
 
 const isInDays = (day: string) =>
   `${day} BETWEEN ({since}::timestamptz AT TIME ZONE 'UTC')::date AND ({until}::timestamptz AT TIME ZONE 'UTC')::date`;
@@ -94,21 +97,21 @@ const isInDays = (day: string) =>
 /** One way to look: the next rows `d` in their order, which of them are meant, and what is asked of these. */
 type Look = { part: string; order: string; last: string; cursor: string; meant: string; columns: string };
 
-const inLog = (also: { part: string; meant: string }): Look => ({
+const inLog = (also = ''): Look => ({
   part: `SELECT * FROM deliveries d
-          WHERE d.hook_id = {hook_id} AND d.id > {after_id} AND ${isInDays('d.delivered_on')} ${also.part} ORDER BY d.id LIMIT ${rowsMax}`,
+          WHERE d.hook_id = {hook_id} AND d.id > {after_id} AND ${isInDays('d.delivered_on')} ORDER BY d.id LIMIT ${rowsMax}`,
   order: 'd.id',
   last: 'd.id DESC',
   cursor: `d.id AS after_id, '-infinity' AS after_at, '00000000-0000-0000-0000-000000000000' AS after_key`,
   meant: `JOIN events e ON e.key = d.event_key AND e.received_on = d.event_on
          WHERE d.attempt = 1 AND NOT d.redelivery AND d.event <> 'ping' AND e.source <> '${ownSource}' AND d.delivered_at BETWEEN {since} AND {until}
-           AND ({events}::text[] IS NULL OR d.event = ANY ({events})) AND e.payload IS NOT NULL ${also.meant}`,
+           AND ({events}::text[] IS NULL OR d.event = ANY ({events})) AND e.payload IS NOT NULL ${also}`,
   columns: 'd.guid, d.event, d.action, d.event_key, d.event_on::text, d.repository_id, e.occurred_at, d.sequence',
 });
 
 const looks: Record<ReplayStatus, Look> = {
-  all: inLog({ part: '', meant: '' }),
-  failure: inLog({ part: 'AND d.status_code >= 400', meant: `AND NOT EXISTS (${deliveredWell('d.guid')})` }),
+  all: inLog(),
+  failure: inLog(`AND NOT ${isGood('d')} AND NOT EXISTS (${deliveredWell('d.guid')})`),
   missed: {
     part: `SELECT * FROM events d
             WHERE d.account_id = {account_id} AND (d.received_at, d.key) > ({after_at}::timestamptz, {after_key}::uuid)
@@ -253,13 +256,16 @@ export async function endReplay(
     );
 }
 
-/** Forgets what replays that were stopped have handed over and nobody has begun. */
+/**
+ * Forgets what replays that were stopped have handed over and nobody has begun; not what a hook missed: without it the hook's new numbers
+ * would have gaps.
+ */
 export async function forgetStopped(db: Queryable): Promise<void> {
   await db.query({
     name: 'forget what stopped replays have handed over',
     text: `DELETE FROM parked WHERE delivery_id IN (
              SELECT p.delivery_id FROM parked p JOIN replays r ON r.id = p.replay_id
-              WHERE p.replay_id IS NOT NULL AND r.ended_at IS NOT NULL AND (p.published_at IS NULL OR p.published_at = 'infinity')
+              WHERE p.replay_id IS NOT NULL AND r.ended_at IS NOT NULL AND r.status <> 'missed' AND (p.published_at IS NULL OR p.published_at = 'infinity')
                 FOR UPDATE OF p SKIP LOCKED)`,
   });
 }
@@ -267,6 +273,6 @@ export async function forgetStopped(db: Queryable): Promise<void> {
 /** SQL: counts outcomes for their replays; of rows `(replay_id, status_code)`, where null is no outcome, which counts as failed. */
 export const countOutcomes = (rows: string): string => `
   UPDATE replay_outcomes o SET done = o.done + n.done, failed = o.failed + n.failed
-    FROM (SELECT replay_id, count(*) AS done, count(*) FILTER (WHERE status_code IS NULL OR status_code >= 400) AS failed
+    FROM (SELECT replay_id, count(*) AS done, count(*) FILTER (WHERE (status_code BETWEEN 200 AND 299) IS NOT TRUE) AS failed
             FROM (${rows}) r WHERE replay_id IS NOT NULL GROUP BY replay_id ORDER BY replay_id) n
    WHERE o.replay_id = n.replay_id`;

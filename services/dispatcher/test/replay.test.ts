@@ -113,6 +113,16 @@ test('of failures sends again what was never delivered well, with its guid and n
   expect(guidsOf().sort()).toEqual([...good, ...failed, healed].sort());
 });
 
+test('of failures sends again what was answered by a redirect, and counts such an answer as failed', async () => {
+  receiver.behave({ status: 301 });
+  const moved = await deliver(2);
+  receiver.behave(({ headers }) => ({ status: headers['x-github-delivery'] === moved[0] ? 302 : 200 }));
+  receiver.received.length = 0;
+  expect(await ended(await replay())).toMatchObject({ counted: 2, done: 2, failed: 1 });
+  expect(await ended(await replay())).toMatchObject({ counted: 1, done: 1, failed: 1 });
+  expect(guidsOf().sort()).toEqual([...moved, moved[0]].sort());
+});
+
 test('keeps to the window and the types of events that it is asked for, and sends no ping', async () => {
   const [early] = await deliver(1);
   const from = new Date();
@@ -215,6 +225,28 @@ test('ends when it is stopped, and when its hook is switched off', async () => {
   await until('some are made', async () => (await look(off)).done > 10);
   await world.pool.query('UPDATE hooks SET active = false WHERE id = $1', [hookId]);
   expect(await ended(off)).toMatchObject({ state: 'stopped', stopped_because: 'hook_inactive' });
+});
+
+test('of what a hook missed sends what has its number also after it was stopped, lest a gap be left', async () => {
+  const from = new Date();
+  await deliver(40);
+  const late = await world.addHook('acme', { url: `${receiver.url}/late`, repository: 'widgets' });
+  receiver.behave({ delayMs: 300 });
+  receiver.received.length = 0;
+  const id = await replay({ since: from, status: 'missed', hook: late });
+  await until('more are handed over than are made', async () => (await look(id)).handed > 20);
+  await world.pool.query(
+    "UPDATE replays SET state = 'stopped', stopped_because = 'asked', ended_at = now() WHERE id = $1",
+    [id],
+  );
+  const { handed } = await until('nothing of it waits', async () => {
+    const { rowCount } = await world.pool.query('SELECT FROM parked WHERE replay_id = $1', [id]);
+    return rowCount === 0 && look(id);
+  });
+  const { rows } = await world.pool.query('SELECT sequence::int FROM deliveries WHERE hook_id = $1 ORDER BY sequence', [
+    late,
+  ]);
+  expect(rows.map(({ sequence }) => sequence)).toEqual(Array.from({ length: handed }, (_, index) => index + 1));
 });
 
 test("keeps to its account's limit, and lets fresh deliveries go first", async () => {
