@@ -29,7 +29,7 @@ export type Listener = {
   deliver(request: ForwardRequest): Promise<ForwardAnswer>;
   /** Deliveries that wait for an answer. */
   underWay(): number;
-  /** The bytes of what is under way or waits. */
+  /** The bytes of what is under way, waits, or has timed out and is not read yet. */
   bytes(): number;
   /** Shows that we are there, and ends it if it does not read or shows no sign of life. To be called every some seconds. */
   look(): void;
@@ -49,6 +49,8 @@ type Item = {
 const concurrentMax = 32;
 const lineMaxItems = 256;
 const lineMaxBytes = 32 * 1024 * 1024;
+/** With so much that it has not read it gets nothing more: what has timed out stands there, too. */
+const unreadMaxBytes = 64 * 1024 * 1024;
 const unreadMaxMs = 30_000;
 const silentMaxMs = 60_000;
 /** Somebody may look at a delivery in a debugger. */
@@ -72,6 +74,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
   let left = { bytes: 0, atMs: now() };
   let isOpen = true;
 
+  const bytes = () => (isOpen ? lineBytes + Math.max(sentBytes, socket.bufferedAmount) : 0);
   const next = () => {
     while (isOpen && owed === undefined && sent.size < (isConcurrent ? concurrentMax : 1)) {
       const item = line.shift();
@@ -120,7 +123,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     lineBytes = 0;
     sentBytes = 0;
     // The extension comes back only after a connection that broke (webhook/forward.go: `runFwd`).
-    if (how === ends.restarts && !isConcurrent) socket.terminate();
+    if ((how === ends.restarts && !isConcurrent) || socket.bufferedAmount > unreadMaxBytes) socket.terminate();
     else if (how !== ends.left) socket.close(how.code, how.reason);
     options.onEnd(how);
   };
@@ -155,11 +158,12 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
 
   return {
     underWay: () => sent.size,
-    bytes: () => lineBytes + sentBytes,
+    bytes,
     deliver(request) {
       if (!isOpen) return Promise.resolve(gone(false));
       const { length } = request.body;
-      if (line.length >= lineMaxItems || (lineBytes > 0 && lineBytes + length > lineMaxBytes))
+      const isFull = lineBytes > 0 && lineBytes + length > lineMaxBytes;
+      if (line.length >= lineMaxItems || isFull || socket.bufferedAmount > unreadMaxBytes)
         return Promise.resolve({ kind: 'busy' });
       return new Promise((resolve) => {
         const timer = setTimeout(() => turnAway(item), Math.min(lineMaxMs, request.timeoutMs));

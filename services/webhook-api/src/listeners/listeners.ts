@@ -14,6 +14,7 @@ import { ApiError, notFound, unavailable } from '../http/errors.ts';
 import type { Upgrade } from '../http/upgrade.ts';
 import { ownProtocol } from './frames.ts';
 import { type End, ends, type Listener, makeListener } from './listener.ts';
+import { hasRoom } from './room.ts';
 import { activateFirst, endSession, openSession, releaseSessions, renewSessions, sweepHooks } from './rows.ts';
 
 /** Who wants to listen to which hook. `standing`: looks again whether it may, later. */
@@ -30,8 +31,6 @@ export type Listeners = AsyncDisposable & {
 };
 
 const answerMaxBytes = 4 * 1024 * 1024;
-/** What all deliveries may take that are under way here, but for a single one. */
-const bytesMax = 128 * 1024 * 1024;
 const beatMs = 1_000;
 const lookEveryMs = 10_000;
 const renewEveryMs = 5_000;
@@ -97,8 +96,9 @@ export function openListeners(options: {
     // The other one answers.
     if (!held && takenAway.has(hookId)) return;
     const { body } = request;
-    const inHand = sum(open.values(), ({ listener }) => listener.bytes());
-    if (inHand > 0 && inHand + body.length > bytesMax) return request.answer(encodeAnswer({ kind: 'busy' }));
+    const all = sum(open.values(), ({ listener }) => listener.bytes());
+    if (!hasRoom(body.length, { own: held?.listener.bytes() ?? 0, all }))
+      return request.answer(encodeAnswer({ kind: 'busy' }));
     const answering = held?.listener.deliver(decodeRequest(body)) ?? Promise.resolve(gone);
     void answering.then((answer) => request.answer(encodeAnswer(answer)));
   };
