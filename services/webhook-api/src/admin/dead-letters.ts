@@ -20,6 +20,7 @@ import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import type { Parts } from '../parts.ts';
+import { makeRecent } from './recent.ts';
 
 /** How far a request looks: a queue that holds more is worked off from its head. */
 const lookedMax = 2_000;
@@ -176,14 +177,18 @@ export function findDeadLetters(parts: Parts, guid: string): Promise<Letter[]> {
 /** A letter, the guids that its event may have, and the delivery that it was, if one of our services made it. */
 export type SeenLetter = { letter: Letter; guids: string[]; job: DeliveryJob | undefined };
 
-const rememberedMs = 2_000;
-const remembered = new WeakMap<Parts, { at: number; letters: Promise<SeenLetter[]> }>();
+const keptMs = 2_000;
+const recent = new WeakMap<Parts, () => Promise<SeenLetter[]>>();
 
-/** All letters, as they were seen at most two seconds ago: asked by many, they are looked through no more often than that. */
+/** All letters, as they were seen a moment ago: asked by many, they are looked through by one at a time, with rests between. */
 export function recentLetters(parts: Parts): Promise<SeenLetter[]> {
-  const known = remembered.get(parts);
-  if (known && performance.now() - known.at < rememberedMs) return known.letters;
-  const letters = look(
+  const ask = recent.get(parts) ?? makeRecent(() => lookAtAll(parts), keptMs);
+  recent.set(parts, ask);
+  return ask();
+}
+
+const lookAtAll = (parts: Parts) =>
+  look(
     parts,
     (message): SeenLetter => {
       const opened = message.headers.job === undefined ? undefined : openJob(message, ...parts.jobKeys);
@@ -195,12 +200,6 @@ export function recentLetters(parts: Parts): Promise<SeenLetter[]> {
     },
     async (picked) => picked.map(({ item }) => item),
   );
-  remembered.set(parts, { at: performance.now(), letters });
-  letters.catch(() => {
-    if (remembered.get(parts)?.letters === letters) remembered.delete(parts); // who asked hears of it
-  });
-  return letters;
-}
 
 /** Most producers give it as the event's id. */
 function guidsOf(message: Seen): string[] {

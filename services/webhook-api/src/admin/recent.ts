@@ -1,0 +1,22 @@
+/**
+ * Shares the answer to a costly question among all who ask: it is asked once at a time, and kept from its end for `keptMs`, or for as long
+ * as it took. So whoever asks without end takes up half the time at most. A failure is not kept.
+ */
+export function makeRecent<T>(ask: () => Promise<T>, keptMs: number, now = () => performance.now()): () => Promise<T> {
+  let known: { answer: Promise<T>; untilMs: number } | undefined;
+  return () => {
+    if (known && now() < known.untilMs) return known.answer;
+    const askedAt = now();
+    const asked = { answer: ask(), untilMs: Number.POSITIVE_INFINITY };
+    known = asked;
+    asked.answer.then(
+      () => {
+        asked.untilMs = now() + Math.max(keptMs, now() - askedAt);
+      },
+      () => {
+        known = undefined; // who asked hears of it
+      },
+    );
+    return asked.answer;
+  };
+}
