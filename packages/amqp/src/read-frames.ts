@@ -42,9 +42,10 @@ export function readFrames(model: ChannelModel): void {
       const head = pieces.peek(frameHeadBytes);
       const size = head?.readUInt32BE(3) ?? 0;
       const bytes = frameHeadBytes + size + 1;
-      if (head && (pieces.length() >= bytes || (connection.maxFrameSize > 0 && size > connection.maxFrameSize))) {
+      const isRefused = connection.maxFrameSize > 0 && size > connection.maxFrameSize;
+      if (head && (isRefused || pieces.length() >= bytes)) {
         const [type, channel] = [head[0], head.readUInt16BE(1)];
-        const large = type === bodyFrame ? coming.get(channel) : undefined;
+        const large = type === bodyFrame && !isRefused ? coming.get(channel) : undefined;
         if (!large || size > large.body.length - large.at) {
           // What is too large amqplib refuses.
           connection.rest = pieces.take(Math.min(bytes, pieces.length()));

@@ -57,6 +57,7 @@ test('what waits for its limit is parked as its event is stored, once for each h
       reason: 'throttle',
       due_at: Number.POSITIVE_INFINITY,
       published_at: null,
+      replay_id: null,
       event_key: key,
       event_on: receivedOn,
       job: JSON.stringify({

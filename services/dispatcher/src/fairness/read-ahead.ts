@@ -9,6 +9,7 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
+import { largeBytes } from '../routing/large-events.ts';
 import type { Route } from '../routing/route.ts';
 import type { Settle, Tag } from '../settle.ts';
 import type { Backpressure } from './backpressure.ts';
@@ -29,6 +30,8 @@ const waitingMax = 1_000;
 const routingMaxBytes = 32 * 1024 * 1024;
 /** So much of the flood is kept here and routed from here; of the rest only the delivery tags are, until it comes again. */
 const keptMaxBytes = 64 * 1024 * 1024;
+/** A large one is kept beside so much at most: what is done with those takes memory too. */
+const keptLargeMaxBytes = 16 * 1024 * 1024;
 /** At most this many are given back at once: RabbitMQ reads each from disk again, and does nothing else meanwhile. */
 const giveBackMax = 200;
 const everyMs = 20;
@@ -160,7 +163,8 @@ function makeHeld() {
     count: () => kept.length + held.length,
     hold,
     add(message: Incoming) {
-      if (held.length > 0 || keptBytes >= keptMaxBytes) return hold(message);
+      const most = message.body.length > largeBytes ? keptLargeMaxBytes : keptMaxBytes;
+      if (held.length > 0 || keptBytes >= most) return hold(message);
       kept.push(message);
       keptBytes += message.body.length;
     },
