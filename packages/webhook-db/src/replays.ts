@@ -5,6 +5,7 @@
  */
 import type { PoolClient } from 'pg';
 import { ownSource } from './asked.ts';
+import { payloadOfRow, type Row } from './parked.ts';
 import type { Pool } from './pool.ts';
 
 type Queryable = Pick<Pool, 'query'>;
@@ -215,25 +216,31 @@ export async function nextNumbers(client: PoolClient, hookId: number, count: num
 export type ReplayJob = { eventKey: string; eventOn: string };
 
 /**
- * Parks deliveries of a replay, under ids that the database gives, and notes how far it is. They wait for their account's limit with the reason
- * `again`: after all else of the account (waiting.ts).
+ * Parks deliveries of a replay, under ids that the database gives, and notes how far it is. They have the
+ * reason `again`, which goes after all else of the account (waiting.ts), and count as published.
  */
 export async function handOverNext(
   client: PoolClient,
   replay: Replay,
   jobs: readonly ReplayJob[],
   to: Cursor,
-): Promise<void> {
-  const rows = jobs.map((job) => ({ event_key: job.eventKey, event_on: job.eventOn, job: JSON.stringify(job) }));
-  await client.query({
+  payloadMaxBytes: number,
+): Promise<Row[]> {
+  const parked = jobs.map((job) => ({ event_key: job.eventKey, event_on: job.eventOn, job: JSON.stringify(job) }));
+  const { after_id, after_at, after_key } = to;
+  const values = [replay.id, replay.account_id, jobs.length, after_id, after_at, after_key, JSON.stringify(parked)];
+  const { rows } = await client.query<Row>({
     name: 'hand over deliveries of a replay',
     text: `WITH moved AS (
-             UPDATE replays SET handed = handed + $3, after_id = $4, after_at = $5, after_key = $6 WHERE id = $1)
-           INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job, replay_id)
-           SELECT nextval('delivery_ids'), $2, 'again', 'infinity', event_key, event_on, job, $1
-             FROM json_to_recordset($7) AS r (event_key uuid, event_on date, job text)`,
-    values: [replay.id, replay.account_id, jobs.length, to.after_id, to.after_at, to.after_key, JSON.stringify(rows)],
+             UPDATE replays SET handed = handed + $3, after_id = $4, after_at = $5, after_key = $6 WHERE id = $1),
+           p AS (
+             INSERT INTO parked (delivery_id, account_id, reason, due_at, published_at, event_key, event_on, job, replay_id)
+             SELECT nextval('delivery_ids'), $2, 'again', 'infinity', now(), event_key, event_on, job, $1
+               FROM json_to_recordset($7) AS r (event_key uuid, event_on date, job text) RETURNING *)
+           SELECT delivery_id::bigint, account_id, reason, job, ${payloadOfRow('$8')} FROM p ORDER BY delivery_id`,
+    values: [...values, payloadMaxBytes],
   });
+  return rows;
 }
 
 /** Ends a replay. `done`: all of it is handed over and has its outcome; what was counted and is not meant any more does not count. */

@@ -19,6 +19,13 @@ export async function hasBacklog(pool: Pool, accountId: number): Promise<boolean
   return rows[0]!.has;
 }
 
+/** Whether anything of the account waits for its limit. */
+export async function hasWaiting(db: Pick<Pool, 'query'>, accountId: number): Promise<boolean> {
+  const text = `SELECT coalesce((SELECT true FROM parked WHERE account_id = $1 AND ${waits} LIMIT 1), false) AS has`;
+  const { rows } = await db.query<{ has: boolean }>({ name: 'has waiting', text, values: [accountId] });
+  return rows[0]!.has;
+}
+
 export type WaitingAccount = {
   id: number;
   throttle: { rate: number | null; burst: number | null };
@@ -90,7 +97,7 @@ export async function claimWaiting(
 }
 
 /** Rows that were claimed wait for their account's limit, or go on waiting, with these jobs. */
-export async function letWait(client: PoolClient, rows: Row[]): Promise<void> {
+export async function letWait(client: Pick<Pool, 'query'>, rows: Row[]): Promise<void> {
   if (rows.length === 0) return;
   await client.query({
     name: 'let wait',

@@ -234,7 +234,7 @@ function openParked(
   { enqueue, inbox, route }: Delivering & { route: Route },
 ): void {
   const { env, logs, stack, registry, metrics, moved } = common;
-  const { pool, accounts } = stores;
+  const { pool } = stores;
   const { publisher, eventsWaiting, jobsWaiting } = broker;
   const isBehind = () => inbox.heldUp() > env.DELIVERY_CONCURRENCY / 2;
   const deadLetters = () => publisher.waiting(deadEventsQueue);
@@ -256,7 +256,7 @@ function openParked(
     }),
   );
   const isBusy = () => isBehind() || route.waiting() > eventsWaitingMax;
-  stack.use(openReplays({ pool, accounts, isBusy, log: logs.parked }));
+  stack.use(openReplays({ ...stores, enqueue, isBusy, moved, log: logs.parked }));
   stack.use(openRescue({ pool, jobsWaiting, afterMs: env.RESCUE_AFTER_SECONDS * 1000, log: logs.parked }));
 }
 

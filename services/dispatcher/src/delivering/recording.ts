@@ -16,6 +16,8 @@ export type Recording = {
 };
 
 const batchMaxRows = 200;
+/** So long an outcome of a replay waits for a fresh one. */
+const lastMs = 100;
 const batchMaxBytes = 4 * 1024 * 1024;
 
 export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Moved; log: Log }): Recording {
@@ -39,10 +41,11 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
       return some.map(() => ack('recorded'));
     },
   });
+  const addLast = makeAddLast(batches.add);
   return {
     async record(ended) {
       try {
-        return await batches.add(ended);
+        return await addLast(ended);
       } catch (error) {
         if (isGivenUp(error)) throw error;
         // The receiver answered with something that PostgreSQL does not take.
@@ -51,6 +54,28 @@ export function makeRecording(parts: { pool: Pool; persist: Persist; moved: Move
       }
     },
     isIdle: batches.isIdle,
+  };
+}
+
+/**
+ * What is replayed is recorded with the next fresh outcome, and costs no write to disk of its own; where none comes for a moment, together.
+ */
+function makeAddLast(add: (ended: Ended) => Promise<Verdict>): (ended: Ended) => Promise<Verdict> {
+  const last: (() => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const addAll = () => {
+    clearTimeout(timer);
+    for (const begin of last.splice(0)) begin();
+  };
+  return async (ended) => {
+    if (ended.job.replayId === undefined) {
+      const recorded = add(ended);
+      addAll();
+      return recorded;
+    }
+    if (last.length === 0) timer = setTimeout(addAll, lastMs);
+    await new Promise<void>((begin) => last.push(begin));
+    return add(ended);
   };
 }
 

@@ -12,12 +12,13 @@ import { publishDeadLetter } from '../dead-letter.ts';
 import { granted } from '../limit/admit.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Moved } from '../progress.ts';
-import type { Enqueue } from '../routing/enqueue.ts';
+import type { Enqueue, Outgoing } from '../routing/enqueue.ts';
 import { deadReasonOf } from '../trouble.ts';
-import type { Release, Released } from './release.ts';
+import type { Release, ReleasedRow } from './release.ts';
 
 const idleMs = 100;
 const failedMs = 500;
+
 const batchMax = 250;
 /** With so many jobs in the queue nothing is added: a limit that was lifted must not put a million jobs before everybody else's. */
 const jobsWaitingMax = 200;
@@ -115,8 +116,6 @@ function makeBatch(options: Pumping, release: Release): () => Promise<boolean> {
   };
 }
 
-type ReleasedRow = Released['rows'][number];
-
 /** A row that cannot be published by itself becomes a dead letter, else it would be the first of every batch. */
 async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }: ReleasedRow, error: unknown) {
   const { reason, detail } = deadReasonOf(error);
@@ -131,26 +130,13 @@ async function bury({ publisher, metrics }: Pumping, client: PoolClient, { row }
   metrics.eventDead(reason, detail, { messageId: row.delivery_id, headers: { [jobHeader]: row.job } });
 }
 
-/** What is replayed is sent evenly until more may come, so that whatever comes meanwhile finds a free moment between. */
-function withReplaysSpread(rows: ReleasedRow[]): ReleasedRow[] {
-  const isReplayed = ({ row, grant }: ReleasedRow) => row.reason === 'again' && grant.notAfterMs === undefined;
-  const count = rows.filter(isReplayed).length;
-  const nowMs = Date.now();
-  let index = 0;
-  return rows.map((one) => {
-    if (!isReplayed(one)) return one;
-    const notBeforeMs = Math.max(one.grant.notBeforeMs ?? 0, Math.ceil(nowMs + (idleMs * index++) / count));
-    return { row: one.row, grant: { notBeforeMs } };
-  });
+async function publish(enqueue: Enqueue, rows: ReleasedRow[]): Promise<void> {
+  const inOrder = rows.toSorted((a, b) => (a.grant.notBeforeMs ?? 0) - (b.grant.notBeforeMs ?? 0));
+  await enqueue(inOrder.map(toOutgoing));
 }
 
-async function publish(enqueue: Enqueue, released: ReleasedRow[]): Promise<void> {
-  const rows = withReplaysSpread(released);
-  const inOrder = rows.toSorted((a, b) => (a.grant.notBeforeMs ?? 0) - (b.grant.notBeforeMs ?? 0));
-  await enqueue(
-    inOrder.map(({ row, grant }) => {
-      const job = { ...(JSON.parse(row.job) as DeliveryJob), deliveryId: Number(row.delivery_id), parked: true };
-      return { job: granted(job, grant), payload: row.payload ?? Buffer.alloc(0) };
-    }),
-  );
+/** A parked delivery as a job again. */
+export function toOutgoing({ row, grant }: ReleasedRow): Outgoing {
+  const job = { ...(JSON.parse(row.job) as DeliveryJob), deliveryId: Number(row.delivery_id), parked: true };
+  return { job: granted(job, grant), payload: row.payload ?? Buffer.alloc(0) };
 }

@@ -11,7 +11,8 @@ import type { Limit } from '../limit/bucket.ts';
 import type { Grant, Throttle } from '../limit/throttle.ts';
 import type { Metrics } from '../metrics.ts';
 
-export type Released = { rows: { row: Row; grant: Grant }[]; isMoreLeft: boolean };
+export type ReleasedRow = { row: Row; grant: Grant };
+export type Released = { rows: ReleasedRow[]; isMoreLeft: boolean };
 /** Claims up to `most` rows in the client's transaction, marked as published. */
 export type Release = (client: PoolClient, most: number) => Promise<Released>;
 
@@ -87,11 +88,12 @@ export function makeReleaseDue({ throttle, limitOf, metrics }: Parts): Release {
 /** Half the burst is left to first deliveries, so that they need not wait for what is tried again. */
 const forRetries = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 2 });
 /** And another quarter to those, which need not wait for what is replayed. */
-const forReplays = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 4 });
+export const forReplays = ({ rate, burst }: Limit): Limit => ({ rate, burst: burst / 4 });
 /** By what goes first of an account. */
 const shareOf = { throttle: (limit: Limit) => limit, retry: forRetries, busy: forRetries, again: forReplays };
 
-async function release(throttle: Parts['throttle'], limit: Limit, accountId: number, rows: Row[]) {
+/** Asks an account's limit for rows that are claimed; those that it refuses are to wait. */
+export async function release(throttle: Pick<Throttle, 'release'>, limit: Limit, accountId: number, rows: Row[]) {
   const grants = rows.length > 0 ? await throttle.release(accountId, limit, rows.length) : [];
   return { rows: grants.map((grant, index) => ({ row: rows[index]!, grant })), refused: rows.slice(grants.length) };
 }

@@ -1,9 +1,9 @@
 /**
- * Carries replays out: counts what one is about, and then parks a few of its deliveries at a time, as their outcomes come, and only while this
- * dispatcher has nothing better to do. The pump lets them go after all else of their account (docs/decisions/0419-replays.md).
+ * Carries replays out: counts what one is about, and then parks and publishes a few of its deliveries at a time, as their outcomes come, and only
+ * while this dispatcher has nothing better to do, after all else of their account (docs/decisions/0419-replays.md).
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Pool } from '@gatepost/webhook-db/pool';
@@ -20,30 +20,50 @@ import {
   type Replay,
   type Replayed,
 } from '@gatepost/webhook-db/replays';
+import { hasWaiting, letWait } from '@gatepost/webhook-db/waiting';
 import type { PoolClient } from 'pg';
-import type { Accounts } from '../accounts.ts';
+import type { Account, Accounts } from '../accounts.ts';
+import type { Limit } from '../limit/bucket.ts';
+import type { Throttle } from '../limit/throttle.ts';
+import type { Moved } from '../progress.ts';
+import { type Enqueue, Unconfirmed } from '../routing/enqueue.ts';
+import { toOutgoing } from './pump.ts';
+import { forReplays, type ReleasedRow, release } from './release.ts';
 
 /** How many deliveries of a replay wait or are in flight. */
 const waitingMax = 50;
 /** How many replays are looked at in one round. */
 const replaysMax = 20;
-/** How many deliveries one round hands over at most, of all replays. */
-const biteMax = 15;
+/** How many deliveries one round hands over at most, of all replays: beside fresh ones a few at a time, so that these find the stores free. */
+const bites = { alone: 15, beside: Number(process.env.X_BITE ?? 5) };
+const roundsMs = { alone: 50, beside: Number(process.env.X_ROUND ?? 100) };
+/** So long after the last event there are no fresh ones. */
+const freshMs = 1_000;
 const idleMs = 1_000;
-const roundMs = 50;
 /** A round that begins so late finds a machine that has better things to do. */
 const lateMs = 10;
 /** Of a dispatcher that stands still, meanwhile nobody goes on with the replay. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 5000';
 
-type Parts = { pool: Pool; accounts: Pick<Accounts, 'ofId' | 'reload'>; log: Log };
+type Parts = {
+  pool: Pool;
+  accounts: Pick<Accounts, 'ofId' | 'reload'>;
+  throttle: Pick<Throttle, 'release'>;
+  limitOf: (account: Pick<Account, 'throttle'>) => Limit;
+  enqueue: Enqueue;
+  log: Log;
+};
 
-/** Runs until disposed. Any number of dispatchers may: each step holds the row of its replay. `isBusy`: nothing is to be replayed now. */
-export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDisposable {
+/**
+ * Runs until disposed. Any number of dispatchers may: each step holds the row of its replay. `isBusy`: nothing is to be replayed now; `moved`
+ * tells whether there are fresh deliveries.
+ */
+export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pick<Moved, 'events'> }): AsyncDisposable {
   const stop = new AbortController();
+  const besideFresh = makeBesideFresh(options.moved);
   let afterId = '0';
   // Halved by each round that begins late, and one more with each that does not: never nothing.
-  let bite = biteMax;
+  let bite = bites.alone;
   let forgottenAt = 0;
   /** Answers when to look again. */
   const round = async (): Promise<number> => {
@@ -51,13 +71,22 @@ export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDi
       await forgetStopped(options.pool);
       forgottenAt = performance.now();
     }
+    const pace = besideFresh() ? 'beside' : 'alone';
     const running = await listRunning(options.pool, afterId, replaysMax);
-    const isMore = running.length === replaysMax;
-    afterId = isMore ? running.at(-1)!.id : '0';
-    for (const { id, waiting } of running)
-      if (waiting < waitingMax && !options.isBusy() && !stop.signal.aborted)
-        await step(options, id, Math.max(1, Math.floor(bite / running.length)));
-    return running.length > 0 || isMore ? roundMs : idleMs;
+    const most = Math.max(1, Math.floor(Math.min(bite, bites[pace]) / running.length));
+    let left = bites[pace];
+    let [isMore, from] = [running.length === replaysMax, afterId];
+    for (const { id, waiting } of running) {
+      // The others' turn is next.
+      if (left <= 0) isMore = true;
+      if (left <= 0) break;
+      from = id;
+      if (waiting >= waitingMax || options.isBusy() || stop.signal.aborted) continue;
+      await step(options, id, most);
+      left -= most;
+    }
+    afterId = isMore ? from : '0';
+    return running.length > 0 || isMore ? roundsMs[pace] : idleMs;
   };
   const carrying = (async () => {
     while (!stop.signal.aborted) {
@@ -71,7 +100,7 @@ export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDi
       await wait(beginsAt - performance.now(), undefined, { signal: stop.signal }).catch(() => {
         // disposed: the loop ends
       });
-      bite = performance.now() - beginsAt > lateMs ? Math.max(1, bite >> 1) : Math.min(biteMax, bite + 1);
+      bite = performance.now() - beginsAt > lateMs ? Math.max(1, bite >> 1) : Math.min(bites.alone, bite + 1);
     }
   })();
   return {
@@ -82,41 +111,82 @@ export function openReplays(options: Parts & { isBusy: () => boolean }): AsyncDi
   };
 }
 
+/** Tells whether an event has been routed here of late. */
+function makeBesideFresh(moved: Pick<Moved, 'events'>): () => boolean {
+  let events = moved.events;
+  let at = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = performance.now();
+    if (moved.events !== events) at = nowMs;
+    events = moved.events;
+    return nowMs - at < freshMs;
+  };
+}
+
 /** counting → running → done; or stopped, at any time, since somebody asked for it (then it is not found here) or its hook is not active any more. */
-async function step({ pool, accounts, log }: Parts, id: string, most: number): Promise<void> {
-  const ended = await inTransaction(
+async function step(parts: Parts, id: string, most: number): Promise<void> {
+  const { pool, accounts, log } = parts;
+  const { ended, released = [] } = await inTransaction(
     pool,
-    async (client) => {
+    async (client): Promise<Stepped> => {
       const replay = await lockReplay(client, id);
-      if (!replay) return undefined;
-      const hook = await findHook(accounts, replay);
-      if (!hook?.deliverable) return { replay, how: 'hook_inactive' as const };
+      if (!replay) return {};
+      const account = await findAccount(accounts, replay);
+      const hook = account?.hooks.get(replay.hook_id);
+      if (!account || !hook?.deliverable) return { ended: { replay, how: 'hook_inactive' } };
       if (replay.state === 'counting') await noteCounted(client, replay, await countNext(client, replay));
-      else if (!hook.paused && (await handOver(client, replay, most)) === 'done')
-        return { replay, how: 'done' as const };
-      return undefined;
+      else if (!hook.paused) return handOver(parts, client, replay, parts.limitOf(account), most);
+      return {};
     },
     settings,
   );
+  if (released.length > 0) await publish(parts, released);
   if (!ended) return;
   await endReplay(pool, ended.replay, ended.how);
   log.info({ 'replay.id': id, 'hook.id': ended.replay.hook_id, how: ended.how }, 'a replay has ended');
 }
 
-/** What is in memory may be older than the hook, or its activation: only what is read now proves that it is not active. */
-async function findHook(accounts: Parts['accounts'], { account_id, hook_id }: Replay) {
-  const known = (await accounts.ofId(account_id))?.hooks.get(hook_id);
-  return known?.deliverable ? known : (await accounts.reload(account_id))?.hooks.get(hook_id);
+type Stepped = { ended?: { replay: Replay; how: 'done' | 'hook_inactive' }; released?: ReleasedRow[] };
+
+/** What is not published waits again; what we leave behind as we die is found by the rescue. */
+async function publish({ pool, enqueue }: Parts, released: ReleasedRow[]): Promise<void> {
+  try {
+    await enqueue(released.map(toOutgoing));
+  } catch (error) {
+    const failed = error instanceof Unconfirmed ? error.jobs.map(({ job }) => job.deliveryId) : undefined;
+    const rows = released.map(({ row }) => row);
+    await letWait(pool, failed ? rows.filter((row) => failed.includes(Number(row.delivery_id))) : rows);
+    throw error;
+  }
 }
 
-async function handOver(client: PoolClient, replay: Replay, most: number): Promise<'done' | 'more'> {
+/** What is in memory may be older than the hook, or its activation: only what is read now proves that it is not active. */
+async function findAccount(accounts: Parts['accounts'], { account_id, hook_id }: Replay): Promise<Account | undefined> {
+  const known = await accounts.ofId(account_id);
+  return known?.hooks.get(hook_id)?.deliverable ? known : accounts.reload(account_id);
+}
+
+/**
+ * Parks the next ones, unless something of the account waits for its limit, which goes first. They count as published, and are when this is
+ * committed; but for those that the limit does not let go, which the pump brings back.
+ */
+async function handOver(
+  parts: Parts,
+  client: PoolClient,
+  replay: Replay,
+  limit: Limit,
+  most: number,
+): Promise<Stepped> {
+  if (await hasWaiting(client, replay.account_id)) return {};
   const { found, to, isEnd } = await findNext(client, replay, Math.max(1, Math.min(most, waitingMax - replay.waiting)));
-  if (isEnd && found.length === 0 && replay.waiting === 0) return 'done';
+  if (isEnd && found.length === 0 && replay.waiting === 0) return { ended: { replay, how: 'done' } };
   const unnumbered = replay.status === 'missed' ? found.filter(({ sequence }) => sequence === null) : [];
   let next = unnumbered.length > 0 ? await nextNumbers(client, replay.hook_id, unnumbered.length) : 0;
   const jobs = found.map((row) => toJob(replay, row, unnumbered.includes(row) ? next++ : row.sequence));
-  await handOverNext(client, replay, jobs, to);
-  return 'more';
+  const rows = await handOverNext(client, replay, jobs, to, jobBodyMaxBytes);
+  const { rows: released, refused } = await release(parts.throttle, forReplays(limit), replay.account_id, rows);
+  await letWait(client, refused);
+  return { released };
 }
 
 /** The same event to the same hook, tried once: what fails can be replayed again. */
