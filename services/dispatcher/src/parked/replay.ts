@@ -29,19 +29,13 @@ import type { Moved } from '../progress.ts';
 import { type Enqueue, Unconfirmed } from '../routing/enqueue.ts';
 import { toOutgoing } from './pump.ts';
 import { forReplays, type ReleasedRow, release } from './release.ts';
+import { makePace } from './replay-pace.ts';
 
 /** How many deliveries of a replay wait or are in flight. */
 const waitingMax = 50;
 /** How many replays are looked at in one round. */
 const replaysMax = 20;
-/** How many deliveries one round hands over at most, of all replays: beside fresh ones a few at a time, so that these find the stores free. */
-const bites = { alone: 15, beside: Number(process.env.X_BITE ?? 5) };
-const roundsMs = { alone: 50, beside: Number(process.env.X_ROUND ?? 100) };
-/** So long after the last event there are no fresh ones. */
-const freshMs = 1_000;
 const idleMs = 1_000;
-/** A round that begins so late finds a machine that has better things to do. */
-const lateMs = 10;
 /** Of a dispatcher that stands still, meanwhile nobody goes on with the replay. */
 const settings = 'SET LOCAL idle_in_transaction_session_timeout = 5000';
 
@@ -60,10 +54,8 @@ type Parts = {
  */
 export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pick<Moved, 'events'> }): AsyncDisposable {
   const stop = new AbortController();
-  const besideFresh = makeBesideFresh(options.moved);
+  const { pace, began } = makePace(options.moved);
   let afterId = '0';
-  // Halved by each round that begins late, and one more with each that does not: never nothing.
-  let bite = bites.alone;
   let forgottenAt = 0;
   /** Answers when to look again. */
   const round = async (): Promise<number> => {
@@ -71,10 +63,10 @@ export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pic
       await forgetStopped(options.pool);
       forgottenAt = performance.now();
     }
-    const pace = besideFresh() ? 'beside' : 'alone';
+    const { most, roundMs } = pace();
     const running = await listRunning(options.pool, afterId, replaysMax);
-    const most = Math.max(1, Math.floor(Math.min(bite, bites[pace]) / running.length));
-    let left = bites[pace];
+    const each = Math.max(1, Math.floor(most / running.length));
+    let left = most;
     let [isMore, from] = [running.length === replaysMax, afterId];
     for (const { id, waiting } of running) {
       // The others' turn is next.
@@ -82,11 +74,11 @@ export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pic
       if (left <= 0) break;
       from = id;
       if (waiting >= waitingMax || options.isBusy() || stop.signal.aborted) continue;
-      await step(options, id, most);
-      left -= most;
+      await step(options, id, each);
+      left -= each;
     }
     afterId = isMore ? from : '0';
-    return running.length > 0 || isMore ? roundsMs[pace] : idleMs;
+    return running.length > 0 || isMore ? roundMs : idleMs;
   };
   const carrying = (async () => {
     while (!stop.signal.aborted) {
@@ -100,7 +92,7 @@ export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pic
       await wait(beginsAt - performance.now(), undefined, { signal: stop.signal }).catch(() => {
         // disposed: the loop ends
       });
-      bite = performance.now() - beginsAt > lateMs ? Math.max(1, bite >> 1) : Math.min(bites.alone, bite + 1);
+      began(performance.now() - beginsAt);
     }
   })();
   return {
@@ -108,18 +100,6 @@ export function openReplays(options: Parts & { isBusy: () => boolean; moved: Pic
       stop.abort();
       await carrying;
     },
-  };
-}
-
-/** Tells whether an event has been routed here of late. */
-function makeBesideFresh(moved: Pick<Moved, 'events'>): () => boolean {
-  let events = moved.events;
-  let at = Number.NEGATIVE_INFINITY;
-  return () => {
-    const nowMs = performance.now();
-    if (moved.events !== events) at = nowMs;
-    events = moved.events;
-    return nowMs - at < freshMs;
   };
 }
 
