@@ -4,7 +4,7 @@ import { readInput, readSecret } from '../input.ts';
 import { idOf, type Place, placeOf } from '../place.ts';
 import { Problem, usage } from '../problem.ts';
 import { type SampleEvent, sampleEvents } from '../samples/events.ts';
-import { sampleRepository, type Where } from '../samples/place.ts';
+import { type Where, whereOf } from '../samples/place.ts';
 import { makeSample } from '../samples/samples.ts';
 import { setValue } from '../samples/set.ts';
 import type { Api, Json } from '../session/api.ts';
@@ -74,35 +74,8 @@ async function look(api: Api, { owner, repository, path }: Place): Promise<Where
     api.call('GET', `/orgs/${encodeURIComponent(owner)}`),
     api.call('GET', '/user'),
   ]);
-  const root = known.url.slice(0, -`/repos/${known.full_name}`.length);
-  const keep = (object: Json, names: string[]) =>
-    Object.fromEntries(names.filter((name) => name in object).map((name) => [name, object[name]]));
-  return {
-    repository: {
-      ...sampleRepository(known.owner.login, known.name, root),
-      ...keep(known, Object.keys(sampleRepository('a', 'b', root))),
-    },
-    organization: keep(organization, organizationNames),
-    sender: keep(person, Object.keys(known.owner)),
-    at: `${new Date().toISOString().slice(0, 19)}Z`,
-  };
+  return whereOf(known, organization, person, new Date());
 }
-
-/** What payloads show of an organization. */
-const organizationNames = [
-  'login',
-  'id',
-  'node_id',
-  'url',
-  'repos_url',
-  'events_url',
-  'hooks_url',
-  'issues_url',
-  'members_url',
-  'public_members_url',
-  'avatar_url',
-  'description',
-];
 
 async function findHooks({ flags }: Context, api: Api, place: Place, event: string): Promise<Json[]> {
   const one = flags.text('hook');

@@ -6,6 +6,38 @@ export type Json = any;
 /** Where a sample happens; `api` and `web` are the roots of the URLs in it. */
 export type Where = { repository: Json; organization: Json | undefined; sender: Json; at: string };
 
+/** A place as samples have it, of what the API says of it, so that ids and URLs are those of real deliveries. */
+export function whereOf(known: Json, organization: Json, person: Json, now: Date): Where {
+  const root = known.url.slice(0, -`/repos/${known.full_name}`.length);
+  const keep = (object: Json, names: string[]) =>
+    Object.fromEntries(names.filter((name) => name in object).map((name) => [name, object[name]]));
+  return {
+    repository: {
+      ...sampleRepository(known.owner.login, known.name, root),
+      ...keep(known, Object.keys(sampleRepository('a', 'b', root))),
+    },
+    organization: keep(organization, organizationNames),
+    sender: keep(person, Object.keys(known.owner)),
+    at: `${now.toISOString().slice(0, 19)}Z`,
+  };
+}
+
+/** What payloads show of an organization. */
+const organizationNames = [
+  'login',
+  'id',
+  'node_id',
+  'url',
+  'repos_url',
+  'events_url',
+  'hooks_url',
+  'issues_url',
+  'members_url',
+  'public_members_url',
+  'avatar_url',
+  'description',
+];
+
 export const time = '2026-11-22T10:30:00Z';
 
 export function sampleUser(login: string, id: number, api: string, type = 'User'): Json {
@@ -120,8 +152,7 @@ export function sampleRepository(owner: string, name: string, api: string, id = 
   };
 }
 
-export const nodeId = (type: string, id: number): string =>
-  Buffer.from(`0${String(type.length)}:${type}${id}`).toString('base64');
+export const nodeId = (type: string, id: number): string => btoa(`0${String(type.length)}:${type}${id}`);
 
 /** Pages for people are beside the API, not below it. */
 const webOf = (api: string): string => new URL(api).origin;
