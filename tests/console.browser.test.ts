@@ -1,10 +1,12 @@
 /// <reference lib="dom" />
 /** The console in Chromium, against the whole system, as an admin and a member use it. */
+import { createHmac } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
+import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { freePorts, openSystem } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
@@ -20,6 +22,7 @@ const demo = readFileSync(new URL('../infra/demo/seed.yaml', import.meta.url), '
 writeFileSync(seedFile, demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`));
 const system = stack.use(await openSystem({ seedFile, apiPort: apiPort! }));
 const console = `http://localhost:${apiPort}/console/`;
+const producer = stack.use(await openProducer(system.amqpUrl));
 const browser = stack.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -81,12 +84,16 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   const failed = page.locator('.rows a', { hasText: 'Invalid HTTP response' });
   await failed.click(); // it came by itself
   await page.getByText('the disk is full').waitFor();
+  const fate = page.getByRole('region', { name: 'What became of it' });
+  await fate.getByText('began.').first().waitFor(); // a step of its timeline
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Copy as curl' }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(`curl '${receiver.url}/hook'`);
 
   receiver.behave({});
   await page.getByRole('button', { name: 'Redeliver' }).click();
+  await fate.getByText('delivered', { exact: true }).waitFor(); // by itself
+  await fate.getByRole('navigation', { name: 'Attempts' }).getByRole('link').waitFor();
   await page.getByRole('link', { name: 'See it arrive' }).click();
   await page.locator('.rows a', { hasText: 'redelivery' }).waitFor();
   await page.getByRole('link', { name: 'failed' }).click();
@@ -97,6 +104,8 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   await page.getByText('Active', { exact: true }).click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('not active').waitFor();
+  await page.getByText('Saved.').waitFor();
+  await page.getByRole('heading', { name: 'Change the secret' }).waitFor(); // it has one still
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the hook' }).click();
@@ -105,17 +114,114 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   expect(complaints).toEqual([]);
 });
 
+/** A secret of Standard Webhooks: an overlap shows in their header. */
+const secret = `whsec_${Buffer.from('a secret of ours, of 32 bytes here').toString('base64')}`;
+
+/** A hook of acme/gadgets, made through the API. */
+async function makeHook(url: string, options: object = {}): Promise<string> {
+  const made = await fetch(`${system.apiUrl}/repos/acme/gadgets/hooks`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${await system.token()}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ config: { url, content_type: 'json', secret }, ...options }),
+  });
+  const { id } = (await made.json()) as { id: number };
+  return `repos/acme/gadgets/hooks/${id}`;
+}
+
+test('what failed is delivered again, an event is found by its guid, and deliveries are narrowed to some', async () => {
+  await using receiver = await openReceiver({ behave: { status: 500 } });
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/replayed`, { retry: 'off' });
+  await signIn(page, console + hook);
+  const guid = await producer.publish({ subject: 'acme/gadgets' });
+  const push = page.locator('.rows a', { hasText: guid });
+  await push.waitFor();
+
+  await page.getByLabel('Event or action').fill('pin');
+  await page.getByText('1 of the 2 that were read so far.').waitFor();
+  expect(await push.count()).toBe(0);
+  await page.getByLabel('Event or action').fill('');
+  await page.getByLabel('Guid').fill(guid);
+  await page.getByText('1 of the 2 that were read so far.').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('link', { name: 'What became of this event?' }).click();
+  const fate = page.getByRole('region', { name: 'What became of it' });
+  await fate.getByText('failed', { exact: true }).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByLabel('Guid').fill('7d2b1c3e');
+  await page.getByRole('button', { name: 'Find it' }).click();
+  await page.getByText('A guid looks like').waitFor();
+  await page.getByLabel('Guid').fill('7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70');
+  await page.getByRole('button', { name: 'Find it' }).click();
+  await fate.getByText('never made').waitFor();
+  await fate.getByText('No event with this guid is stored').waitFor();
+
+  receiver.behave({});
+  await page.getByRole('link', { name: 'Deliver again' }).click();
+  await page.getByText('Nothing was replayed yet').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Deliver again' }).click();
+  await page.getByText('of 1 have their outcome').waitFor();
+  await page.getByText('1 of 1 have their outcome').waitFor();
+  await page.getByText('done', { exact: true }).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  expect(receiver.received.filter(({ headers }) => headers['x-github-delivery'] === guid)).toHaveLength(2);
+});
+
+test('an admin who knows the secret sends an event that did not happen, and sees it arrive', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  const hook = await makeHook(`${receiver.url}/made-up`);
+  await signIn(page, console + hook);
+  await page.getByRole('link', { name: 'Send a test' }).click();
+  await page.getByText('refs/heads/main').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Send it' }).click(); // without the secret
+  expect(await page.getByText('It is on its way.').isVisible()).toBe(false);
+  await page.getByLabel('The hook’s secret').fill('another');
+  await page.getByRole('button', { name: 'Send it' }).click();
+  await page.getByText('This is not the secret of the hook').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByLabel('The hook’s secret').fill(secret);
+  await page.getByRole('button', { name: 'Send it' }).click();
+  await page.getByRole('link', { name: 'See what becomes of it' }).click();
+  const fate = page.getByRole('region', { name: 'What became of it' });
+  await fate.getByText('delivered', { exact: true }).waitFor();
+  const sent = receiver.received.find(({ headers }) => headers['x-github-event'] === 'push')!;
+  expect(JSON.parse(sent.body.toString())).toMatchObject({ repository: { full_name: 'acme/gadgets' } });
+});
+
+test('a secret changes with an overlap, and nothing else of the hook', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage({ viewport: { width: 375, height: 700 } });
+  const hook = await makeHook(`${receiver.url}/rotated`, { request_headers: { 'X-Team': 'gate' } });
+  await signIn(page, `${console}${hook}?tab=settings`);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await page.getByRole('button', { name: 'Make one' }).click();
+  const next = await page.getByLabel('New secret').inputValue();
+  await page.getByRole('button', { name: 'Change it' }).click();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Change the secret' }).click();
+  await page.getByText('The secret before signs').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  const before = receiver.received.length;
+  await page.getByRole('button', { name: 'Ping' }).click();
+  await until('the ping', () => receiver.received.length > before);
+  const { headers, body } = receiver.received.at(-1)!;
+  const signed = createHmac('sha256', next).update(body).digest('hex');
+  expect(headers).toMatchObject({ 'x-hub-signature-256': `sha256=${signed}`, 'x-team': 'gate' });
+  expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
+  await page.getByRole('button', { name: 'End it now' }).click();
+  await page.getByRole('button', { name: 'End it', exact: true }).click();
+  await until('its end', async () => !(await page.getByText('The secret before signs').isVisible()));
+});
+
 test('a signature that does not match is explained', async () => {
   const page = await openPage();
   await signIn(page, console);
-  const token = await system.token();
-  const made = await fetch(`${system.apiUrl}/repos/acme/gadgets/hooks`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ config: { url: 'http://127.0.0.2:9/hook', content_type: 'json', secret: 'change me' } }),
-  });
-  const { id } = (await made.json()) as { id: number };
-  await page.goto(`${console}repos/acme/gadgets/hooks/${id}?tab=verify`); // without a word of the gate's
+  const hook = await makeHook('http://127.0.0.2:9/hook');
+  await page.goto(`${console}${hook}?tab=verify`); // without a word of the gate's
   await page.getByRole('button', { name: 'Python' }).click();
   await page.getByText('hmac.compare_digest').waitFor();
   await page.getByLabel('Secret').fill("It's a Secret to Everybody");

@@ -1,12 +1,15 @@
 /** The deliveries of a hook, newest first. New ones appear at the top while the page is looked at. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Place } from '../api/place.ts';
 import type { Delivery } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
+import { Checkbox, TextField } from '../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { type Filter, type HookSearch, isGuid, validateSearch } from './hook-search.ts';
 import { LinkToDelivery, LinkToHook } from './links.tsx';
 
 const newestMs = 2_000;
@@ -15,14 +18,15 @@ export function Deliveries({
   place,
   hookId,
   path,
-  status,
+  filter,
 }: {
   place: Place;
   hookId: string;
   path: string;
-  status: 'success' | 'failure' | undefined;
+  filter: Filter;
 }) {
   const { api } = useConsole();
+  const { status } = filter;
   const first = `${path}/deliveries?per_page=50${status ? `&status=${status}` : ''}`;
   const newest = useQuery({
     queryKey: ['deliveries', path, status, 'newest'],
@@ -36,35 +40,45 @@ export function Deliveries({
     getNextPageParam: ({ next }) => next,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  // The API knows outcomes alone; what is left out here must not make it read on to the end of the log by itself.
+  const isNarrow = filter.event !== undefined || filter.guid !== undefined || filter.throttled === true;
   const end = useRef<HTMLDivElement>(null);
   const { fetchNextPage, hasNextPage, isFetching } = older;
   useEffect(() => {
-    if (!end.current || !hasNextPage || isFetching) return;
+    if (!end.current || !hasNextPage || isFetching || isNarrow) return;
     const watch = new IntersectionObserver(([entry]) => entry?.isIntersecting && fetchNextPage());
     watch.observe(end.current);
     return () => watch.disconnect();
-  }, [fetchNextPage, hasNextPage, isFetching]);
+  }, [fetchNextPage, hasNextPage, isFetching, isNarrow]);
 
   if (older.error && !older.data) return <Problem error={older.error} onRetry={older.refetch} />;
   if (!older.data) return <Loading what="deliveries" />;
-  const rows = merge(
+  const loaded = merge(
     newest.data?.rows ?? [],
     older.data.pages.flatMap((page) => page.rows),
   );
+  const rows = loaded.filter((delivery) => fits(delivery, filter));
   const filters = { all: undefined, delivered: 'success', failed: 'failure' } as const;
   return (
     <>
       <nav className="filters" aria-label="Filter">
         {Object.entries(filters).map(([text, value]) => (
-          <LinkToHook key={text} place={place} hookId={hookId} search={value ? { status: value } : {}}>
+          <LinkToHook key={text} place={place} hookId={hookId} search={changed(filter, { status: value })}>
             {text}
           </LinkToHook>
         ))}
       </nav>
+      <Narrow place={place} hookId={hookId} filter={filter} />
+      {isNarrow && (
+        <p role="status" className="hint">
+          {rows.length} of the {loaded.length} that were read so far.{' '}
+          {hasNextPage ? 'There are older ones, which are looked through as you read on.' : 'There are no older ones.'}
+        </p>
+      )}
       {newest.error && <Problem error={newest.error} onRetry={newest.refetch} />}
       {rows.length === 0 ? (
-        <Empty title={status ? 'None of this kind' : 'Nothing was delivered yet'}>
-          <p>A ping shows whether the receiver answers.</p>
+        <Empty title={status || isNarrow ? 'None of this kind' : 'Nothing was delivered yet'}>
+          {!isNarrow && <p>A ping shows whether the receiver answers.</p>}
         </Empty>
       ) : (
         <ul className="rows panel">
@@ -78,10 +92,62 @@ export function Deliveries({
       <div ref={end} />
       {hasNextPage && (
         <Button className="button" onPress={() => fetchNextPage()} isDisabled={isFetching}>
-          Older ones
+          {isNarrow ? 'Look through older ones' : 'Older ones'}
         </Button>
       )}
     </>
+  );
+}
+
+/** By what the API does not: in what was read of its list. */
+function Narrow({ place, hookId, filter }: { place: Place; hookId: string; filter: Filter }) {
+  const navigate = useNavigate();
+  const [event, setEvent] = useState(filter.event ?? '');
+  const [guid, setGuid] = useState(filter.guid ?? '');
+  const narrow = (change: Parameters<typeof changed>[1]) =>
+    void navigate({ to: '.', search: changed({ ...filter, event, guid: guid.trim() }, change), replace: true });
+  return (
+    <div className="pair narrow">
+      <TextField
+        label="Event or action"
+        value={event}
+        placeholder="issues.opened"
+        onChange={(text) => {
+          setEvent(text);
+          narrow({ event: text });
+        }}
+      />
+      <TextField
+        label="Guid"
+        value={guid}
+        onChange={(text) => {
+          setGuid(text);
+          narrow({ guid: text.trim() });
+        }}
+      />
+      <Checkbox isSelected={filter.throttled === true} onChange={(throttled) => narrow({ throttled })}>
+        Throttled
+      </Checkbox>
+      {isGuid(guid.trim()) && (
+        <LinkToHook place={place} hookId={hookId} search={{ tab: 'find', guid: guid.trim() }} className="button small">
+          What became of this event?
+        </LinkToHook>
+      )}
+    </div>
+  );
+}
+
+const changed = (
+  filter: Filter,
+  change: { status?: Filter['status'] | undefined; event?: string; guid?: string; throttled?: boolean },
+): HookSearch => validateSearch({ ...filter, ...change });
+
+function fits({ event, action, guid, throttled_at }: Delivery, filter: Filter): boolean {
+  const name = (action ? `${event}.${action}` : event).toLowerCase();
+  return (
+    (filter.event === undefined || name.includes(filter.event.trim().toLowerCase())) &&
+    (filter.guid === undefined || guid.includes(filter.guid.toLowerCase())) &&
+    (!filter.throttled || throttled_at !== null)
   );
 }
 
@@ -94,7 +160,7 @@ function merge(newest: Delivery[], older: Delivery[]): Delivery[] {
 function DeliveryRow({ place, hookId, delivery }: { place: Place; hookId: string; delivery: Delivery }) {
   const isGood = delivery.status_code < 400;
   return (
-    <LinkToDelivery place={place} hookId={hookId} deliveryId={delivery.id}>
+    <LinkToDelivery place={place} hookId={hookId} deliveryId={delivery.id} className="row">
       <span className={`dot ${isGood ? 'good' : 'bad'}`} aria-hidden="true" />
       <span className="grow">
         <strong>

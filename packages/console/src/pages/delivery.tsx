@@ -1,14 +1,16 @@
 /** One delivery: what was sent, what came back, where the time went, what else was tried. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { Button } from 'react-aria-components';
 import { type Place, placeName, placePath } from '../api/place.ts';
 import type { Timings, WholeDelivery } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Copy } from '../ui/copy.tsx';
+import { Fact } from '../ui/fact.tsx';
 import { Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { toCurl } from './curl.ts';
+import { Explained, isWaiting, liveMs, useExplanation } from './explanation.tsx';
 import { LinkToHook, LinkToPlace } from './links.tsx';
 import { Path } from './shell.tsx';
 
@@ -17,25 +19,49 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
   const queries = useQueryClient();
   const hookPath = `${placePath(place)}/hooks/${encodeURIComponent(hookId)}`;
   const path = `${hookPath}/deliveries/${encodeURIComponent(deliveryId)}`;
+  const [isFollowed, setFollowed] = useState(false);
+  const { data: explanation } = useExplanation(`${path}/explain`, isFollowed);
   const { data, error, refetch } = useQuery({
     queryKey: ['delivery', path],
     queryFn: ({ signal }) => api.get<WholeDelivery>(path, signal),
+    // What waits is not in the log yet.
+    refetchInterval: ({ state }) => (state.data === undefined && isWaiting(explanation) ? liveMs : false),
   });
   const redeliver = useMutation({
     mutationFn: () => api.send('POST', `${path}/attempts`),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['deliveries', hookPath] }),
+    onSuccess: () => {
+      setFollowed(true);
+      return queries.invalidateQueries({ queryKey: ['deliveries', hookPath] });
+    },
   });
+  const way = (
+    <Path>
+      <LinkToPlace place={place} /> / {placeName(place)} /{' '}
+      <LinkToHook place={place} hookId={hookId}>
+        hook {hookId}
+      </LinkToHook>
+    </Path>
+  );
+  const fate = explanation && (
+    <Explained place={place} hookId={hookId} explanation={explanation} deliveryId={deliveryId} />
+  );
+  if (!data && explanation)
+    return (
+      <>
+        {way}
+        <h1>{[explanation.event ?? 'Delivery', explanation.action].filter(Boolean).join('.')}</h1>
+        <p className="soft">
+          Event <code>{explanation.guid}</code>. Request and answer are shown once it was tried.
+        </p>
+        {fate}
+      </>
+    );
   if (error) return <Problem error={error} onRetry={refetch} />;
   if (!data) return <Loading what="the delivery" />;
   const isGood = data.status_code < 400;
   return (
     <>
-      <Path>
-        <LinkToPlace place={place} /> / {placeName(place)} /{' '}
-        <LinkToHook place={place} hookId={hookId}>
-          hook {hookId}
-        </LinkToHook>
-      </Path>
+      {way}
       <div className="title">
         <h1>
           {data.event}
@@ -86,21 +112,13 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         </dl>
         {data.timings && <Waterfall timings={data.timings} />}
       </section>
+      {fate}
       <Message
         title="Request"
         headers={data.request.headers}
         body={data.request.payload === null ? '' : JSON.stringify(data.request.payload)}
       />
       <Message title="Response" headers={data.response.headers ?? {}} body={data.response.payload ?? ''} />
-    </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
     </>
   );
 }

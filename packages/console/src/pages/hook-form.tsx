@@ -13,8 +13,9 @@ export type HookForm = {
   contentType: 'json' | 'form';
   /** Names, or `*`. */
   events: string[];
-  /** '' leaves it as it is. */
+  /** The mask that the API shows keeps the one that is there. */
   secret: string;
+  insecureSsl: '0' | '1';
   active: boolean;
   retry: 'on' | 'off';
   headers: { name: string; value: string }[];
@@ -25,13 +26,14 @@ export function newSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 }
 
-export function toHookBody({ url, contentType, events, secret, active, retry, headers }: HookForm) {
+/** The whole of it: what a `config` leaves out the API sets to its default. */
+export function toHookBody({ url, contentType, insecureSsl, events, secret, active, retry, headers }: HookForm) {
   return {
     active,
     events,
     retry,
-    config: { url, content_type: contentType, insecure_ssl: '0', ...(secret !== '' && { secret }) },
-    ...(headers.length > 0 && { request_headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])) }),
+    config: { url, content_type: contentType, insecure_ssl: insecureSsl, secret },
+    request_headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
   };
 }
 
@@ -43,6 +45,7 @@ export function HookFormFields({
   isPending,
   onSubmit,
   secretHint,
+  headersHint,
 }: {
   form: HookForm;
   onChange: (form: HookForm) => void;
@@ -50,7 +53,9 @@ export function HookFormFields({
   submit: string;
   isPending: boolean;
   onSubmit: () => void;
-  secretHint: ReactNode;
+  /** Of a new hook; one that is there changes its secret elsewhere. */
+  secretHint?: ReactNode;
+  headersHint?: string;
 }) {
   const change = (part: Partial<HookForm>) => onChange({ ...form, ...part });
   const wrong = (...fields: string[]) =>
@@ -79,18 +84,22 @@ export function HookFormFields({
         onChange={(contentType) => change({ contentType })}
         options={{ json: 'application/json', form: 'application/x-www-form-urlencoded' }}
       />
-      <TextField
-        label="Secret"
-        value={form.secret}
-        onChange={(secret) => change({ secret })}
-        hint={secretHint}
-        problem={wrong('secret', 'config.secret')}
-      />
-      <Button className="button small" onPress={() => change({ secret: newSecret() })}>
-        Make a new secret
-      </Button>
+      {secretHint && (
+        <>
+          <TextField
+            label="Secret"
+            value={form.secret}
+            onChange={(secret) => change({ secret })}
+            hint={secretHint}
+            problem={wrong('secret', 'config.secret')}
+          />
+          <Button className="button small" onPress={() => change({ secret: newSecret() })}>
+            Make a new secret
+          </Button>
+        </>
+      )}
       <Events chosen={form.events} onChange={(events) => change({ events })} />
-      <Headers headers={form.headers} onChange={(headers) => change({ headers })} />
+      <Headers headers={form.headers} onChange={(headers) => change({ headers })} hint={headersHint} />
       <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
         Try again what fails
       </Checkbox>
@@ -163,15 +172,18 @@ function Events({ chosen, onChange }: { chosen: string[]; onChange: (events: str
 function Headers({
   headers,
   onChange,
+  hint,
 }: {
   headers: HookForm['headers'];
   onChange: (headers: HookForm['headers']) => void;
+  hint: string | undefined;
 }) {
   const set = (index: number, part: Partial<HookForm['headers'][number]>) =>
     onChange(headers.map((header, at) => (at === index ? { ...header, ...part } : header)));
   return (
     <fieldset className="field">
       <legend>Request headers of your own</legend>
+      {hint && headers.length > 0 && <p className="hint">{hint}</p>}
       {headers.map(({ name, value }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name, and go only by the button
         <div className="pair" key={index}>

@@ -7,6 +7,7 @@ import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Problem } from '../ui/states.tsx';
 import { type HookForm, HookFormFields, toHookBody } from './hook-form.tsx';
+import { HookSecret } from './hook-secret.tsx';
 
 export function HookSettings({ place, path, hook }: { place: Place; path: string; hook: Hook }) {
   const { api } = useConsole();
@@ -15,17 +16,19 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
   const [form, setForm] = useState<HookForm>({
     url: hook.config.url,
     contentType: hook.config.content_type,
+    insecureSsl: hook.config.insecure_ssl,
     events: hook.events,
-    secret: '',
+    secret: hook.config.secret ?? '',
     active: hook.active,
-    retry: hook.retry ?? 'on',
-    headers: [],
+    retry: hook.retry,
+    headers: headersOf(hook),
   });
-  const names = Object.keys(hook.request_headers ?? {});
   const save = useMutation({
-    mutationFn: () => api.send<Hook>('PATCH', path, toHookBody(form)),
+    // A secret may have been set since this page was opened.
+    mutationFn: () => api.send<Hook>('PATCH', path, toHookBody({ ...form, secret: hook.config.secret ?? '' })),
     onSuccess: (changed) => {
       queries.setQueryData(['hook', path], changed);
+      setForm({ ...form, headers: headersOf(changed) });
       return queries.invalidateQueries({ queryKey: ['hooks', placePath(place)] });
     },
   });
@@ -45,16 +48,14 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
         submit={save.isPending ? 'Saving …' : 'Save'}
         isPending={save.isPending}
         onSubmit={() => save.mutate()}
-        secretHint={
-          hook.config.secret ? 'It has one, which nobody is shown again. Leave this empty to keep it.' : 'It has none.'
-        }
+        headersHint="Values that are there are not shown: ******** keeps one, unless the URL moves to another host."
       />
-      {names.length > 0 && <p className="hint">Headers that it has: {names.join(', ')}. Their values are not shown.</p>}
       {save.isSuccess && (
         <p role="status" className="note">
           Saved.
         </p>
       )}
+      <HookSecret path={path} hook={hook} />
       <section className="panel" aria-label="Delete this hook">
         <div className="title">
           <h2>Delete this hook</h2>
@@ -71,3 +72,5 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
     </>
   );
 }
+
+const headersOf = (hook: Hook) => Object.entries(hook.request_headers).map(([name, value]) => ({ name, value }));

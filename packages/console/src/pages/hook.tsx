@@ -7,15 +7,27 @@ import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Loading, Problem } from '../ui/states.tsx';
 import { Deliveries } from './deliveries.tsx';
-import { HookSettings } from './hook-settings.tsx';
+import type { HookSearch, HookTab } from './hook-search.ts';
 import { LinkToHook, LinkToPlace } from './links.tsx';
+import { Paused } from './paused.tsx';
 import { Path } from './shell.tsx';
 
+const Replays = lazy(async () => ({ default: (await import('./replays.tsx')).Replays }));
+const FindEvent = lazy(async () => ({ default: (await import('./find-event.tsx')).FindEvent }));
+const TestEvent = lazy(async () => ({ default: (await import('./test-event.tsx')).TestEvent }));
+const HookSettings = lazy(async () => ({ default: (await import('./hook-settings.tsx')).HookSettings }));
 const Verify = lazy(async () => ({ default: (await import('./verify.tsx')).Verify }));
 
-type Search = { tab?: 'deliveries' | 'settings' | 'verify'; status?: 'success' | 'failure' };
+const tabs: Record<HookTab, string> = {
+  deliveries: 'Deliveries',
+  replays: 'Deliver again',
+  find: 'Find an event',
+  test: 'Send a test',
+  settings: 'Settings',
+  verify: 'Verify',
+};
 
-export function HookPage({ place, hookId, search }: { place: Place; hookId: string; search: Search }) {
+export function HookPage({ place, hookId, search }: { place: Place; hookId: string; search: HookSearch }) {
   const { api } = useConsole();
   const path = `${placePath(place)}/hooks/${encodeURIComponent(hookId)}`;
   const {
@@ -29,7 +41,6 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
   if (error) return <Problem error={error} onRetry={refetch} />;
   if (!hook) return <Loading what="the hook" />;
   const tab = search.tab ?? 'deliveries';
-  const tabs = { deliveries: 'Deliveries', settings: 'Settings', verify: 'Verify' } as const;
   return (
     <>
       <Path>
@@ -38,28 +49,33 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
       <div className="title">
         <h1 className="url">{hook.config.url}</h1>
         <span className={`tag ${hook.active ? 'good' : 'off'}`}>{hook.active ? 'active' : 'not active'}</span>
+        <span className="grow" />
+        <SendTest place={place} path={path} isActive={hook.active} />
       </div>
+      {hook.disabled_reason && (
+        <p className="note">The organization restricts the OAuth app that made this hook: nothing is sent.</p>
+      )}
+      <Paused place={place} hookId={hookId} />
       <nav className="tabs" aria-label="Of this hook">
-        {(Object.entries(tabs) as [keyof typeof tabs, string][]).map(([name, text]) => (
+        {(Object.keys(tabs) as HookTab[]).map((name) => (
           <LinkToHook
             key={name}
             place={place}
             hookId={hookId}
-            search={name !== 'deliveries' ? { tab: name } : search.status ? { status: search.status } : {}}
+            search={name === tab ? search : name === 'deliveries' ? {} : { tab: name }}
           >
-            {text}
+            {tabs[name]}
           </LinkToHook>
         ))}
-        <span className="grow" />
-        <SendTest place={place} path={path} isActive={hook.active} />
       </nav>
-      {tab === 'deliveries' && <Deliveries place={place} hookId={hookId} path={path} status={search.status} />}
-      {tab === 'settings' && <HookSettings key={hook.updated_at} place={place} path={path} hook={hook} />}
-      {tab === 'verify' && (
-        <Suspense fallback={<Loading what="code" />}>
-          <Verify hook={hook} />
-        </Suspense>
-      )}
+      <Suspense fallback={<Loading what="the page" />}>
+        {tab === 'deliveries' && <Deliveries place={place} hookId={hookId} path={path} filter={search} />}
+        {tab === 'replays' && <Replays path={path} hook={hook} />}
+        {tab === 'find' && <FindEvent key={search.guid} place={place} hookId={hookId} path={path} guid={search.guid} />}
+        {tab === 'test' && <TestEvent place={place} hookId={hookId} path={path} hook={hook} />}
+        {tab === 'settings' && <HookSettings place={place} path={path} hook={hook} />}
+        {tab === 'verify' && <Verify hook={hook} />}
+      </Suspense>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Place } from '../api/place.ts';
 import type { Hook } from '../api/types.ts';
+import type { HookSearch } from './hook-search.ts';
 
 export function LinkToPlace({ place }: { place: Place }) {
   return (
@@ -24,8 +25,6 @@ export function LinkToNewHook({ place: { owner, repo } }: { place: Place }) {
     </Link>
   );
 }
-
-type HookSearch = { tab?: 'deliveries' | 'settings' | 'verify'; status?: 'success' | 'failure' };
 
 export function LinkToHook({
   place: { owner, repo },
@@ -53,14 +52,16 @@ export function LinkToDelivery({
   place: { owner, repo },
   hookId,
   deliveryId,
+  className,
   children,
 }: {
   place: Place;
   hookId: string;
   deliveryId: number;
+  className?: string;
   children: ReactNode;
 }) {
-  const common = { className: 'row', children };
+  const common = { className, children };
   const ids = { owner, hookId, deliveryId: String(deliveryId) };
   return repo === undefined ? (
     <Link to="/orgs/$owner/hooks/$hookId/deliveries/$deliveryId" params={ids} {...common} />

@@ -16,6 +16,7 @@ export function NewHook({ place }: { place: Place }) {
   const [form, setForm] = useState<HookForm>({
     url: '',
     contentType: 'json',
+    insecureSsl: '0',
     events: ['push'],
     secret: newSecret(),
     active: true,

@@ -5,6 +5,7 @@ import { Account } from './account.tsx';
 import { Accounts } from './accounts.tsx';
 import { DeliveryPage } from './delivery.tsx';
 import { HookPage } from './hook.tsx';
+import { validateSearch } from './hook-search.ts';
 import { NewHook } from './new-hook.tsx';
 import { Shell } from './shell.tsx';
 
@@ -36,11 +37,6 @@ const newRepositoryHook = createRoute({
   getParentRoute: () => root,
   path: `${repositoryHooks}/new`,
   component: () => <NewHook place={newRepositoryHook.useParams()} />,
-});
-type HookSearch = { tab?: 'deliveries' | 'settings' | 'verify'; status?: 'success' | 'failure' };
-const validateSearch = ({ tab, status }: Record<string, unknown>): HookSearch => ({
-  ...((tab === 'settings' || tab === 'verify') && { tab }),
-  ...((status === 'success' || status === 'failure') && { status }),
 });
 const organizationHook = createRoute({
   getParentRoute: () => root,

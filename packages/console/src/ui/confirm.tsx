@@ -8,6 +8,7 @@ export function Confirm({
   children,
   action,
   onConfirm,
+  isDisabled = false,
 }: {
   label: string;
   title: string;
@@ -15,10 +16,13 @@ export function Confirm({
   /** What the second button says: the deed itself, never "OK". */
   action: string;
   onConfirm: () => void;
+  isDisabled?: boolean;
 }) {
   return (
     <DialogTrigger>
-      <Button className="button danger">{label}</Button>
+      <Button className="button danger" isDisabled={isDisabled}>
+        {label}
+      </Button>
       <ModalOverlay className="overlay" isDismissable>
         <Modal className="modal">
           <Dialog role="alertdialog">

@@ -20,7 +20,13 @@ export function TextField({
   ...rest
 }: TextFieldProps & { label: string; hint?: ReactNode; problem?: string | undefined; placeholder?: string }) {
   return (
-    <AriaTextField className="field" {...rest} isInvalid={problem !== undefined}>
+    <AriaTextField
+      className="field"
+      {...rest}
+      isInvalid={problem !== undefined}
+      // What the API refused once must not keep the browser from sending it again.
+      validationBehavior={problem === undefined ? 'native' : 'aria'}
+    >
       <Label>{label}</Label>
       <Input placeholder={placeholder} spellCheck={false} autoComplete="off" />
       {hint && (

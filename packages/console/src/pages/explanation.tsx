@@ -1,0 +1,206 @@
+/** What became of an event at a hook: in words, until when, what to do, and step by step. */
+import { useQuery } from '@tanstack/react-query';
+import type { Place } from '../api/place.ts';
+import type { Cause, DeliveryState, Explanation, Step } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Fact } from '../ui/fact.tsx';
+import { Time } from '../ui/time.tsx';
+import { LinkToDelivery } from './links.tsx';
+
+export const liveMs = 2_000;
+
+const words: Record<DeliveryState, { text: string; tone: 'good' | 'bad' | 'waits' }> = {
+  queued: { text: 'queued', tone: 'waits' },
+  throttled: { text: 'waits for the limit', tone: 'waits' },
+  retry: { text: 'waits for its next attempt', tone: 'waits' },
+  receiver_busy: { text: 'waits: the receiver is busy', tone: 'waits' },
+  paused: { text: 'paused', tone: 'waits' },
+  in_flight: { text: 'on its way', tone: 'waits' },
+  delivered: { text: 'delivered', tone: 'good' },
+  failed: { text: 'failed', tone: 'bad' },
+  never_made: { text: 'never made', tone: 'bad' },
+};
+
+export const isWaiting = (explanation: Explanation | undefined): boolean =>
+  explanation !== undefined && words[explanation.state].tone === 'waits';
+
+/** Asked for again while it waits, and while `isFollowed`. */
+export function useExplanation(path: string | null, isFollowed = false) {
+  const { api } = useConsole();
+  return useQuery({
+    queryKey: ['explanation', path],
+    queryFn: ({ signal }) => api.get<Explanation>(path!, signal),
+    enabled: path !== null,
+    refetchInterval: ({ state }) => (isFollowed || isWaiting(state.data) ? liveMs : false),
+  });
+}
+
+/** `deliveryId`: of the page that it stands on, which needs no link to itself. */
+export function Explained({
+  place,
+  hookId,
+  explanation,
+  deliveryId,
+}: {
+  place: Place;
+  hookId: string;
+  explanation: Explanation;
+  deliveryId?: string;
+}) {
+  const { state, sentence, since, until, next, causes, duplicates_until: duplicatesUntil, steps } = explanation;
+  const { text, tone } = words[state];
+  // The one cause of a delivery that was never made is its sentence.
+  const isSaid = causes.every((cause) => sentence.includes(cause.sentence) && cause.next === next);
+  return (
+    <section className="panel" aria-label="What became of it">
+      <div className="title">
+        <h2>What became of it</h2>
+        <span className={`tag ${tone}`}>{text}</span>
+      </div>
+      <p role="status">
+        <Said text={sentence} />
+      </p>
+      <dl className="facts">
+        {since && (
+          <Fact name="Since">
+            <Time at={since} exact /> (<Time at={since} />)
+          </Fact>
+        )}
+        {until && (
+          <Fact name="Until">
+            {until.at ? (
+              <>
+                <Time at={until.at} exact /> (<Time at={until.at} />)
+              </>
+            ) : (
+              'nobody can say'
+            )}
+            <span className="hint">
+              <Said text={until.reason} />
+            </span>
+          </Fact>
+        )}
+        {next && (
+          <Fact name="What to do">
+            <Said text={next} />
+          </Fact>
+        )}
+      </dl>
+      {!isSaid && <Causes causes={causes} duplicatesUntil={duplicatesUntil} />}
+      <Attempts place={place} hookId={hookId} steps={steps} deliveryId={deliveryId} />
+      {steps.length > 0 && <Timeline steps={steps} />}
+    </section>
+  );
+}
+
+function Causes({ causes, duplicatesUntil }: { causes: Cause[]; duplicatesUntil: string | null }) {
+  return (
+    <>
+      <h3>Why</h3>
+      <ul>
+        {causes.map(({ cause, certain, sentence, next }) => (
+          <li key={`${cause} ${sentence}`}>
+            <Said text={sentence} /> {!certain && <span className="tag">possibly</span>}
+            {next && (
+              <span className="hint">
+                <Said text={next} />
+              </span>
+            )}
+            {cause === 'duplicate' && duplicatesUntil && (
+              <span className="hint">
+                Until <Time at={duplicatesUntil} exact />.
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+type Attempt = { id: number; attempt: number | null; text: string };
+
+/** What was tried, and waits to be, one after the other; each has a page. */
+function Attempts({
+  place,
+  hookId,
+  steps,
+  deliveryId,
+}: {
+  place: Place;
+  hookId: string;
+  steps: Step[];
+  deliveryId: string | undefined;
+}) {
+  const attempts = attemptsOf(steps);
+  if (attempts.length === 0 || (attempts.length === 1 && String(attempts[0]?.id) === deliveryId)) return null;
+  return (
+    <nav aria-label="Attempts">
+      <h3>Attempts</h3>
+      <ol className="chain">
+        {attempts.map(({ id, attempt, text }) => {
+          const name = attempt === null ? `Delivery ${id}` : `Attempt ${attempt}`;
+          return (
+            <li key={id}>
+              {String(id) === deliveryId ? (
+                <strong aria-current="page">{name}, this one</strong>
+              ) : (
+                <LinkToDelivery place={place} hookId={hookId} deliveryId={id}>
+                  {name}
+                </LinkToDelivery>
+              )}
+              <span className="hint">{text}</span>
+            </li>
+          );
+        })}
+      </ol>
+    </nav>
+  );
+}
+
+function attemptsOf(steps: Step[]): Attempt[] {
+  const found = new Map<number, Attempt>();
+  for (const { delivery_id: id, attempt, sentence, step } of steps) {
+    if (id === null || step === 'handed_over') continue;
+    found.set(id, { id, attempt: attempt ?? found.get(id)?.attempt ?? null, text: sentence });
+  }
+  return [...found.values()];
+}
+
+function Timeline({ steps }: { steps: Step[] }) {
+  return (
+    <>
+      <h3>Step by step</h3>
+      <ol className="timeline">
+        {steps.map(({ step, at, exact, delivery_id: id, sentence }, index) => (
+          <li key={`${step} ${at} ${id}`}>
+            <span>
+              <Said text={sentence} />
+            </span>
+            <span className="soft">
+              {exact ? '' : 'about '}
+              <Time at={at} exact />
+              {index > 0 && ` (${gap(steps[index - 1]!.at, at)})`}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** How much later. Clocks differ: a step may seem to be before the one that caused it. */
+function gap(from: string, to: string): string {
+  const ms = new Date(to).getTime() - new Date(from).getTime();
+  const [size, unit] = Math.abs(ms) < 1_000 ? [1, 'ms'] : Math.abs(ms) < 120_000 ? [1_000, 's'] : [60_000, 'min'];
+  const amount = ms / size;
+  return `${amount < 0 ? '−' : '+'}${Math.abs(amount).toFixed(unit === 's' ? 1 : 0)} ${unit}`;
+}
+
+/** A sentence of the API's, with its `code`. */
+function Said({ text }: { text: string }) {
+  return text.split('`').map((part, index) =>
+    // biome-ignore lint/suspicious/noArrayIndexKey: a sentence is taken apart at the same places
+    index % 2 === 1 ? <code key={index}>{part}</code> : part,
+  );
+}

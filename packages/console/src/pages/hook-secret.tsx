@@ -1,0 +1,92 @@
+/** Another secret for a hook, with a time in which the one before signs too. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from 'react-aria-components';
+import type { Hook } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Choice, TextField } from '../ui/fields.tsx';
+import { Problem } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { newSecret } from './hook-form.tsx';
+
+const overlaps = { '0': 'Not at all', '1': 'For an hour', '24': 'For a day', '168': 'For a week' };
+const hourMs = 3_600_000;
+
+export function HookSecret({ path, hook }: { path: string; hook: Hook }) {
+  const { api } = useConsole();
+  const queries = useQueryClient();
+  const [secret, setSecret] = useState('');
+  const [overlap, setOverlap] = useState<keyof typeof overlaps>('24');
+  const hasOne = hook.config.secret !== undefined;
+  const until = hook.previous_secret_until;
+  const isOverlapping = until !== null && new Date(until) > new Date();
+  const change = useMutation({
+    mutationFn: (config: { secret?: string; previous_secret_until?: string }) =>
+      api.send('PATCH', `${path}/config`, config),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['hook', path] }),
+  });
+  const rotate = () => {
+    const hours = Number(overlap);
+    change.mutate({
+      secret,
+      ...(hasOne && hours > 0 && { previous_secret_until: new Date(Date.now() + hours * hourMs).toISOString() }),
+    });
+  };
+  return (
+    <section className="panel form" aria-label="Secret">
+      <h2>{hasOne ? 'Change the secret' : 'Set a secret'}</h2>
+      {isOverlapping && (
+        <p className="note">
+          The secret before signs <code>webhook-signature</code> too until <Time at={until} exact /> (
+          <Time at={until} />
+          ).{' '}
+          <Confirm
+            label="End it now"
+            title="Shall the secret before count no longer?"
+            action="End it"
+            onConfirm={() => change.mutate({ previous_secret_until: new Date().toISOString() })}
+          >
+            <p>Receivers that know that one alone refuse what is sent from now on.</p>
+          </Confirm>
+        </p>
+      )}
+      <TextField
+        label="New secret"
+        value={secret}
+        onChange={setSecret}
+        hint={
+          <>
+            Copy it to your receiver before you save: it is not shown again. {secret !== '' && <Copy text={secret} />}
+          </>
+        }
+      />
+      <Button className="button small" onPress={() => setSecret(newSecret())}>
+        Make one
+      </Button>
+      {hasOne && (
+        <>
+          <Choice label="The one before signs too" value={overlap} onChange={setOverlap} options={overlaps} />
+          <p className="hint">
+            In <code>webhook-signature</code>, which is a list, if it begins with <code>whsec_</code>. GitHub’s headers
+            hold one signature, at once that of the new secret.
+          </p>
+        </>
+      )}
+      {change.error && <Problem error={change.error} />}
+      <p role="status" className="good-text">
+        {change.isSuccess && 'Saved.'}
+      </p>
+      <Confirm
+        label={hasOne ? 'Change it' : 'Set it'}
+        title={hasOne ? 'Change the secret of this hook?' : 'Sign what this hook sends?'}
+        action={hasOne ? 'Change the secret' : 'Set the secret'}
+        onConfirm={rotate}
+        isDisabled={secret === ''}
+      >
+        <p>A receiver that does not know the new one refuses what is sent from now on. It is shown nowhere again.</p>
+      </Confirm>
+    </section>
+  );
+}
