@@ -6,6 +6,7 @@ import { hasListener } from '../listeners/rows.ts';
 import type { Parts } from '../parts.ts';
 import { type Config, checkSize } from './config.ts';
 import { joinUrl } from './credentials.ts';
+import { checkForListeners } from './for-listeners.ts';
 import { changeInPlace } from './lock.ts';
 import { droppedHeaders } from './origin.ts';
 import { findRow, type HookRow, type PreviousSecret, updateRow } from './rows.ts';
@@ -39,6 +40,7 @@ export function changeHook(
     }
     if (row.name === 'cli' && after.active && !before.active && !(await hasListener(db, id)))
       throw refuse('active', 'A cli webhook is active only while its WebSocket, ws_url, is open');
+    if (row.name === 'cli') checkForListeners(after.config);
     if (after.config !== before.config) checkSize(after.config, before.config);
     await checkRules(db, place, { ...after.config, events: after.events, id, held: before.events }, parts.seal);
     const previous = previousSecret(row, before.config, after);

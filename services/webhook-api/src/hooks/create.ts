@@ -7,6 +7,7 @@ import { checkConnected, publishDelivery } from '../publish.ts';
 import { checkSize, configInput, makeConfig, ownInput, ownOf } from './config.ts';
 import { githubDocs } from './documentation.ts';
 import { readEvents } from './events.ts';
+import { checkForListeners } from './for-listeners.ts';
 import { changeInPlace } from './lock.ts';
 import { type StoredPing, storePing } from './ping-event.ts';
 import { hookSchema, placePath, presentHook, socketUrl } from './present.ts';
@@ -43,7 +44,8 @@ export const createHook = placeOperation({
     // Where it is reached is not for its client to say.
     const given = isCli ? { ...body.config, url: '' } : body.config;
     const config = makeConfig(given ?? {}, ownOf(body), undefined);
-    if (!isCli) checkUrl(config, parts.allowedNetworks);
+    if (isCli) checkForListeners(config);
+    else checkUrl(config, parts.allowedNetworks);
     checkSize(config, undefined);
     const events = readEvents(body.events ?? ['push'], parts.catalog);
     const wanted = body.active ?? true;

@@ -23,9 +23,9 @@ const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
 export const upgradeOf = (request: IncomingMessage): Upgrade | undefined => upgrades.get(request);
 
-/** Asks for anything else but a WebSocket (`h2c`, by curl) are answered as if they did not. */
-export const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
-  headers.upgrade?.toLowerCase() === 'websocket';
+/** Who asks for anything else but a WebSocket (`h2c`, by curl), or by a request with a body, which would be lost, is answered as if he did not. */
+export const shouldUpgradeCallback = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
 export function takeUpgrades(server: Server, app: RequestListener): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {

@@ -7,6 +7,7 @@ import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import type { AskedUpgrade } from '../http/upgrade.ts';
 import type { Parts } from '../parts.ts';
+import { findPlaceNames } from './rows.ts';
 
 export const connectListener = placeOperation({
   id: 'connect-webhook-listener',
@@ -46,6 +47,17 @@ function checkHandshake(upgrade: AskedUpgrade | undefined): asserts upgrade is A
     throw new ApiError(400, 'Sec-WebSocket-Key is missing or wrong');
 }
 
+/** The place of the hook, which may have got another name since the socket was opened; undefined: there is no such hook any more. */
+async function loadPlaceNow(reads: Parts['reads'], token: Token, wanted: Wanted, id: number) {
+  try {
+    return await loadPlace(reads, token, wanted);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    const names = await findPlaceNames(reads, id);
+    return names && loadPlace(reads, token, { ...wanted, ...names });
+  }
+}
+
 /** Whether who listens may still do so: by the token, the scopes and the place, as when the socket was opened. */
 async function standingOf(
   { reads }: Pick<Parts, 'reads'>,
@@ -56,8 +68,8 @@ async function standingOf(
 ): Promise<'good' | 'refused' | 'gone'> {
   try {
     await upgrade.authenticate();
-    const place = await loadPlace(reads, token, wanted);
-    return (await findRow(reads, place, token, id)) ? 'good' : 'gone';
+    const place = await loadPlaceNow(reads, token, wanted, id);
+    return place && (await findRow(reads, place, token, id)) ? 'good' : 'gone';
   } catch (error) {
     if (error instanceof BadCredentials) return 'refused';
     if (error instanceof ApiError && [403, 404].includes(error.status)) return 'refused';

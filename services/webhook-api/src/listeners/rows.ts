@@ -34,6 +34,20 @@ export async function activateFirst(db: Queryable, hookId: number): Promise<void
   );
 }
 
+/** What the place of a hook is called today. */
+export async function findPlaceNames(
+  db: Queryable,
+  hookId: number,
+): Promise<{ login: string; repository: string | undefined } | undefined> {
+  const { rows } = await db.query<{ login: string; repository: string | null }>({
+    name: 'names of a place of a hook',
+    text: `SELECT a.login, r.name AS repository FROM hooks h JOIN accounts a ON a.id = h.account_id
+             LEFT JOIN repositories r ON r.id = h.repository_id WHERE h.id = $1`,
+    values: [hookId],
+  });
+  return rows[0] && { login: rows[0].login, repository: rows[0].repository ?? undefined };
+}
+
 /** Whether somebody listens to the hook now. */
 export async function hasListener(db: Queryable, hookId: number): Promise<boolean> {
   const { rowCount } = await db.query(

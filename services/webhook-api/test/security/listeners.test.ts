@@ -108,7 +108,12 @@ describe('the WebSocket of a hook', () => {
     expect(await deliver(hook)).toMatchObject({ status: 200 });
   });
 
-  test('is closed when whoever listens may not manage the hook any more, and the hook ends with it', async () => {
+  test('is closed when whoever listens may not manage the hook any more, and the hook ends with it; not when its repository is renamed', async () => {
+    const admin = await api.tokens.user('auth0|alice', 'repo');
+    await call(api, admin, 'POST', '/orgs/acme/repos', { name: 'before' });
+    const renamed = await create('/repos/acme/before/hooks', admin);
+    await using _first = await openListener({ url: renamed.ws_url, token: admin });
+    await call(api, admin, 'PATCH', '/repos/acme/before', { name: 'after' });
     await api.sql.query(`INSERT INTO memberships SELECT id, 'auth0|eve', 'admin' FROM accounts WHERE login = 'acme'`);
     const [hook, deleted] = [await create(), await create()];
     const eve = await api.tokens.user('auth0|eve', 'repo');
@@ -118,8 +123,26 @@ describe('the WebSocket of a hook', () => {
     await call(api, token, 'DELETE', `${hooks}/${deleted.id}`);
     expect((await listener.closed).code).toBe(4403);
     expect((await other.closed).code).toBe(4404);
+    expect(await deliver(renamed)).toMatchObject({ status: 200 });
     await until('the hook is gone', async () => (await call(api, token, 'GET', `${hooks}/${hook.id}`)).status === 404);
   });
+});
+
+test('a hook whose listeners would read them has no request headers of its own', async () => {
+  const headers = { request_headers: { Authorization: 'Bearer of somebody else' } };
+  const refused = { status: 422, body: { errors: [{ field: 'request_headers' }] } };
+  expect(await call(api, token, 'POST', hooks, { name: 'cli', active: false, ...headers })).toMatchObject(refused);
+  const { id } = await create();
+  expect(await call(api, token, 'PATCH', `${hooks}/${id}`, headers)).toMatchObject(refused);
+  const { request_headers } = headers;
+  expect(await call(api, token, 'PATCH', `${hooks}/${id}/config`, { headers: request_headers })).toMatchObject(refused);
+  expect(await call(api, token, 'PATCH', `${hooks}/${id}`, { request_headers: {} })).toMatchObject({ status: 200 });
+});
+
+test('asked for with a body, another request is answered all the same', async () => {
+  const headers = { upgrade: 'websocket', connection: 'Upgrade', 'content-length': '29' };
+  const body = '{"name":"cli","active":false}';
+  expect(await asked(hooks, headers, { method: 'POST', body })).toBe(201);
 });
 
 describe('what a listener answers', () => {
@@ -166,15 +189,20 @@ describe('what a listener answers', () => {
 const using_ = (listener: AsyncDisposable) => listener[Symbol.asyncDispose]();
 
 /** The status of an answer to a request with these headers. */
-function asked(path: string, headers: Record<string, string>): Promise<number | undefined> {
+function asked(
+  path: string,
+  headers: Record<string, string>,
+  { method = 'GET', body = '' } = {},
+): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request(api.base + path, {
+      method,
       headers: { ...headers, authorization: `Bearer ${token}`, 'user-agent': 'test' },
     });
     sent.on('response', (response) => {
       response.resume();
       resolve(response.statusCode);
     });
-    sent.on('error', (error) => reject(new Error(JSON.stringify([path, headers]), { cause: error }))).end();
+    sent.on('error', (error) => reject(new Error(JSON.stringify([path, headers]), { cause: error }))).end(body);
   });
 }
