@@ -66,6 +66,7 @@ export async function management(method: string, path: string, body?: unknown): 
     headers: {
       authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
       'content-type': 'application/json',
+      connection: 'close', // RabbitMQ closes an idle one just as it is used again
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

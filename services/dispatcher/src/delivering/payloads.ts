@@ -21,6 +21,9 @@ export type Payloads = {
 /** As many as events in hand may have. One that is larger is read when no other is in use. */
 const maxBytes = 64 * 1024 * 1024;
 
+/** Up to how many bytes in use one more is kept: a single large event, and not a flood of them. */
+const keptBytes = 32 * 1024 * 1024;
+
 /** Jobs of an event come back within some milliseconds, unless there are many before them. */
 const keptMs = 2_000;
 
@@ -82,7 +85,7 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
     },
     keep(event, payload) {
       const key = keyOf(event);
-      if (inUse.has(key) || queue.length > 0 || !fits(payload.length)) return;
+      if (inUse.has(key) || queue.length > 0 || bytes + payload.length > keptBytes) return;
       const shared: Shared = { users: 1, size: payload.length, payload: Promise.resolve(payload) };
       inUse.set(key, shared);
       bytes += shared.size;
