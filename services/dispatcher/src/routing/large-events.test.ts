@@ -1,4 +1,5 @@
 import { attributeHeaders, type EventMessage, type ParsedEvent, parseEvent } from '@gatepost/contracts/event';
+import { troubleOf } from '@gatepost/runtime/store-errors';
 import { afterAll, expect, test } from '@jest/globals';
 import { openLargeEvents } from './large-events.ts';
 
@@ -26,4 +27,13 @@ test.each(messages)('a large message is read as any other: %s', async (_form, me
   const parsed = await large.parse(message);
   expect(withoutPayload(parsed)).toEqual(withoutPayload(expected));
   expect(payloadOf(parsed)?.equals(payloadOf(expected)!)).toBe(expected.kind === 'event' ? true : undefined);
+});
+
+// An event that ends the thread is tried again a few times, and then is a dead letter.
+test('when the thread ends, only the event that it was reading can be at fault', async () => {
+  await using ending = openLargeEvents(undefined as never); // it throws at once
+  const [, message] = messages[0]!;
+  const asked = [ending.load('1', '2026-01-02'), ending.parse(message), ending.parse(message)];
+  const troubles = (await Promise.allSettled(asked)).map((one) => one.status === 'rejected' && troubleOf(one.reason));
+  expect(troubles).toEqual(['away', 'other', 'away']);
 });

@@ -2,11 +2,11 @@
  * Works on large events in a thread of its own, which reads, stores and loads them: each of these keeps an event loop busy for a tenth of a
  * second for 24 MB, and with many members in its JSON for half a second and more. Bytes are shared with the thread, not copied.
  */
-import { once } from 'node:events';
 import { extname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { EventMessage, ParsedEvent } from '@gatepost/contracts/event';
+import type { Trouble } from '@gatepost/runtime/store-errors';
 import type { StoreEvents } from '@gatepost/webhook-db/events';
 import type { Answer, Question, Settings } from './large-thread.ts';
 
@@ -27,8 +27,17 @@ const sliceBytes = 1024 * 1024;
 /** The thread ends when it has had nothing to do for so long: so its memory is free again. */
 const idleMs = 5_000;
 
-type Asked = PromiseWithResolvers<Extract<Answer, { kind: 'done' }>>;
+type Asked = PromiseWithResolvers<Extract<Answer, { kind: 'done' }>> & { parses: boolean };
 type Running = { worker: Worker; asked: Map<number, Asked> };
+
+/** The thread could not begin, or ended over something else: the same works later. */
+class NoThread extends Error {
+  override name = 'NoThread';
+  readonly trouble: Trouble = 'away';
+  constructor(cause: unknown) {
+    super('there is no thread for large events just now', { cause });
+  }
+}
 
 /** What fails because the thread ends rejects with an error that says so; the next question begins another. */
 export function openLargeEvents(settings: Settings): LargeEvents {
@@ -36,13 +45,22 @@ export function openLargeEvents(settings: Settings): LargeEvents {
   let timer: NodeJS.Timeout | undefined;
   let last = 0;
 
+  const open = () => {
+    try {
+      return new Worker(file, { workerData: settings });
+    } catch (error) {
+      throw new NoThread(error);
+    }
+  };
   const begin = (): Running => {
-    const worker = new Worker(file, { workerData: settings });
+    const worker = open();
     const asked: Running['asked'] = new Map();
     const own = { worker, asked };
     const end = (error: Error) => {
       if (running === own) running = undefined;
-      for (const { reject } of asked.values()) reject(error);
+      // Only what it was parsing, one after the other, can have ended it: events of others must not be taken for faulty.
+      const atFault = [...asked.values()].find(({ parses }) => parses);
+      for (const one of asked.values()) one.reject(one === atFault ? error : new NoThread(error));
       asked.clear();
     };
     worker.on('error', end);
@@ -65,7 +83,7 @@ export function openLargeEvents(settings: Settings): LargeEvents {
   const ask = (question: Question) => {
     clearTimeout(timer);
     running ??= begin();
-    const answer: Asked = Promise.withResolvers();
+    const answer: Asked = { ...Promise.withResolvers(), parses: 'parse' in question };
     last += 1;
     running.asked.set(last, answer);
     running.worker.postMessage({ ...question, id: last });
@@ -94,7 +112,7 @@ export function openLargeEvents(settings: Settings): LargeEvents {
       clearTimeout(timer);
       const { worker } = running ?? {};
       if (!worker) return;
-      const exited = once(worker, 'exit');
+      const exited = new Promise((resolve) => worker.once('exit', resolve)); // also where it ends by an error
       idle();
       await exited;
     },
