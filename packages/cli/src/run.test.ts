@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { complete, scripts } from './complete.ts';
 import { page, pageFile } from './docs.ts';
-import { run } from './run.ts';
+import { findCommand, run } from './run.ts';
 import { commands, globalOptions } from './table.ts';
 
 let [out, err] = ['', ''];
@@ -32,10 +33,28 @@ test('docs/cli.md says what there is (`npm run docs` writes it)', () => {
   expect(readFileSync(pageFile, 'utf8')).toBe(page());
 });
 
+test('what documents tell to type is understood', () => {
+  const root = path.join(import.meta.dirname, '../../..');
+  const files = ['README.md', ...globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })];
+  const wrong: string[] = [];
+  for (const file of files)
+    for (const [, line] of readFileSync(path.join(root, file), 'utf8').matchAll(/[`^$] ?gatepost ([a-z][^`\n]*)/gm)) {
+      const argv = line!.split(/\s+/);
+      const { command, words } = findCommand(argv);
+      const isGroup = commands.some((each) => each.words[0] === words[0] && words.length === 1);
+      const known = [...globalOptions, ...(command?.options ?? [])].map(({ name }) => `--${name}`);
+      const unknown = argv.find((word) => /^--[a-z]/.test(word) && !known.includes(word.replace(/=.*/, '')));
+      if ((!command && !isGroup) || unknown) wrong.push(`${file}: gatepost ${line}`);
+    }
+  expect(wrong).toEqual([]);
+});
+
 test.each([
   ['', 'gatepost COMMAND …'],
   ['hooks', 'gatepost hooks …'],
   ['hoks list', 'gatepost: there is no command `hoks list`'],
+  ['hooks lst', 'gatepost: there is no command `hooks lst`'],
+  ['users create a@b.example', 'gatepost: the password is missing'],
   ['hooks list', 'gatepost: which repository or organization?'],
   ['hooks list --repo acme', 'gatepost: acme is not OWNER/NAME'],
   ['hooks list --repo a/b --org a', 'gatepost: --repo or --org, not both'],
@@ -72,11 +91,57 @@ test.each([
   expect(err.split('\n')[0]).toBe(message);
 });
 
+test('whoever mistypes a command is told where it would be', async () => {
+  await gatepost('hoks list');
+  await gatepost('hooks lst');
+  expect(err).toContain('  `gatepost --help` lists them.\n');
+  expect(err).toContain('  `gatepost hooks --help` lists them.\n');
+});
+
 test('whoever is not signed in is told how to, and it ends with 3', async () => {
   expect(await gatepost('hooks list --org acme --api https://api.example')).toBe(3);
   expect(err).toBe('gatepost: not signed in to https://api.example\n  gatepost login --api https://api.example\n');
   expect(await gatepost('whoami', { GATEPOST_TOKEN: 't' })).toBe(2);
   expect(err).toContain('GATEPOST_TOKEN is for one API: GATEPOST_API says which');
+});
+
+test.each([
+  ['localhost:4500', 'gatepost: localhost:4500 is no http or https URL\n  Begin it with http:// or https://.\n'],
+  ['api.example', 'gatepost: api.example is no URL\n  Begin it with http:// or https://.\n'],
+])('an address without its scheme is told so: %s', async (address, said) => {
+  expect(await gatepost(`login --api ${address}`)).toBe(2);
+  expect(err).toBe(said);
+});
+
+test('credentials from the environment that are refused are named, and what is said stays on a line', async () => {
+  const server = createHttpServer((request, response) => {
+    const issuer = `http://localhost:${port}/`;
+    const endpoint = `${issuer}token`;
+    const answers: Record<string, object> = {
+      '/.well-known/oauth-protected-resource': { resource: issuer, authorization_servers: [issuer] },
+      '/.well-known/openid-configuration': {
+        issuer,
+        token_endpoint: endpoint,
+        device_authorization_endpoint: endpoint,
+        revocation_endpoint: endpoint,
+      },
+      '/token': { error: 'invalid_client', error_description: 'client authentication failed' },
+    };
+    const answer = answers[request.url!];
+    response.writeHead(answer && request.url !== '/token' ? 200 : 401);
+    response.end(JSON.stringify(answer ?? { message: 'Bad\n\ncredentials' }));
+  }).listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const there = { GATEPOST_API: `http://localhost:${port}` };
+  expect(await gatepost('hooks list --org acme', { ...there, GATEPOST_TOKEN: 't' })).toBe(3);
+  expect(err).toContain('gatepost: Bad credentials (GET');
+  expect(err).toContain('GATEPOST_TOKEN is not good, or not any more: give a new one, or unset it and gatepost login');
+  err = '';
+  const machine = { GATEPOST_CLIENT_ID: 'ci', GATEPOST_CLIENT_SECRET: 'wrong' };
+  expect(await gatepost('hooks list --org acme', { ...there, ...machine })).toBe(3);
+  expect(err).toContain('  Is that the machine ci’s secret? An administrator of the gate gives it a new one.');
+  server.close();
 });
 
 test('an API that is not there is named, and it ends with 6', async () => {

@@ -137,11 +137,15 @@ async function help(command: Command | undefined, argv: string[], rest: string[]
   const asked = words[0] === 'help' ? words.slice(1) : words;
   const within = commands.filter((each) => asked.every((word, index) => each.words[index] === word));
   if (asked.length > 0 && within.length === 0)
-    throw usage(`there is no command \`${asked.join(' ')}\``, '`gatepost --help` lists them.');
+    throw usage(`there is no command \`${asked.join(' ')}\``, `\`gatepost ${nearest(asked)}--help\` lists them.`);
   const wanted = words[0] === 'help' || rest.includes('--help') || rest.includes('-h');
   (wanted ? process.stdout : process.stderr).write(within.length === 1 ? helpOf(within[0]!) : overview(within, asked));
   return wanted ? exits.ok : exits.usage;
 }
+
+/** `hooks ` of `hooks lst`: the group that there is. */
+const nearest = ([group]: string[]) =>
+  commands.some(({ words }) => words[0] === group && words[1]) ? `${group} ` : '';
 
 async function answerShell(words: string[]): Promise<number> {
   const { complete } = await import('./complete.ts');

@@ -61,6 +61,7 @@ export const waiting: Run = async ({ args, flags, session, out, json }) => {
   const most = flags.is('all') ? 100_000 : 100;
   const { items, isMore } = await api.list(`${account(args.LOGIN)}/waiting`, most);
   if (json) return out.json(items);
+  if (items.length === 0) return out.line(`Nothing of ${args.LOGIN} waits.`);
   out.table(
     ['DELIVERY', 'HOOK', 'EVENT', 'TRY', 'WAITS', 'UNTIL', 'GUID'],
     items.map((row) =>

@@ -178,11 +178,12 @@ export const showUser: Run = async (context) =>
 export const createUser: Run = async (context) => {
   const { args, flags } = context;
   const file = flags.text('password-file');
-  const password = file === undefined ? undefined : await readSecret(file, 'the password');
+  if (file === undefined) throw usage('the password is missing', '--password-file FILE; - is standard input');
+  const password = await readSecret(file, 'the password');
   const body = {
     connection: 'Username-Password-Authentication',
     email: args.EMAIL,
-    ...(password !== undefined && { password }),
+    password,
     ...(flags.text('name') && { name: flags.text('name') }),
     ...(flags.is('verified') && { email_verified: true }),
   };

@@ -92,6 +92,8 @@ async function findHooks({ flags }: Context, api: Api, place: Place, event: stri
 
 function nameHook({ id, config }: Json, error: unknown): Problem {
   if (!(error instanceof Problem) || error.exit !== 'refused') throw error;
-  const next = config.secret ? ['Give its secret: --secret-file FILE, or choose another hook: --hook HOOK'] : [];
+  const next = config.secret
+    ? ['Give its secret: --secret-file FILE or GATEPOST_WEBHOOK_SECRET; or choose another hook: --hook HOOK']
+    : [];
   return new Problem('refused', `hook ${id}: ${error.message}`, ...next);
 }

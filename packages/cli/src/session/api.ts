@@ -20,7 +20,12 @@ export type Api = {
   list(path: string, most: number): Promise<{ items: Json[]; isMore: boolean }>;
 };
 
-export function openApi(base: string, token: () => Promise<string>): Api {
+/** `again` is what to do about a token that is refused. */
+export function openApi(
+  base: string,
+  token: () => Promise<string>,
+  again = 'The token is not good any more: gatepost login',
+): Api {
   const ask: Api['ask'] = async (method, path, body, headers = {}) => {
     const answered = await request(base + path, {
       method,
@@ -32,7 +37,7 @@ export function openApi(base: string, token: () => Promise<string>): Api {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    if (answered.status >= 400) throw refusal(`${method} ${path.split('?')[0]}`, answered);
+    if (answered.status >= 400) throw refusal(`${method} ${path.split('?')[0]}`, answered, again);
     return { ...answered, body: answered.text === '' ? undefined : parseJson(answered.text, base + path) };
   };
   return {
@@ -56,10 +61,10 @@ export function openApi(base: string, token: () => Promise<string>): Api {
   };
 }
 
-function refusal(what: string, { status, headers, text }: Answered): Problem {
-  const said = describe(text);
+function refusal(what: string, { status, headers, text }: Answered, again: string): Problem {
+  const said = describe(text).replace(/\s+/g, ' ');
   const message = `${said || `status ${status}`} (${what}: ${status})`;
-  if (status === 401) return new Problem('notSignedIn', message, 'The token is not good any more: gatepost login');
+  if (status === 401) return new Problem('notSignedIn', message, again);
   if (status === 403 || status === 404) return new Problem('notFound', message, ...whyNot(headers));
   if (status === 429 || status >= 500) {
     const wait = headers.get('retry-after');

@@ -66,6 +66,8 @@ export function checkTransport(url: string, env: NodeJS.ProcessEnv): void {
   const isHere =
     hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
   if (protocol === 'https:' || (protocol === 'http:' && (isHere || env.GATEPOST_ALLOW_HTTP === '1'))) return;
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw new Problem('usage', `${url} is no http or https URL`, 'Begin it with http:// or https://.');
   throw new Problem(
     'usage',
     `${url} is not https: tokens would cross the network in the clear`,
@@ -77,6 +79,6 @@ export function parseUrl(url: string): URL {
   try {
     return new URL(url);
   } catch {
-    throw new Problem('usage', `${url} is no URL`);
+    throw new Problem('usage', `${url} is no URL`, 'Begin it with http:// or https://.');
   }
 }

@@ -37,14 +37,19 @@ export async function openSession(flags: Flags, env: NodeJS.ProcessEnv): Promise
   return makeSession(name, profile, (audience) => storedToken(name, profile, audience, env));
 }
 
-function makeSession(name: string, profile: Profile, tokenFor: (audience: string) => Promise<string>): Session {
+function makeSession(
+  name: string,
+  profile: Profile,
+  tokenFor: (audience: string) => Promise<string>,
+  again?: string,
+): Session {
   const management = `${profile.issuer}api/v2/`;
   const token = () => tokenFor(profile.audience);
   return {
     name,
     profile,
     token,
-    api: openApi(profile.api, token),
+    api: openApi(profile.api, token, again),
     management() {
       if (profile.kind !== 'machine')
         throw new Problem(
@@ -68,7 +73,8 @@ async function fromEnvironment(flags: Flags, env: NodeJS.ProcessEnv): Promise<Se
   const base = { name: which, store: 'file' as const, subject: clientId ?? '', clientId: clientId ?? '' };
   if (token) {
     const profile: Profile = { ...base, api: api.replace(/\/+$/, ''), issuer: '', audience: '', kind: 'token' };
-    return makeSession(which, profile, async () => token);
+    const again = 'GATEPOST_TOKEN is not good, or not any more: give a new one, or unset it and gatepost login';
+    return makeSession(which, profile, async () => token, again);
   }
   const place = await findPlace(api, { issuer: env.GATEPOST_ISSUER, audience: env.GATEPOST_AUDIENCE }, env);
   const profile: Profile = { ...base, ...place, kind: 'machine' };
@@ -146,10 +152,13 @@ async function renew(profile: Profile, secrets: Secrets, audience: string, env: 
     throw new Problem(
       'notSignedIn',
       `no token for ${audience}: ${error.message}`,
-      client_secret
-        ? `Was the machine ${client_id} granted that API? An administrator of the gate gives it a client grant.`
-        : again.next[0]!,
+      client_secret ? adviceTo(client_id, error.code) : again.next[0]!,
     );
   }
   throw again;
 }
+
+const adviceTo = (machine: string, code: string): string =>
+  code === 'invalid_client'
+    ? `Is that the machine ${machine}’s secret? An administrator of the gate gives it a new one.`
+    : `Was the machine ${machine} granted that API? An administrator of the gate gives it a client grant.`;
