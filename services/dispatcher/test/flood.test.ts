@@ -148,7 +148,7 @@ test('large events behind the small ones of a flood are in memory a few at a tim
   });
   await until('all are routed', async () => (await stored()) === before + 1_040, 240_000);
   const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
-  expect(peakMb).toBeLessThan(420);
+  expect(peakMb).toBeLessThan(480); // without a bound it is over 510; on a busy machine garbage is collected late
   await world.deliveries(await world.publish({ subject: 'calm/r' }));
   expect(await dispatcher.stop()).toBe(0);
 });
