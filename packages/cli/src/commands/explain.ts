@@ -1,5 +1,6 @@
 /** Why a delivery has come, or not: of one delivery, of an event at a hook, at all hooks of a place, or in an account. */
 import type { Context, Run } from '../command.ts';
+import { inCommands } from '../hint.ts';
 import { idOf, placeOf } from '../place.ts';
 import { Problem, usage } from '../problem.ts';
 import type { Json } from '../session/api.ts';
@@ -64,8 +65,8 @@ function showExplanation(out: Output, one: Json, indent = ''): void {
   if (one.since) say(`since  ${clean(one.since)}`);
   if (one.until)
     say(`until  ${clean(one.until.at ?? 'nobody can say')}${one.until.reason ? `: ${clean(one.until.reason)}` : ''}`);
-  showCauses(out, one.causes, indent);
-  if (one.next) say(`next   ${clean(one.next)}`);
+  showCauses(out, one, indent);
+  if (one.next) say(`next   ${advice(one.next)}`);
   for (const { at, exact, step, attempt, sentence } of one.steps ?? [])
     say(
       `  ${clean(at ?? '?').padEnd(24)} ${exact === false ? '~' : ' '} ${clean(step)}${attempt ? ` ${attempt}` : ''}${sentence ? `: ${clean(sentence)}` : ''}`,
@@ -73,17 +74,24 @@ function showExplanation(out: Output, one: Json, indent = ''): void {
   out.line();
 }
 
-function showCauses(out: Output, causes: Json[] = [], indent = ''): void {
-  for (const { certain, sentence, next, reason } of causes)
+const advice = (text: string): string => inCommands(clean(text));
+
+/** What the headline and the advice below do not say already. */
+function showCauses(out: Output, { causes = [], sentence: headline, next: below }: Json, indent = ''): void {
+  const shown = (causes as Json[]).filter(
+    ({ sentence, reason, next }) =>
+      reason || (next ?? null) !== (below ?? null) || !String(headline).endsWith(sentence),
+  );
+  for (const { certain, sentence, next, reason } of shown)
     out.line(
-      `${indent}  ${certain ? '-' : '- perhaps:'} ${clean(sentence)}${reason ? ` (${clean(reason)})` : ''}${next ? ` ${clean(next)}` : ''}`,
+      `${indent}  ${certain ? '-' : '- perhaps:'} ${clean(sentence)}${reason ? ` (${clean(reason)})` : ''}${next && next !== below ? ` ${advice(next)}` : ''}`,
     );
 }
 
 function showAccount(out: Output, found: Json): void {
   out.line(headline(out, found));
-  showCauses(out, found.causes);
-  if (found.next) out.line(`next   ${clean(found.next)}`);
+  showCauses(out, found);
+  if (found.next) out.line(`next   ${advice(found.next)}`);
   for (const event of found.events) {
     out.line();
     out.line(

@@ -1,4 +1,4 @@
-/** `verify`: the checks, one line each as it is known, then why what failed matters. */
+/** `verify`: the checks, one line each as it is known, with why it matters. */
 import type { Context, Run } from '../command.ts';
 import { readSecret } from '../input.ts';
 import { Problem, usage } from '../problem.ts';
@@ -19,7 +19,7 @@ export const verifyReceiver: Run = async (context) => {
   const count = (wanted: Result['result']) => results.filter(({ result }) => result === wanted).length;
   const [passed, advice, failed] = [count('passed'), count('advice'), count('failed')];
   if (json) out.json({ url: url.href, passed, advice, failed, checks: results });
-  else showReasons(context, results);
+  else out.line();
   const verdict = `${passed} passed, ${advice} could be better, ${failed} failed`;
   if (failed > 0 || (advice > 0 && flags.is('strict'))) throw new Problem('failed', verdict, ...nextOf(results));
   if (!json) out.line(verdict);
@@ -35,20 +35,11 @@ function nextOf([first]: Result[]): string[] {
 
 const marks = { passed: ['green', 'passed'], advice: ['yellow', 'advice'], failed: ['red', 'failed'] } as const;
 
-function showResult({ out }: Context, { name, result, instead, ms }: Result): void {
+function showResult({ out }: Context, { name, result, instead, why, ms }: Result): void {
   const [style, word] = marks[result];
   const time = `${ms} ms`.padStart(9);
-  out.line(`${out.paint(style, word)}  ${time}  ${name}${instead === null ? '' : `: ${clean(instead)}`}`);
-}
-
-function showReasons({ out }: Context, results: Result[]): void {
-  const wrong = results.filter(({ result }) => result !== 'passed');
-  out.line();
-  for (const { name, why } of wrong) {
-    out.line(out.paint('bold', name));
-    out.line(`  ${why}`);
-  }
-  if (wrong.length > 0) out.line();
+  const said = `${name}${instead === null ? '' : `: ${clean(instead)}`}`;
+  out.line(`${out.paint(style, word)}  ${time}  ${said.padEnd(38)}  ${out.paint('dim', why)}`);
 }
 
 function urlOf(text: string): URL {
