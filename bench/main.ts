@@ -27,6 +27,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   replay: async () => (await import('./replay.ts')).replay,
   scale: async () => (await import('./scale.ts')).scale,
   tokens: async () => (await import('./tokens.ts')).tokens,
+  watch: async () => (await import('./watch.ts')).watch,
 };
 
 const { positionals, values } = parseArgs({

@@ -126,6 +126,12 @@ export const variables = z.object({
   LISTENERS_MAX: integer(1)
     .default(1000)
     .meta({ description: 'WebSockets of `cli` hooks that may be open at once in one process' }),
+  STREAMS_PER_CALLER: integer(1).default(100).meta({
+    description: 'streams of deliveries that one subject through one client may hold open at once in one process',
+  }),
+  STREAMS_MAX: integer(1)
+    .default(1000)
+    .meta({ description: 'streams of deliveries that may be open at once in one process' }),
   TRUSTED_PROXIES: trustedProxiesVariable,
   TRUST_PROXY: renamedTo('TRUSTED_PROXIES'),
 });

@@ -9,6 +9,7 @@ import type { Reads } from '@gatepost/webhook-db/reads';
 import type { Replica } from './deliveries/replica.ts';
 import type { EventCatalog } from './hooks/catalog.ts';
 import type { Listeners } from './listeners/listeners.ts';
+import type { Streams } from './streams/streams.ts';
 
 export type Parts = {
   log: Log;
@@ -26,6 +27,8 @@ export type Parts = {
   audience: string;
   /** Who listens at this process to hooks of command lines. */
   listeners: Listeners;
+  /** Who watches deliveries of hooks at this process. */
+  streams: Streams;
   /** How long a store may take for one thing. */
   storeTimeoutMs: number;
   /** The key of the delivery jobs’ authentication codes. */

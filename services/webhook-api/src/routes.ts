@@ -58,6 +58,7 @@ import { createReplay } from './replays/create.ts';
 import { getReplay } from './replays/get.ts';
 import { listReplays } from './replays/list.ts';
 import { stopReplay } from './replays/stop.ts';
+import { streamDeliveries } from './streams/open.ts';
 import { getAuthenticatedUser, getUser } from './users/get-user.ts';
 import { listOwnMemberships } from './users/memberships.ts';
 
@@ -132,6 +133,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${repo}${hook}/config`,               admin(read),                     getHookConfig),
   at('patch',  `${repo}${hook}/config`,               admin(write),                    updateHookConfig),
   at('get',    `${repo}${hook}/deliveries`,           admin(read),                     listDeliveries),
+  at('get',    `${repo}${hook}/deliveries/stream`,    admin(read),                     streamDeliveries),
   at('get',    `${repo}${replays}`,                   admin(read),                     listReplays),
   at('post',   `${repo}${replays}`,                   admin(write),                    createReplay),
   at('get',    `${repo}${replays}/{replay_id}`,       admin(read),                     getReplay),
@@ -155,6 +157,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}${hook}/config`,                admin(organizationHooks),        getHookConfig),
   at('patch',  `${org}${hook}/config`,                admin(organizationHooks),        updateHookConfig),
   at('get',    `${org}${hook}/deliveries`,            admin(organizationHooks),        listDeliveries),
+  at('get',    `${org}${hook}/deliveries/stream`,     admin(organizationHooks),        streamDeliveries),
   at('get',    `${org}${replays}`,                    admin(organizationHooks),        listReplays),
   at('post',   `${org}${replays}`,                    admin(organizationHooks),        createReplay),
   at('get',    `${org}${replays}/{replay_id}`,        admin(organizationHooks),        getReplay),

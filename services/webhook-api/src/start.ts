@@ -36,6 +36,7 @@ import { openRedis } from './http/redis.ts';
 import { shouldUpgradeCallback, takeUpgrades } from './http/upgrade.ts';
 import { openListeners } from './listeners/listeners.ts';
 import type { Parts } from './parts.ts';
+import { openStreams } from './streams/streams.ts';
 
 export const name = 'webhook-api';
 
@@ -122,6 +123,14 @@ export async function start({
     registry,
     log: logOfModule(log, 'listeners'),
   });
+  const streams = openStreams({
+    pool,
+    perCaller: env.STREAMS_PER_CALLER,
+    most: env.STREAMS_MAX,
+    lagMs: replica ? env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000 : 0,
+    registry,
+    log: logOfModule(log, 'streams'),
+  });
   const jobKey = deriveJobKey(env.SECRETS_KEY);
   const parts: Parts = {
     log: logOfModule(log, 'http'),
@@ -133,6 +142,7 @@ export async function start({
     issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
     audience: env.WEBHOOK_API_AUDIENCE,
     listeners,
+    streams,
     storeTimeoutMs,
     jobKey,
     jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
@@ -185,6 +195,7 @@ export async function start({
   const tlsPort = certificate && (await serve(env.WEBHOOK_API_TLS_PORT!, certificate));
   // Before the servers, which wait for their connections, in the stack's order of closing.
   stack.use(listeners);
+  stack.use(streams);
   const ops = stack.use(
     await openOps({
       host: env.HOST,

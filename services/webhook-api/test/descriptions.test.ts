@@ -191,6 +191,7 @@ describe('a route', () => {
       yield await ask(route, tokens.admin, {
         query: '?status=odd&cursor=odd&per_page=odd&role=odd&state=odd&dry_run=odd&all=odd&guid=odd',
       });
+    if (operation.streams) yield await ask(route, tokens.admin, { headers: { 'last-event-id': 'odd' } });
     for (const names of misnomers)
       if (Object.keys(names).some((name) => route.path.includes(`{${name}}`)))
         yield await ask(route, tokens.admin, { body, names });

@@ -15,6 +15,12 @@ export function writeAnswer(
 ): void {
   response.status(answer.status).set(answer.headers ?? {});
   const json = answer.json ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body));
+  if (answer.stream && request.method !== 'HEAD') {
+    beforeHead(answer.status);
+    response.flushHeaders();
+    response.emit('streaming');
+    return void answer.stream(response);
+  }
   if (json === undefined) {
     beforeHead(answer.status);
     return void response.end();

@@ -1,4 +1,5 @@
 /** What a route does and how it is documented: one object validates, answers and describes. */
+import type { Response } from 'express';
 import type { z } from 'zod';
 import type { Place, Wanted } from '../access/place.ts';
 import type { Token } from '../access/token.ts';
@@ -17,6 +18,8 @@ export type Answer = {
   body?: unknown;
   /** Ready-made JSON text, instead of `body`. */
   json?: string | Buffer;
+  /** Takes the answer over once its head is written: it is a stream, which ends when it likes. */
+  stream?: (response: Response) => void;
   headers?: Record<string, string>;
 };
 
@@ -34,6 +37,9 @@ type Asked<Body, Query> = {
   url: string;
   /** What the caller has left of the hour's requests. */
   rateLimit(): Promise<RateLimit | undefined>;
+  header(name: string): string | undefined;
+  /** Looks at the request's token anew. @throws ApiError when it is not good any more. */
+  authenticate(): Promise<Token | undefined>;
   /** Where a WebSocket is asked for. */
   upgrade: AskedUpgrade | undefined;
 };
@@ -72,6 +78,8 @@ export type Operation<Call> = {
   entersItself?: true;
   /** It makes something of which there may be many: counted apart, too. */
   creates?: true;
+  /** It answers with server-sent events, from after the one that `Last-Event-ID` names. */
+  streams?: true;
   /** It is not counted against the hour's requests. */
   uncounted?: true;
   run(call: Call): Promise<Answer> | Answer;

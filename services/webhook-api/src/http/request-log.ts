@@ -17,7 +17,8 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
     const id = randomUUID().replaceAll('-', '').toUpperCase();
     response.locals.id = id;
     response.setHeader('X-GitHub-Request-Id', id);
-    response.once('close', () => {
+    let isStreaming = false;
+    const end = () => {
       const route = response.locals.route as AnyRoute | undefined;
       const token = response.locals.token as Token | undefined;
       const refused = response.locals.refused as RefusedToken | undefined;
@@ -34,7 +35,7 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
           'client.id': token?.clientId,
           duration_ms: Math.round(milliseconds * 10) / 10,
           ...(refused && loggedRefusal(refused)),
-          ...(response.writableFinished || response.statusCode === 101 ? {} : { aborted: true }),
+          ...(response.writableFinished || response.statusCode === 101 || isStreaming ? {} : { aborted: true }),
         },
         'request',
       );
@@ -48,6 +49,13 @@ export function requestLog(log: Log, registry: Registry): RequestHandler {
         },
         response.statusCode >= 500 ? String(response.statusCode) : undefined,
       );
+    };
+    response.once('close', end);
+    // A stream is answered as it begins, however long it lasts.
+    response.once('streaming', () => {
+      isStreaming = true;
+      response.off('close', end);
+      end();
     });
     if (scope) scope.run(next);
     else next();

@@ -49,6 +49,8 @@ export function serve(route: AnyRoute, { routes, parts, limits, baseOf }: Shared
           base,
           url: base + request.path,
           rateLimit: () => limits.left(token),
+          header: (name: string) => request.get(name),
+          authenticate: response.locals.authenticate,
           upgrade: askedUpgrade(request, response),
         };
         return operation.run(call);

@@ -42,7 +42,7 @@ const always = Object.entries({
 
 const preflight = {
   'Access-Control-Allow-Headers':
-    'Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Unmodified-Since, Accept, Accept-Encoding, X-GitHub-Api-Version, X-GitHub-OTP, X-Requested-With, User-Agent',
+    'Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Unmodified-Since, Last-Event-ID, Accept, Accept-Encoding, X-GitHub-Api-Version, X-GitHub-OTP, X-Requested-With, User-Agent',
   'Access-Control-Allow-Methods': 'GET, POST, PATCH, PUT, DELETE',
   'Access-Control-Max-Age': '86400',
 };

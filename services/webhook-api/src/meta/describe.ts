@@ -15,7 +15,7 @@ import { operationTags, type Tag } from './guides.ts';
 
 export type Parameter = {
   name: string;
-  in: 'path' | 'query';
+  in: 'path' | 'query' | 'header';
   required: boolean;
   description?: string;
   schema: JsonSchema;
@@ -123,7 +123,11 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
     ...(operation.docs && { externalDocs: { description: "GitHub's page about it", url: operation.docs(family) } }),
     ...(closed && access.scopes.length > 0 && { description: `Takes one of the scopes ${listOf(access.scopes)}.` }),
     security: closed ? [{ token: [] }] : [],
-    parameters: [...pathParameters(route.path), ...queryParameters(operation.query, schemas)],
+    parameters: [
+      ...pathParameters(route.path),
+      ...queryParameters(operation.query, schemas),
+      ...(operation.streams ? [lastEventId] : []),
+    ],
     ...(operation.body
       ? {
           requestBody: {
@@ -140,7 +144,9 @@ function describeRoute(route: AnyRoute, schemas: Record<string, JsonSchema>): De
           describeAnswer(Number(status), answer, route, schemas),
         ]),
       ),
-      ...(route.method === 'get' && operation.answers[200] ? { 304: { description: 'Not modified' } } : {}),
+      ...(route.method === 'get' && operation.answers[200] && !operation.streams
+        ? { 304: { description: 'Not modified' } }
+        : {}),
     },
     ...(operation.docs ? {} : { 'x-gatepost': true }),
   };
@@ -213,6 +219,14 @@ function pathParameters(path: string): Parameter[] {
     example: examplesOfParameters[name!],
   }));
 }
+
+const lastEventId: Parameter = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The last delivery that is known',
+  schema: { type: 'string' },
+};
 
 function queryParameters(query: z.ZodObject | undefined, schemas: Record<string, JsonSchema>): Parameter[] {
   if (!query) return [];

@@ -65,6 +65,8 @@ const delivery = {
   timings: { dns: 4.1, connect: 11.8, tls: 24.6, first_byte: 41.2, total: 83.0 },
 };
 
+const stream = `retry: 2000\n\nid: ${delivery.id}\nevent: delivery\ndata: ${JSON.stringify(delivery)}\n\n`;
+
 const deadLetter = {
   id: '23a724187731c274a48fc6c9',
   reason: 'not_json',
@@ -308,6 +310,8 @@ export const examplesOfAnswers: Record<string, unknown> = {
   'meta/get-docs': '<!doctype html>…',
   'meta/get-docs-script': '/* the viewer */',
   'meta/get-openapi': { openapi: '3.0.3', info: { title: 'Gatepost webhook API' }, paths: {} },
+  'orgs/stream-webhook-deliveries': stream,
+  'repos/stream-webhook-deliveries': stream,
   'meta/get-rate-limit': {
     resources: { core: rate, search: { ...rate, used: 0, remaining: 5000, resource: 'search' } },
     rate,

@@ -154,6 +154,7 @@ const headers = fc.dictionary(
     'content-encoding',
     'x-github-api-version',
     'if-none-match',
+    'last-event-id',
     'origin',
     'cookie',
     'range',
@@ -236,13 +237,19 @@ function send(method: string, path: string, headers: Record<string, string>, bod
       const chunks: Buffer[] = [];
       response.on('data', (chunk) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () =>
+      const end = () =>
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
           text: Buffer.concat(chunks).toString(),
-        }),
-      );
+        });
+      response.on('end', end);
+      if (!response.headers['content-type']?.startsWith('text/event-stream')) return;
+      // It does not end by itself.
+      response.once('data', () => {
+        end();
+        response.destroy();
+      });
     })
       .on('error', reject)
       .end(body);

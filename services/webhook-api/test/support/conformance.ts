@@ -17,13 +17,22 @@ const validators = new Map<string, ValidateFunction>();
 
 /** `fetch`, that throws when the answer is not what `/openapi.json` and GitHub promise. */
 export const checkedFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
+  const response = await begun(await fetch(input, init));
   const request = new Request(input, { method: init?.method ?? 'GET' });
   if (request.method === 'OPTIONS') return response;
   const problem = await findProblem(request, response.clone());
   if (problem) throw new Error(`${request.method} ${request.url} → ${response.status}: ${problem}`);
   return response;
 };
+
+/** Of a stream only how it begins: it does not end. */
+async function begun(response: Response): Promise<Response> {
+  if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+  const reader = response.body.getReader();
+  const { value } = await reader.read();
+  await reader.cancel();
+  return new Response(value, response);
+}
 
 /** What is wrong with an answer, by both descriptions; undefined: nothing. */
 export async function findProblem(request: Request, response: Response): Promise<string | undefined> {

@@ -1,0 +1,224 @@
+/**
+ * The streams of deliveries that this process holds open. The log is looked at once a second for all hooks that are watched, and not at all
+ * when there are none (docs/decisions/0320-deliveries-as-a-stream.md).
+ */
+import type { Log } from '@gatepost/runtime/log';
+import { Gauge, type Registry } from '@gatepost/runtime/metrics';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import type { Response } from 'express';
+import type { Token } from '../access/token.ts';
+import { ApiError, unavailable } from '../http/errors.ts';
+import { type Attempted, findLatest, loadShown, loadSince, type Shown } from './rows.ts';
+import { makeStream, type Stream } from './stream.ts';
+
+/** Who wants to watch which hook. `ageMs`: how long ago the last delivery began that is known; `standing`: looks again whether it may. */
+export type Wish = {
+  hookId: number;
+  token: Token;
+  ageMs: number | 'unknown' | undefined;
+  standing(): Promise<boolean>;
+};
+
+export type Streams = AsyncDisposable & {
+  /**
+   * Watches from now on, and says how to begin writing. What the log shows after that is either in it already or will be sent.
+   * @throws ApiError 429 or 503.
+   */
+  open(wish: Wish): Promise<(response: Response) => void>;
+};
+
+/** An attempt is recorded when it has ended: how much later than it began that may be. */
+const lateMs = 120_000;
+/** Looked at each second; the whole time only now and then. */
+const recentMs = 15_000;
+const lookEveryMs = 1_000;
+const wholeEvery = 8;
+const beatEveryMs = 15_000;
+const standingEveryMs = 10_000;
+const beginWithinMs = 10_000;
+const pageRows = 100;
+const pastMax = 10_000;
+/** What all clients together may leave unread, beyond which those that leave much are cut off. */
+const unreadMaxBytes = 64 * 1024 * 1024;
+const unreadMuchBytes = 64 * 1024;
+const timerMaxMs = 2 ** 31 - 1;
+
+type Open = Wish & { stream: Stream; beatAt: number; standingAt: number };
+/** `seen`: the deliveries of the last while that were there from the start or have been sent. */
+type Watched = { open: Set<Open>; seen: Set<string> | undefined; ready: Promise<void> };
+
+export function openStreams(options: {
+  pool: Pool;
+  /** Streams of one caller, and in all, in this process. */
+  perCaller: number;
+  most: number;
+  /** How old a list of deliveries may be, read from a standby. */
+  lagMs: number;
+  registry: Registry;
+  log: Log;
+}): Streams {
+  const { pool, log } = options;
+  const watched = new Map<number, Watched>();
+  const all = new Set<Open>();
+  const callers = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  let looked = 0;
+  let wholeAt = performance.now();
+  let isClosing = false;
+  new Gauge({
+    name: 'webhook_api_delivery_streams',
+    help: 'Streams of deliveries that are open in this process',
+    registers: [options.registry],
+    collect() {
+      this.set(all.size);
+    },
+  });
+
+  const watch = (hookId: number): Watched => {
+    const known = watched.get(hookId);
+    if (known) return known;
+    const made: Watched = { open: new Set(), seen: undefined, ready: Promise.resolve() };
+    made.ready = findLatest(pool, [hookId], 2 * lateMs).then((rows) => {
+      made.seen = new Set(rows.map(({ id }) => id));
+    });
+    made.ready.catch(() => watched.get(hookId) === made && watched.delete(hookId)); // whoever opened it hears why
+    watched.set(hookId, made);
+    return made;
+  };
+  const send = async (fresh: Attempted[], withinMs: number) => {
+    for (let at = 0; at < fresh.length; at += pageRows) {
+      const some = fresh.slice(at, at + pageRows);
+      for (const [hookId, rows] of Map.groupBy(await loadShown(pool, some, withinMs), (row) => row.hook_id)) {
+        const hook = watched.get(hookId);
+        const events = encode(rows);
+        for (const { stream } of hook?.open ?? []) stream.send(events);
+        for (const { id } of rows) hook?.seen?.add(id);
+      }
+    }
+  };
+  const look = async () => {
+    const hooks = new Map([...watched].filter(([, { seen }]) => seen));
+    if (hooks.size === 0) return;
+    const isWhole = looked % wholeEvery === 0;
+    // While PostgreSQL was away, attempts were recorded later still.
+    const withinMs = isWhole ? lateMs + performance.now() - wholeAt : recentMs;
+    const beganAt = performance.now();
+    const rows = await findLatest(pool, [...hooks.keys()], withinMs);
+    await send(
+      rows.filter(({ hook_id, id }) => !hooks.get(hook_id)?.seen?.has(id)),
+      withinMs,
+    );
+    if (isWhole) {
+      for (const hook of hooks.values()) hook.seen = new Set();
+      for (const { hook_id, id } of rows) hooks.get(hook_id)?.seen?.add(id);
+      wholeAt = beganAt;
+    }
+    looked += 1;
+  };
+  const lookAfter = (held: Open, nowMs: number) => {
+    if (held.beatAt <= nowMs) {
+      held.beatAt = nowMs + beatEveryMs;
+      held.stream.beat();
+    }
+    if (held.standingAt > nowMs) return;
+    held.standingAt = nowMs + standingEveryMs;
+    held.standing().then(
+      (isGood) => isGood || held.stream.end('refused'),
+      (error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a stream'),
+    );
+  };
+  const turn = async () => {
+    try {
+      await look();
+    } catch (error) {
+      looked = 0; // the next look is a whole one
+      log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
+    }
+    const nowMs = performance.now();
+    for (const held of all) lookAfter(held, nowMs);
+    const unread = [...all].reduce((sum, { stream }) => sum + stream.unread(), 0);
+    if (unread > unreadMaxBytes) for (const { stream } of all) if (stream.unread() > unreadMuchBytes) stream.cut();
+    timer = all.size > 0 && !isClosing ? setTimeout(turn, lookEveryMs).unref() : undefined;
+  };
+  const wake = () => {
+    if (timer || isClosing) return;
+    looked = 0;
+    wholeAt = performance.now();
+    timer = setTimeout(turn, lookEveryMs).unref();
+  };
+
+  return {
+    async open(wish) {
+      const { hookId, token } = wish;
+      const key = `${token.clientId} ${token.subject}`;
+      if (isClosing || all.size >= options.most) throw unavailable();
+      const count = callers.get(key) ?? 0;
+      if (count >= options.perCaller) throw tooMany(options.perCaller);
+      callers.set(key, count + 1);
+      const hook = watch(hookId);
+      const timers: NodeJS.Timeout[] = [];
+      const stream = makeStream(() => {
+        for (const one of timers) clearTimeout(one);
+        all.delete(held);
+        hook.open.delete(held);
+        if (hook.open.size === 0 && watched.get(hookId) === hook) watched.delete(hookId);
+        const left = (callers.get(key) ?? 1) - 1;
+        if (left > 0) callers.set(key, left);
+        else callers.delete(key);
+      });
+      const nowMs = performance.now();
+      const held: Open = { ...wish, stream, beatAt: nowMs + beatEveryMs, standingAt: nowMs + standingEveryMs };
+      all.add(held);
+      hook.open.add(held);
+      const expiresInMs = Math.max(0, Math.min(token.expiresMs - Date.now(), timerMaxMs));
+      timers.push(setTimeout(() => stream.end('expired'), expiresInMs).unref());
+      // Nobody may have come for it: the request was over before this was ready.
+      const unbegun = setTimeout(() => stream.cut(), beginWithinMs).unref();
+      timers.push(unbegun);
+      wake();
+      try {
+        await hook.ready;
+      } catch (error) {
+        stream.cut();
+        throw error;
+      }
+      return (response) => {
+        clearTimeout(unbegun);
+        stream.begin(response, past(pool, wish, options.lagMs)).catch((error) => {
+          log.warn({ 'hook.id': hookId, error }, 'could not read what a stream is to begin with');
+          stream.cut();
+        });
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      isClosing = true;
+      clearTimeout(timer);
+      for (const { stream } of [...all]) stream.end('restarts');
+    },
+  };
+}
+
+/**
+ * What a stream begins with: what came after the last delivery that its client knows, with what may have been recorded later than that; and
+ * for who knows none, what a list may lack that is read now.
+ */
+async function* past(pool: Pool, { hookId, ageMs }: Wish, lagMs: number): AsyncGenerator<Buffer> {
+  if (ageMs === 'unknown') yield gap('unknown');
+  const withinMs = typeof ageMs === 'number' ? Math.max(0, ageMs) + lateMs : recentMs + lagMs;
+  let sent = 0;
+  for await (const rows of loadSince(pool, hookId, withinMs, { page: pageRows, most: pastMax })) {
+    sent += rows.length;
+    if (rows.length > 0) yield encode(rows);
+  }
+  if (sent >= pastMax) yield gap('too_many');
+}
+
+/** JSON has no line breaks: each is one `data` line. */
+function encode(rows: Shown[]): Buffer {
+  return Buffer.from(rows.map(({ id, json }) => `id: ${id}\nevent: delivery\ndata: ${json}\n\n`).join(''));
+}
+
+const gap = (reason: 'unknown' | 'too_many') => Buffer.from(`event: gap\ndata: ${JSON.stringify({ reason })}\n\n`);
+
+const tooMany = (most: number) =>
+  new ApiError(429, `You have ${most} streams already. Please close one before you open another.`);

@@ -1,0 +1,145 @@
+/** A hook's deliveries as a stream: each that is recorded is sent, whatever its id, and nothing is lost to who comes back. */
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { afterAll, expect, test } from '@jest/globals';
+import { call, openApi } from './support/api.ts';
+import { openEvents } from './support/events.ts';
+import { recordDelivery } from './support/jobs.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const api = stack.use(await openApi());
+const token = await api.tokens.user('auth0|alice', 'repo admin:org_hook');
+
+const makeHook = async (place = '/repos/acme/widgets') => {
+  const config = { url: `https://example.com/${Math.random()}` };
+  const { body } = await call(api, token, 'POST', `${place}/hooks`, { name: 'web', active: false, config });
+  return { id: body.id as number, deliveries: `${place}/hooks/${body.id}/deliveries` };
+};
+const idIs = (id: number) => (event: { id?: string }) => event.id === String(id);
+const handOut = async () => Number((await api.sql.query(`SELECT nextval('delivery_ids') AS id`)).rows[0].id);
+const recordUnder = (hookId: number, deliveryId: number) =>
+  recordDelivery(api.sql, { hookId, job: { deliveryId } as DeliveryJob });
+
+test.each(['/repos/acme/widgets', '/orgs/acme', '/api/v3/repos/acme/widgets'])(
+  'a delivery of a hook of %s is sent as the list shows it',
+  async (place) => {
+    const hook = await makeHook(place);
+    const other = await makeHook(place);
+    await using events = await openEvents(api, token, `${hook.deliveries}/stream`);
+    expect(events.head.status).toBe(200);
+    expect(Object.fromEntries(events.head.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+      'cache-control': 'private, no-store, no-transform',
+      'access-control-allow-origin': '*',
+      'x-ratelimit-used': expect.any(String),
+    });
+    await recordDelivery(api.sql, { hookId: other.id });
+    const id = await recordDelivery(api.sql, { hookId: hook.id, status: 'a\r\nb', statusCode: 500 });
+    const sent = await events.next(idIs(id));
+    const { body } = await call(api, token, 'GET', hook.deliveries);
+    expect(sent).toEqual({ id: String(id), event: 'delivery', data: body[0] });
+    expect(events.all).toHaveLength(1);
+  },
+);
+
+test('what has waited has an older id than what was sent before it, and is sent all the same', async () => {
+  const hook = await makeHook();
+  const waiting = await handOut();
+  await using events = await openEvents(api, token, `${hook.deliveries}/stream`);
+  const fresh = await recordDelivery(api.sql, { hookId: hook.id });
+  await events.next(idIs(fresh));
+  await recordUnder(hook.id, waiting);
+  await events.next(idIs(waiting));
+  expect(events.all.map(({ id }) => Number(id))).toEqual([fresh, waiting]);
+});
+
+test('so is an attempt that is recorded a minute after it began, and one whose transaction ends after a later one', async () => {
+  const hook = await makeHook();
+  await using events = await openEvents(api, token, `${hook.deliveries}/stream`);
+  const client = await api.sql.connect();
+  try {
+    await client.query('BEGIN');
+    const open = await recordDelivery(client as never, { hookId: hook.id });
+    const late = await recordDelivery(client as never, { hookId: hook.id });
+    await client.query(`UPDATE deliveries SET delivered_at = delivered_at - interval '1 minute' WHERE id = $1`, [late]);
+    const committed = await recordDelivery(api.sql, { hookId: hook.id });
+    await events.next(idIs(committed));
+    await client.query('COMMIT');
+    await events.next(idIs(open));
+    await events.next(idIs(late));
+  } finally {
+    client.release();
+  }
+  expect(new Set(events.all.map(({ id }) => id)).size).toBe(events.all.length);
+});
+
+test('who comes back gets what came after the last event, in order, and some before it', async () => {
+  const hook = await makeHook();
+  const ids: number[] = [];
+  for (let index = 0; index < 250; index += 1) ids.push(await recordDelivery(api.sql, { hookId: hook.id }));
+  await api.sql.query(
+    `UPDATE deliveries d SET delivered_at = now() - interval '1 hour' + (d.id - $2) * interval '1 second',
+            delivered_on = ((now() - interval '1 hour') AT TIME ZONE 'UTC')::date WHERE hook_id = $1`,
+    [hook.id, ids[0]],
+  );
+  const last = ids[130]!;
+  await using events = await openEvents(api, token, `${hook.deliveries}/stream`, { 'last-event-id': String(last) });
+  await events.next(idIs(ids[249]!));
+  const sent = events.all.map(({ id }) => Number(id));
+  expect(sent).toEqual([...sent].sort((a, b) => a - b));
+  // Those that may have been recorded later than it: of the two minutes before.
+  expect(sent).toEqual(ids.slice(ids.indexOf(sent[0]!)));
+  expect(ids.indexOf(sent[0]!)).toBeGreaterThan(0);
+  expect(ids.indexOf(sent[0]!)).toBeLessThan(130);
+  const fresh = await recordDelivery(api.sql, { hookId: hook.id });
+  await events.next(idIs(fresh));
+});
+
+test('who names a delivery that is kept no longer is told to read the list', async () => {
+  const hook = await makeHook();
+  await using events = await openEvents(api, token, `${hook.deliveries}/stream`, { 'last-event-id': '999999999' });
+  expect(await events.next(({ event }) => event === 'gap')).toEqual({ event: 'gap', data: { reason: 'unknown' } });
+  const id = await recordDelivery(api.sql, { hookId: hook.id });
+  await events.next(idIs(id));
+});
+
+test('with a list that is read once the stream has begun, no delivery is missing', async () => {
+  const hook = await makeHook();
+  let isDone = false;
+  const recorded: number[] = [];
+  const recording = (async () => {
+    while (!isDone) recorded.push(await recordDelivery(api.sql, { hookId: hook.id }));
+  })();
+  try {
+    await using events = await openEvents(api, token, `${hook.deliveries}/stream`);
+    const { body } = await call(api, token, 'GET', `${hook.deliveries}?per_page=100`);
+    isDone = true;
+    await recording;
+    if (recorded.length > 0) await events.next(idIs(recorded.at(-1)!));
+    const known = new Set([...body, ...events.all.map(({ data }) => data)].map(({ id }) => id));
+    expect([...known].sort((a, b) => a - b)).toEqual(recorded);
+  } finally {
+    isDone = true;
+    await recording;
+  }
+});
+
+test('HEAD tells of a stream and opens none; a process that stops says so', async () => {
+  const hook = await makeHook();
+  const head = await fetch(`${api.base}${hook.deliveries}/stream`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(await head.text()).toBe('');
+  expect(head.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const own = await openApi();
+  const ownToken = await own.tokens.user('auth0|alice', 'repo');
+  const config = { url: 'https://example.com/' };
+  const { body } = await call(own, ownToken, 'POST', '/repos/acme/widgets/hooks', { active: false, config });
+  await using events = await openEvents(own, ownToken, `/repos/acme/widgets/hooks/${body.id}/deliveries/stream`);
+  const metrics = await (await fetch(`${own.opsBase}/metrics`)).text();
+  expect(metrics).toContain('webhook_api_delivery_streams 1');
+  await own[Symbol.asyncDispose]();
+  expect(events.all).toEqual([{ event: 'end', data: { reason: 'restarts' } }]);
+});
