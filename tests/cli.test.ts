@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Browser } from '@gatepost/testkit/browser';
+import { openCuttable } from '@gatepost/testkit/cut';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { openSystem, type System } from '@gatepost/testkit/system';
@@ -262,6 +263,35 @@ test('deliveries come to this machine while it listens, are recorded, and can be
   expect(await gatepost(['listen', '--replay', join(kept, first!), '--forward-to', receiver.url])).toMatchObject({
     code: 1,
   });
+});
+
+test('a listener whose connection breaks comes back by itself', async () => {
+  await using api = await openCuttable(system.apiUrl);
+  const token = await system.token();
+  const machine = { GATEPOST_API: system.apiUrl, GATEPOST_TOKEN: token };
+  const ask = async (...args: string[]) => {
+    const { code, out } = await gatepost([...args, '--json'], { env: machine });
+    return code === 0 ? JSON.parse(out) : undefined;
+  };
+  const stop = new AbortController();
+  let text = '';
+  const listening = gatepost(['listen', '--events', 'push', '--forward-to', 'http://127.0.0.1:9/', '--json'], {
+    env: { ...machine, GATEPOST_API: new URL(api.url).origin },
+    signal: stop.signal,
+    seen: (so) => (text = so),
+  });
+  const isHeard = async () => {
+    const hooks = ((await ask('hooks', 'list')) ?? []) as { id: number; name: string; active: boolean }[];
+    const hook = hooks.find(({ name, active }) => name === 'cli' && active);
+    const [sent] = (hook && (await ask('trigger', 'push', '--hook', String(hook.id)))) ?? [];
+    return sent && until('it on this machine', () => text.includes(sent.guid), 5_000).catch(() => false);
+  };
+  await until('a delivery', isHeard);
+  await api.cut();
+  await api.restore();
+  await until('a delivery after the break', isHeard);
+  stop.abort();
+  expect((await listening).code).toBe(130);
 });
 
 test('what failed is delivered again; what somebody made up is not, and reaches no other hook', async () => {

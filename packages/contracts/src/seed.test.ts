@@ -21,6 +21,7 @@ test('the demo seed is taken', () => {
     'demo-m2m',
     'demo-spa',
     'demo-native',
+    'gatepost-console',
     'demo-trusted',
     'example-express',
     'example-react',
@@ -48,15 +49,7 @@ test('in production every secret of the demo is refused, and nothing else of it'
     refuseDemo(demo);
   } catch (error) {
     expect((error as Misconfigured).problems.map((problem) => problem.split(':')[0])).toEqual([
-      'clients[0].client_secret',
-      'clients[1].client_secret',
-      'clients[4].client_secret',
-      'clients[5].client_secret',
-      'clients[7].client_secret',
-      'clients[10].client_secret',
-      'clients[11].client_secret',
-      'clients[12].client_secret',
-      'clients[14].client_secret',
+      ...demo.clients.flatMap(({ client_secret }, index) => (client_secret ? [`clients[${index}].client_secret`] : [])),
       'users[0].password',
     ]);
     expect((error as Misconfigured).message).not.toMatch(/demo-web-secret|correct horse/);

@@ -71,7 +71,15 @@ async function goesOn(open: () => Promise<ReplicatedRedis>): Promise<void> {
   const browser = await useAll(gate, 'before');
   const { json } = await passwordGrant(gate);
   await redis.failOver();
-  await until('readiness', async () => (await fetch(`${gate.opsUrl}/readyz`)).status === 200);
+  let answer = '';
+  const isReady = async () => {
+    const response = await fetch(`${gate.opsUrl}/readyz`);
+    answer = await response.text();
+    return response.status === 200;
+  };
+  await until('readiness', isReady).catch((error: Error) => {
+    throw new Error(`${error.message}: ${answer}`);
+  });
   // Each node of a Cluster is found again by itself.
   await until('sign-ins', async () => (await passwordGrant(gate)).status === 200 && (await isSignedIn(browser)));
   const refresh = { grant_type: 'refresh_token', ...trusted, refresh_token: json.refresh_token as string };

@@ -116,7 +116,7 @@ describe('what is refused', () => {
         ],
       },
     });
-    const { body } = await create({ name: 'cli', config: { url: 'https://example.com/' } });
+    const { body } = await create({ name: 'email', config: { url: 'https://example.com/' } });
     expect(body.errors).toEqual([{ resource: 'Hook', field: 'name', code: 'invalid' }]);
   });
 
