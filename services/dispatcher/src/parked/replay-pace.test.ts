@@ -7,9 +7,9 @@ test('beside fresh events a replay goes slowly, and fast again when none has com
   const { pace } = makePace(moved, () => now);
   expect(pace()).toEqual({ most: 15, roundMs: 50 });
   moved.events += 1;
-  expect(pace()).toEqual({ most: 5, roundMs: 100 });
+  expect(pace()).toEqual({ most: 3, roundMs: 100 });
   now = 999;
-  expect(pace().most).toBe(5);
+  expect(pace().most).toBe(3);
   now = 1_000;
   expect(pace().most).toBe(15);
 });

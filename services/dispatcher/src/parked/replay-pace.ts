@@ -6,7 +6,7 @@ export type Pace = { most: number; roundMs: number };
 
 const alone: Pace = { most: 15, roundMs: 50 };
 /** Together, so that they cost one write to each disk; few, so that what comes meanwhile finds the stores free. */
-const beside: Pace = { most: 5, roundMs: 100 };
+const beside: Pace = { most: 3, roundMs: 100 };
 /** So long after the last event there are no fresh ones. */
 const freshMs = 1_000;
 /** A round that begins so late finds a machine that has better things to do. */
