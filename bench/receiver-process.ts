@@ -13,7 +13,12 @@ export type ReceiverProcess = Disposable & {
 
 /** `hangs`: it takes every request and never answers. */
 export async function startReceiver({ hangs = false } = {}): Promise<ReceiverProcess> {
-  const child = fork(fileURLToPath(new URL('./receiver.ts', import.meta.url)), [secret, hangs ? 'hang' : 'answer']);
+  return forkReceiver(new URL('./receiver.ts', import.meta.url), [secret, hangs ? 'hang' : 'answer']);
+}
+
+/** Any program that says its port when it listens, and answers what it is asked. */
+export async function forkReceiver(program: URL, args: string[] = []): Promise<ReceiverProcess> {
+  const child = fork(fileURLToPath(program), args);
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return {
     process: child,

@@ -4,13 +4,11 @@
  * asked by the same driver, delivers to the same receiver (processes of their own), is warmed up, and has its turn in each round,
  * the order turned round each time. Of each figure the range over the rounds is told, never the best.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { Result } from '../main.ts';
 import { quantile } from '../quantile.ts';
+import { forkReceiver, type ReceiverProcess } from '../receiver-process.ts';
 import { runLoad } from '../run-load.ts';
 import type { Asked, Asking } from './asker.ts';
 import { cpuOf, memory, perThousand } from './cost.ts';
@@ -115,7 +113,7 @@ function busySeconds(): number {
   return (user! + nice! + system! + irq! + softirq!) / 100;
 }
 
-function rowsOf(receiver: Receiver, events: number, rate: number): Row[] {
+function rowsOf(receiver: ReceiverProcess, events: number, rate: number): Row[] {
   const post = (name: string, plan: (seconds: number) => { total: number; rate?: number }): Row => ({
     name,
     has: ({ post }) => post !== undefined,
@@ -142,7 +140,7 @@ function rowsOf(receiver: Receiver, events: number, rate: number): Row[] {
 
 async function deliver(
   { target, values }: Ready,
-  receiver: Receiver,
+  receiver: ReceiverProcess,
   plan: { total: number; rate?: number },
 ): Promise<Round> {
   await receiver.ask('reset');
@@ -215,18 +213,4 @@ function rangesOf(rounds: Round[]): string {
 const shown = (value: number) =>
   value.toLocaleString('en', { maximumFractionDigits: value >= 100 ? 0 : value >= 10 ? 1 : 3 });
 
-type Receiver = Disposable & { url: string; ask<T>(question: 'count' | 'report' | 'reset'): Promise<T> };
-
-async function startReceiver(): Promise<Receiver> {
-  const child = fork(fileURLToPath(new URL('./receiver.ts', import.meta.url)));
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return {
-    url: `http://127.0.0.2:${port}/hook`,
-    async ask<T>(question: string) {
-      const answer = once(child, 'message');
-      child.send(question);
-      return (await answer)[0] as T;
-    },
-    [Symbol.dispose]: () => child.disconnect(),
-  };
-}
+const startReceiver = () => forkReceiver(new URL('./receiver.ts', import.meta.url));

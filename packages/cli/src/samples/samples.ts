@@ -120,6 +120,14 @@ const makers: Record<SampleEvent, (where: Where) => Json> = {
 const apiOf = ({ url, full_name }: Json): string => url.slice(0, -`/repos/${full_name}`.length);
 
 const person = { name: 'Alice Example', email: 'dev@example.com' };
+const headCommit = (at: string): Json => ({
+  id: head,
+  tree_id: tree,
+  message: 'Mend the gate',
+  timestamp: at,
+  author: person,
+  committer: person,
+});
 
 function commit({ html_url }: Json, { login }: Json, at: string): Json {
   return {
@@ -439,14 +447,7 @@ function workflowRun({ repository, sender, at }: Where): Json {
     rerun_url: `${url}/rerun`,
     previous_attempt_url: null,
     workflow_url: `${repository.url}/actions/workflows/1568392`,
-    head_commit: {
-      id: head,
-      tree_id: tree,
-      message: 'Mend the gate',
-      timestamp: at,
-      author: person,
-      committer: person,
-    },
+    head_commit: headCommit(at),
     repository,
     head_repository: repository,
   };
@@ -568,14 +569,7 @@ function checkSuite(where: Where): Json {
     updated_at: at,
     latest_check_runs_count: 1,
     check_runs_url: `${url}/check-runs`,
-    head_commit: {
-      id: head,
-      tree_id: tree,
-      message: 'Mend the gate',
-      timestamp: at,
-      author: person,
-      committer: person,
-    },
+    head_commit: headCommit(at),
   };
 }
 
