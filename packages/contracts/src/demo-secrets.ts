@@ -14,7 +14,10 @@ export const demoSecrets = {
     'example-spring-secret',
     'demo-admin-secret',
   ],
-  passwords: [{ user_id: 'auth0|alice', password: 'correct horse battery staple' }],
+  passwords: [
+    { user_id: 'auth0|admin', password: 'correct horse battery staple' },
+    { user_id: 'auth0|alice', password: 'correct horse battery staple' },
+  ],
 };
 
 /** For production. @throws Misconfigured naming each place of the file that holds a secret of the demo's. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import { type EventMessage, eventGuid, eventKey, parseEvent, payloadMaxBytes } from './event.ts';
 
@@ -191,5 +193,46 @@ describe('the guid of an event', () => {
       eventKey({ source: 'a', account: 'c', repository: null, id: 'b#d' }),
     ];
     expect(new Set(keys).size).toBe(4);
+  });
+});
+
+describe('an event of more than a megabyte', () => {
+  const padding = `"padding":"${'ä'.repeat(600_000)}"`;
+  test.each([
+    ['in binary mode', binary({}, `{"action":"opened",${padding}}`)],
+    ['with another action', binary({}, `{${padding},"action":["opened"]}`)],
+    ['in structured mode', structured(`{${envelope},"data": {"action":"a",${padding}, "n":12345678901234567890} }`)],
+    ['with its data first', structured(`{"data":{"x":1},"data":{${padding}},${envelope},"action":"closed"}`)],
+  ])('is read as a small one: %s', (_, message) => {
+    const small = { ...message, body: Buffer.from(message.body.toString().replace(padding, '"padding":"ä"')) };
+    const [read, asSmall] = [parseEvent(message), parseEvent(small)];
+    if (read.kind !== 'event' || asSmall.kind !== 'event') throw new Error(JSON.stringify([read, asSmall]));
+    expect({ ...read.event, payload: 0 }).toEqual({ ...asSmall.event, payload: 0 });
+    expect(read.event.payload.toString().replace(padding, '"padding":"ä"')).toBe(asSmall.event.payload.toString());
+  });
+
+  test.each([
+    ['not_json', binary({}, `{${padding}`)],
+    ['not_an_object', binary({}, `[{${padding}}]`)],
+    ['not_an_object', structured(`{${envelope},"data":[{${padding}}]}`)],
+    ['not_a_cloudevent', structured(`{${envelope},${padding}}`)],
+    ['missing_attribute', structured(`{"id":"a1","data":{${padding}}}`)],
+    ['bad_attribute', structured(`{${envelope},"id":[${'[],'.repeat(400_000)}[]],"data":{}}`)],
+  ])('is refused as a small one: %s', (reason, message) => {
+    expect(parseEvent(message)).toMatchObject({ kind: 'dead', reason });
+  });
+
+  // Built as a whole, 24 MB of empty lists take a gigabyte.
+  test('with millions of lists in it is read without building them', async () => {
+    const worker = new Worker(
+      `import { parseEvent } from ${JSON.stringify(new URL('event.ts', import.meta.url).href)};
+       import { parentPort } from 'node:worker_threads';
+       const headers = ${JSON.stringify(attributes)};
+       const body = Buffer.from('{"a":[' + '[],'.repeat(8_000_000) + '[]],"action":"opened"}');
+       parentPort.postMessage(parseEvent({ contentType: 'application/json', headers, body }).event?.action);`,
+      { eval: true, resourceLimits: { maxOldGenerationSizeMb: 128 } },
+    );
+    expect(await once(worker, 'message')).toEqual(['opened']);
+    await worker.terminate();
   });
 });

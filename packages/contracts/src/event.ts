@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { v5 as uuidv5 } from 'uuid';
 import type { DeadReason } from './dead-reason.ts';
+import { membersOf, type Span } from './json-members.ts';
 import { partitionKeyOf } from './shards.ts';
 import { traceHeader } from './topology.ts';
 
@@ -45,19 +46,57 @@ export function parseEvent(message: EventMessage): ParsedEvent {
   if (message.body.length > maxBytes)
     return dead('too_large', `${message.body.length} bytes; at most ${payloadMaxBytes} are taken`);
   if (!isUtf8(message.body)) return dead('not_utf8', 'the body is not UTF-8');
-  const text = message.body.toString('utf8');
-  const json = parseJson(text);
-  if (json === undefined) return dead('not_json', 'the body is not JSON');
-  if (!isObject(json)) return dead('not_an_object', 'the body is not a JSON object');
-  if (!structured) return fromAttributes(attributesInHeaders(message.headers), json, message.body);
+  const json = message.body.length > builtMaxBytes ? readLarge(message.body, structured) : readWhole(message.body);
+  if (json === 'not_json') return dead('not_json', 'the body is not JSON');
+  if (json === 'not_an_object') return dead('not_an_object', 'the body is not a JSON object');
+  if (!structured) return fromAttributes(attributesInHeaders(message.headers), json.members, message.body);
 
-  const { data, ...attributes } = json;
+  const { data, ...attributes } = json.members;
   if (data === undefined) return dead('not_a_cloudevent', 'a structured CloudEvent needs its payload in `data`');
   if (!isObject(data)) return dead('not_an_object', '`data` is not a JSON object');
-  const payload = Buffer.from(dataText(text) ?? JSON.stringify(data));
+  const payload = json.dataBytes(data);
   if (payload.length > payloadMaxBytes)
     return dead('too_large', `${payload.length} bytes; at most ${payloadMaxBytes} are taken`);
   return fromAttributes(attributes, data, payload);
+}
+
+/** `dataBytes`: the bytes of the member `data`, as they stand. */
+type Read = { members: Record<string, unknown>; dataBytes(data: object): Buffer };
+
+function readWhole(body: Buffer): Read | 'not_json' | 'not_an_object' {
+  const text = body.toString('utf8');
+  const members = parseJson(text);
+  if (members === undefined) return 'not_json';
+  if (!isObject(members)) return 'not_an_object';
+  return { members, dataBytes: (data) => Buffer.from(dataText(text) ?? JSON.stringify(data)) };
+}
+
+/** What takes up to a megabyte of JSON is built as a whole, which is faster; in memory it may be forty times as large. */
+const builtMaxBytes = 1024 * 1024;
+const namesInEnvelope = new Set('specversion id source type subject time action tagspushed data'.split(' '));
+const namesInPayload = new Set(['action']);
+
+/** The same for a large body, of which only what is looked at is built. */
+function readLarge(body: Buffer, structured: boolean): Read | 'not_json' | 'not_an_object' {
+  const found = membersOf(body, structured ? namesInEnvelope : namesInPayload);
+  if (typeof found === 'string') return found;
+  const { data, ...spans } = Object.fromEntries(found) as Record<string, Span | undefined>;
+  const members: Record<string, unknown> = valuesIn(body, spans);
+  const bytes = data && body.subarray(data.start, data.end);
+  if (bytes) {
+    const inData = membersOf(bytes, namesInPayload);
+    members.data = typeof inData === 'string' ? null : valuesIn(bytes, Object.fromEntries(inData));
+  }
+  return { members, dataBytes: () => bytes! };
+}
+
+/** Small values as they are; of a large one only what it is, which no attribute may be. */
+function valuesIn(body: Buffer, spans: Record<string, Span | undefined>): Record<string, unknown> {
+  const read = ({ start, end }: Span): unknown => {
+    const isText = body[start] === 0x22;
+    return isText || end - start <= envelopeMaxBytes ? JSON.parse(body.toString('utf8', start, end)) : {};
+  };
+  return Object.fromEntries(Object.entries(spans).map(([name, span]) => [name, span && read(span)]));
 }
 
 /** The guid that all deliveries of an event share: its id if that is a UUID, else UUIDv5 of `source#id` in the URL namespace. */

@@ -50,7 +50,7 @@ test('in production every secret of the demo is refused, and nothing else of it'
   } catch (error) {
     expect((error as Misconfigured).problems.map((problem) => problem.split(':')[0])).toEqual([
       ...demo.clients.flatMap(({ client_secret }, index) => (client_secret ? [`clients[${index}].client_secret`] : [])),
-      'users[0].password',
+      ...demo.users.map((_, index) => `users[${index}].password`),
     ]);
     expect((error as Misconfigured).message).not.toMatch(/demo-web-secret|correct horse/);
   }

@@ -16,6 +16,9 @@ export const grantTypes = [
   'urn:ietf:params:oauth:grant-type:device_code',
   'urn:ietf:params:oauth:grant-type:token-exchange',
   'http://auth0.com/oauth/grant-type/passwordless/otp',
+  'http://auth0.com/oauth/grant-type/mfa-otp',
+  'http://auth0.com/oauth/grant-type/mfa-oob',
+  'http://auth0.com/oauth/grant-type/mfa-recovery-code',
 ] as const;
 
 const name = z.string().trim().min(1).max(256);
@@ -45,6 +48,18 @@ const settings = z.strictObject({
     description: 'the API that tokens are for when a request names none; null: such an access token is opaque',
     example: 'http://localhost:3000/',
   }),
+  mfa_policy: z.enum(['never', 'enrolled', 'always']).optional().meta({
+    description:
+      'when people are asked for a second factor: never, if they have set one up, or always; a request may ask for it in any case (`acr_values`)',
+    example: 'always',
+  }),
+  guardian_factors: z
+    .array(z.enum(['otp', 'sms', 'email', 'webauthn-roaming', 'webauthn-platform', 'recovery-code']))
+    .optional()
+    .meta({
+      description: 'what people may set up as a second factor, by Auth0’s names; recovery codes come with any of them',
+      example: ['otp'],
+    }),
   allow_signup: z.boolean().default(true).meta({ description: 'people may sign up by themselves', example: false }),
   default_id_token_alg: z.enum(signingAlgs).default('RS256').meta({
     description:
@@ -83,6 +98,10 @@ const api = z.strictObject({
     description: 'first-party clients do not ask people for consent to it',
     example: false,
   }),
+  enforce_policies: z.boolean().default(false).meta({
+    description: 'people get only those of its scopes that their roles and permissions allow (RBAC)',
+    example: true,
+  }),
   scopes: z
     .array(z.union([scopeToken, z.strictObject({ value: scopeToken, description: z.string().optional() })]))
     .default([])
@@ -119,6 +138,10 @@ const client = z.strictObject({
         "what its ID tokens are signed with. RS256 otherwise, the only one that Auth0's SDK for single-page applications takes; ES256 costs a tenth of it",
       example: { alg: 'ES256' },
     }),
+  mfa_policy: z.enum(['never', 'enrolled', 'always']).optional().meta({
+    description: 'when its people are asked for a second factor; as in `settings` otherwise',
+    example: 'always',
+  }),
   compliance_level: z.enum(['none', 'fapi2_sp_pkj_dpop']).optional().meta({
     description: 'what is demanded of it ([fapi.md](reference/fapi.md))',
     example: 'none',
@@ -197,6 +220,21 @@ const client = z.strictObject({
         description: 'for how long a rotated token still counts, in seconds; none otherwise',
         example: 10,
       }),
+      policies: z
+        .array(
+          z.strictObject({
+            audience: name.meta({
+              description: 'an API that there is, `api/v2/` for the management API',
+              example: 'http://localhost:3000/',
+            }),
+            scope: z.array(scopeToken).meta({ description: 'at most these scopes of it', example: ['read:notes'] }),
+          }),
+        )
+        .optional()
+        .meta({
+          description:
+            'for which other APIs a first-party application gets tokens by its refresh token (`audience`), without another sign-in',
+        }),
     })
     .optional()
     .meta({ description: 'its refresh tokens' }),
@@ -254,6 +292,31 @@ const client = z.strictObject({
     .meta({ description: 'what it may get by `client_credentials`, without a person' }),
 });
 
+const permissions = z
+  .array(
+    z.strictObject({
+      audience: name.meta({
+        description: 'an API that there is; the management API is `<issuer>api/v2/`, or `api/v2/` whatever the issuer',
+        example: 'http://localhost:3000/',
+      }),
+      scope: z
+        .array(scopeToken)
+        .optional()
+        .meta({ description: 'scopes of that API; all of them otherwise', example: ['read:notes'] }),
+    }),
+  )
+  .default([]);
+
+const role = z.strictObject({
+  name: name.meta({ description: 'its name, which no other role has', example: 'Editor' }),
+  description: text.optional().meta({ description: 'what it is for', example: 'Writes and changes notes' }),
+  is_default: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'everybody has it, without being given it', example: true }),
+  permissions: permissions.meta({ description: 'what it allows; of an API named here these and no others' }),
+});
+
 const user = z.strictObject({
   user_id: z
     .string()
@@ -279,14 +342,34 @@ const user = z.strictObject({
     .min(1)
     .optional()
     .meta({ description: 'kept as a hash', example: 'a long password of your own' }),
+  roles: z
+    .array(name)
+    .default([])
+    .meta({ description: 'names of roles that they have', example: ['Editor'] }),
+  permissions: permissions.meta({ description: 'what they may beside; of an API named here these and no others' }),
 });
 
 const connection = z.strictObject({
   name: name.meta({ description: 'the name that requests give', example: 'email' }),
-  strategy: z.enum(['auth0', 'email', 'sms']).meta({
-    description: 'passwords, or one-time codes and links by mail or text message',
-    example: 'email',
-  }),
+  strategy: z
+    .enum(['auth0', 'email', 'sms', 'oidc', 'oauth2', 'google-oauth2', 'github', 'windowslive', 'waad', 'apple'])
+    .meta({
+      description:
+        'passwords, one-time codes and links by mail or text message, or another provider (docs/reference/sign-in-elsewhere.md)',
+      example: 'email',
+    }),
+  display_name: text.optional().meta({ description: "what a provider's button says", example: 'Acme' }),
+  show_as_button: z
+    .boolean()
+    .optional()
+    .meta({ description: 'whether a provider has a button on the sign-in page', example: true }),
+  options: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({
+      description: "Auth0's options of the strategy; secrets among them are kept sealed",
+      example: { client_id: 'gatepost', client_secret: 'a-secret', discovery_url: 'https://login.example.com' },
+    }),
 });
 
 const login = z
@@ -326,6 +409,7 @@ export const seedSchema = z.strictObject({
   settings: settings.optional().meta({ description: 'Of the gate as a whole.' }),
   apis: z.array(api).default([]).meta({ description: 'What access tokens are for.' }),
   clients: z.array(client).default([]).meta({ description: 'Applications and machines.' }),
+  roles: z.array(role).default([]).meta({ description: 'What people may do, where an API enforces it.' }),
   users: z.array(user).default([]).meta({ description: 'People who can sign in.' }),
   connections: z.array(connection).default([]).meta({ description: 'Ways to sign in.' }),
   organizations: z.array(organization).default([]).meta({ description: 'Accounts of the webhook API.' }),
@@ -334,7 +418,9 @@ export const seedSchema = z.strictObject({
 export type Seed = z.infer<typeof seedSchema>;
 export type SeedApi = z.infer<typeof api>;
 export type SeedClient = z.infer<typeof client>;
+export type SeedPermissions = z.infer<typeof permissions>;
 export type SeedUser = z.infer<typeof user>;
+export type SeedConnection = z.infer<typeof connection>;
 export type SeedOrganization = z.infer<typeof organization>;
 
 /** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */

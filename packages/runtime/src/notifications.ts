@@ -41,13 +41,8 @@ export async function listen(options: {
   const { signal } = closing;
 
   const connect = async () => {
-    const opened = new pg.Client({
-      connectionString: options.databaseUrl,
-      application_name: options.name,
-      keepAlive: true,
-      connectionTimeoutMillis: 3_000,
-      query_timeout: 3_000,
-    });
+    const limits = { keepAlive: true, connectionTimeoutMillis: 3_000, query_timeout: 3_000 };
+    const opened = new pg.Client({ connectionString: options.databaseUrl, application_name: options.name, ...limits });
     const beats = makeBeats(options.pool);
     const lost = (why: string) => {
       if (client !== opened) return;
@@ -64,29 +59,11 @@ export async function listen(options: {
       if (channel === beats.channel) beats.heard(payload);
       else options.onNotification(payload ?? '');
     });
-    try {
-      await opened.connect();
-      await opened.query(`LISTEN ${opened.escapeIdentifier(options.channel)}; LISTEN ${beats.channel}`);
-      if ((await beats.beat()) === 'unheard') throw new Unheard();
-    } catch (error) {
-      opened.connection.stream.destroy();
-      throw error;
-    }
+    await begin(opened, options.channel, beats);
     if (signal.aborted) return void (await opened.end());
     client = opened;
     options.onGap();
-    void watch(opened, beats, lost);
-  };
-  const watch = async (current: pg.Client, beats: Beats, lost: (why: string) => void) => {
-    let heardAt = performance.now();
-    while (client === current) {
-      await wait(beatEveryMs, undefined, { signal, ref: false }).catch(() => {}); // it is closed
-      if (client !== current) return;
-      const outcome = await beats.beat().catch(() => 'unsent');
-      if (outcome === 'heard') heardAt = performance.now();
-      else if (outcome === 'unheard') lost('a notification of our own did not arrive');
-      else if (performance.now() - heardAt > silenceMaxMs) lost('no notification of our own could be sent');
-    }
+    void watch(beats, { lost, signal, isCurrent: () => client === opened });
   };
   const again = () => {
     if (signal.aborted) return;
@@ -104,6 +81,34 @@ export async function listen(options: {
       await current?.end();
     },
   };
+}
+
+/** Connects; rejects unless it hears a notification of ours. */
+async function begin(client: pg.Client, channel: string, beats: Beats): Promise<void> {
+  try {
+    await client.connect();
+    await client.query(`LISTEN ${client.escapeIdentifier(channel)}; LISTEN ${beats.channel}`);
+    if ((await beats.beat()) === 'unheard') throw new Unheard();
+  } catch (error) {
+    client.connection.stream.destroy();
+    throw error;
+  }
+}
+
+/** Says when a connection that has begun is lost. */
+async function watch(
+  beats: Beats,
+  { lost, signal, isCurrent }: { lost(why: string): void; signal: AbortSignal; isCurrent(): boolean },
+): Promise<void> {
+  let heardAt = performance.now();
+  while (isCurrent()) {
+    await wait(beatEveryMs, undefined, { signal, ref: false }).catch(() => {}); // it is closed
+    if (!isCurrent()) return;
+    const outcome = await beats.beat().catch(() => 'unsent');
+    if (outcome === 'heard') heardAt = performance.now();
+    else if (outcome === 'unheard') lost('a notification of our own did not arrive');
+    else if (performance.now() - heardAt > silenceMaxMs) lost('no notification of our own could be sent');
+  }
 }
 
 /** Worth waiting for: after a failover the two URLs may lead to two servers for a moment. */

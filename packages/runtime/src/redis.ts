@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import type { Log } from './log.ts';
 import { readRedisUrls } from './redis-url.ts';
 import { tlsFilesOf } from './tls-files.ts';
@@ -35,9 +35,11 @@ export function makeRedis(text: string, { log, ...options }: ClientOptions): Red
       return new Redis(text, ofServer);
     case 'sentinel': {
       const { username, password } = urls.sentinelCredentials;
-      return new Redis({
+      const redis: Redis = new Redis({
         ...ofServer,
         ...urls.credentials,
+        // Its type has the options of all connectors in one.
+        Connector: connectorOf(() => (redis as unknown as { manuallyClosing: boolean }).manuallyClosing) as never,
         db: urls.db,
         sentinels: urls.sentinels,
         name: urls.name,
@@ -50,6 +52,7 @@ export function makeRedis(text: string, { log, ...options }: ClientOptions): Red
         sentinelReconnectStrategy: again,
         sentinelCommandTimeout: connectTimeout,
       });
+      return redis;
     }
     case 'cluster': {
       const cluster = new Cluster(urls.nodes, {
@@ -68,6 +71,34 @@ export function makeRedis(text: string, { log, ...options }: ClientOptions): Red
       return cluster as unknown as Redis;
     }
   }
+}
+
+/**
+ * ioredis ends a client for good when a Sentinel tells of a failover just while the client asks for the primary: what is meant to break the
+ * connection that there is, it takes for the order to look for none. Here the client asks once more instead. `isClosing`: the order is ours.
+ */
+function connectorOf(isClosing: () => boolean): typeof SentinelConnector {
+  return class extends SentinelConnector {
+    #asks = false;
+    #isOutdated = false;
+
+    override async connect(...given: Parameters<SentinelConnector['connect']>) {
+      this.#asks = true;
+      this.#isOutdated = false;
+      try {
+        const stream = await super.connect(...given);
+        if (this.#isOutdated) stream.destroy();
+        return stream;
+      } finally {
+        this.#asks = false;
+      }
+    }
+
+    override disconnect() {
+      if (this.#asks && !isClosing()) this.#isOutdated = true;
+      else super.disconnect();
+    }
+  };
 }
 
 /** Resolves once it can be written to. @throws why not, with a code by which it counts as away */

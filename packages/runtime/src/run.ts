@@ -50,29 +50,12 @@ export async function run<S extends z.ZodObject>(
   const startedAt = performance.now();
 
   const told = new AbortController();
-  const stop = async (reason: string, exitCode: number) => {
-    if (told.signal.aborted) {
-      log.warn({ reason }, 'stopping at once');
-      process.exit(1);
-    }
-    told.abort();
-    log.info({ reason }, 'stopping');
-    const deadlineMs = STOP_DELAY_MS + stopDeadlineMs(env);
-    setTimeout(() => {
-      log.error({ deadline_ms: deadlineMs }, 'did not stop in time');
-      process.exit(1);
-    }, deadlineMs).unref();
-    try {
-      await started.catch(() => {});
-      if (exitCode === 0) await wait(STOP_DELAY_MS);
-      await stack.disposeAsync();
-    } catch (error) {
-      log.error({ error }, 'could not close everything');
-      process.exit(1);
-    }
-    log.info('stopped');
-    process.exit(exitCode);
+  const close = async (exitCode: number) => {
+    await started.catch(() => {});
+    if (exitCode === 0) await wait(STOP_DELAY_MS);
+    await stack.disposeAsync();
   };
+  const stop = makeStop({ told, log, close, deadlineMs: STOP_DELAY_MS + stopDeadlineMs(env) });
   listenToStop(stop, log);
 
   log.info({ version, env: describeEnv(variables, env), node: process.version, pid: process.pid }, 'starting');
@@ -94,6 +77,36 @@ export async function run<S extends z.ZodObject>(
     log.error({ error }, 'could not start');
     await stop('could not start', 1);
   }
+}
+
+/** Closes everything and ends the process, at once where it was told to before, or when it takes too long. */
+function makeStop(options: {
+  told: AbortController;
+  log: Log;
+  close(exitCode: number): Promise<void>;
+  deadlineMs: number;
+}) {
+  const { told, log, close, deadlineMs } = options;
+  return async (reason: string, exitCode: number): Promise<void> => {
+    if (told.signal.aborted) {
+      log.warn({ reason }, 'stopping at once');
+      process.exit(1);
+    }
+    told.abort();
+    log.info({ reason }, 'stopping');
+    setTimeout(() => {
+      log.error({ deadline_ms: deadlineMs }, 'did not stop in time');
+      process.exit(1);
+    }, deadlineMs).unref();
+    try {
+      await close(exitCode);
+    } catch (error) {
+      log.error({ error }, 'could not close everything');
+      process.exit(1);
+    }
+    log.info('stopped');
+    process.exit(exitCode);
+  };
 }
 
 /** What an operator wrote is wrong (a seed file, a store's password): said as plainly as a bad environment. */
@@ -125,7 +138,7 @@ function readOrRefuse<S extends z.ZodObject>(name: string, variables: S): z.infe
 }
 
 /** Tries again while a store is away. What a try that failed had opened is closed before the next. */
-async function startWithStores<Env>(
+export async function startWithStores<Env>(
   start: (context: Start<Env>) => Promise<void>,
   { env, log, stack, stopping }: Required<Start<Env>>,
   lastAt: number,
