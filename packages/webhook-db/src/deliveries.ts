@@ -3,6 +3,7 @@ import { lostEvents, markRouted, restoreEvents, type TakenEvent, takenValues } f
 import { parkedRecord } from './parked.ts';
 import type { Pool } from './pool.ts';
 import { countOutcomes } from './replays.ts';
+import { countAttempts, countedOfAttempts } from './stats.ts';
 
 /** As `json_to_recordset` reads it: a key a column. */
 type Row = Record<string, unknown>;
@@ -20,20 +21,25 @@ const insertText = (where = '') => `
       status text, status_code integer, error text, duration_ms integer, timings jsonb, url text, request_headers jsonb,
       response_headers jsonb, response_body text)
    ${where}
-  ON CONFLICT DO NOTHING`;
+  ON CONFLICT DO NOTHING RETURNING id, event_key, ${countedOfAttempts}`;
+
+// What is there already is not counted once more.
+const insertAndCountText = `
+  WITH recorded AS (${insertText()})
+  ${countAttempts('recorded')}`;
 
 /** What a lost event's delivery has come to is written as it is restored. */
 const insertKeptText = insertText('WHERE (id, event_key) NOT IN (SELECT id, key FROM lost)');
 
 const insertAndRouteText = `
   WITH routed AS (${markRouted('$2', '$3', '$4')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$2', '$3', '$4')}),
-       recorded AS (${insertKeptText})
+       recorded AS (${insertKeptText}), counted AS (${countAttempts('recorded')})
   SELECT key FROM lost`;
 
 // Who recorded the attempt parks the next one, so that an attempt made twice is not retried twice. What was parked has its outcome now.
 const insertAndParkText = `
   WITH routed AS (${markRouted('$4', '$5', '$6')} RETURNING key), lost AS MATERIALIZED (${lostEvents('$4', '$5', '$6')}),
-       recorded AS (${insertKeptText} RETURNING id, event_key, status_code),
+       recorded AS (${insertKeptText}), counted AS (${countAttempts('recorded')}),
        settled AS (DELETE FROM parked WHERE delivery_id = ANY ($2::bigint[]) RETURNING delivery_id, replay_id),
        replayed AS (${countOutcomes('SELECT s.replay_id, r.status_code FROM settled s JOIN recorded r ON r.id = s.delivery_id WHERE s.replay_id IS NOT NULL')}),
        following AS (
@@ -83,7 +89,7 @@ function insertRows(
       text: insertAndRouteText,
       values: [toJson(ended), ...values],
     });
-  return db.query<{ key: string }>({ name: 'insert deliveries', text: insertText(), values: [toJson(ended)] });
+  return db.query<{ key: string }>({ name: 'insert deliveries', text: insertAndCountText, values: [toJson(ended)] });
 }
 
 /** JSON as PostgreSQL takes it: its text has no NUL, which receivers' header values and error texts might hold. */

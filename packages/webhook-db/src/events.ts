@@ -3,6 +3,7 @@ import { sqlStateOf } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Pool } from './pool.ts';
+import { countIncoming } from './stats.ts';
 import { isGone } from './takers.ts';
 
 export type NewEvent = {
@@ -106,6 +107,7 @@ const insert = (earlierKeys: string) => `
            CASE WHEN cardinality(hook_ids) = 0 OR waits THEN now() END, unmatched, subject, taken_by, traceparent
       FROM fresh f CROSS JOIN numbers n
     RETURNING key, guid, account_id, received_on, hook_ids, delivery_ids, sequences, routed_at
+  ), came_in AS (${countIncoming('inserted')}
   ), waiting AS (
     INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job)
     SELECT d.id, e.account_id, 'throttle', 'infinity', e.key, e.received_on,

@@ -21,6 +21,16 @@ const namespace = 1_952_540_011;
 /** SQL: whether that taker is dead. Nobody else finds it so until the transaction ends. */
 export const isGone = (id: string): string => `pg_try_advisory_xact_lock(${namespace}, ${id})`;
 
+/** How many dispatchers are alive. */
+export async function countTakers(db: Pick<pg.Pool, 'query'>): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM pg_locks
+      WHERE locktype = 'advisory' AND classid = ${namespace} AND objsubid = 2 AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows[0]!.count;
+}
+
 /** A process that stands still loses its lock after this time. It may not hear of it at once: sooner than that it counts it as lost itself. */
 const idleMaxMs = 15_000;
 const unheardMaxMs = 12_000;

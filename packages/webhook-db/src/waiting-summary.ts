@@ -4,6 +4,7 @@
  */
 import { isTimed, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
+import { noteWaiting } from './stats.ts';
 
 export const waitingReasons = ['throttled', 'retry', 'receiver_busy', 'paused'] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
@@ -27,6 +28,7 @@ const patienceSeconds = 60;
 const countText = `
   WITH waiting AS MATERIALIZED (
     SELECT account_id, count(*) AS n, min(delivery_id) AS first FROM parked WHERE ${waits} GROUP BY account_id
+  ), noted AS (${noteWaiting('waiting')}
   ), timed AS MATERIALIZED (
     SELECT reason, count(*) AS n, min(delivery_id) AS first FROM parked WHERE ${isTimed} GROUP BY reason
   ), reasons AS (

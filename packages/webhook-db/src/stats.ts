@@ -1,0 +1,64 @@
+/**
+ * What has become of attempts, minute by minute: a row of `delivery_stats` for a hook, one for its account (hook 0) and one for all (account 0,
+ * hook 0). It is added to in the statement that writes the log, so that it counts what the log has
+ * (docs/decisions/0436-statistics-by-the-minute.md).
+ */
+import { randomInt } from 'node:crypto';
+
+/** Upper ends of the buckets that durations are counted in, in milliseconds; what takes longer has one of its own. */
+export const bucketsMs = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] as const;
+
+/** The columns of the buckets, in order. */
+export const bucketColumns: readonly string[] = [...bucketsMs.map((ms) => `ms_${ms}`), 'ms_more'];
+
+/**
+ * Rows that differ in their part alone are added up. A process that records has a part of its own, or nearly so: then it does not wait for
+ * others to commit. Whoever stores events does so several times at once, each time by another connection.
+ */
+const parts = 16;
+const ownPart = randomInt(parts);
+const storingPart = `${parts} + pg_backend_pid() % ${parts}`;
+const waitingPart = 2 * parts;
+
+/** SQL: adds up in rows that are there. Rows come in one order, so that two who write the same ones do not wait for each other crosswise. */
+const adding = (columns: readonly string[]): string =>
+  `ON CONFLICT (account_id, hook_id, minute, part) DO UPDATE SET ${columns.map((name) => `${name} = s.${name} + excluded.${name}`).join(', ')}`;
+
+/** What is counted of attempts, each with what it counts. (A bucket's number is that of the first one whose end is not below.) */
+const counts: readonly [column: string, condition: string][] = [
+  ['delivered', 'status_code BETWEEN 200 AND 299'],
+  ['failed', 'status_code NOT BETWEEN 200 AND 299'],
+  ['throttled', 'throttled_at IS NOT NULL'],
+  ['retried', 'attempt > 1'],
+  ['redelivered', 'redelivery AND attempt = 1'],
+  ...bucketColumns.map((column, index): [string, string] => [column, `bucket = ${index}`]),
+];
+const counted = counts.map(([column]) => column);
+
+/** What `recorded` must return for `countAttempts`. */
+export const countedOfAttempts =
+  'account_id, hook_id, delivered_at, status_code, throttled_at, attempt, redelivery, duration_ms';
+
+/** SQL: counts the attempts that the statement has just written, rows of `recorded` with `countedOfAttempts`. */
+export const countAttempts = (recorded: string): string => `
+  INSERT INTO delivery_stats AS s (account_id, hook_id, minute, part, ${counted.join(', ')})
+  SELECT coalesce(account_id, 0), coalesce(hook_id, 0), minute, ${ownPart}, ${counts.map(([, condition]) => `count(*) FILTER (WHERE ${condition})`).join(', ')}
+    FROM (SELECT *, date_trunc('minute', delivered_at) AS minute,
+                 width_bucket(duration_ms - 1, '{${bucketsMs.join(',')}}'::integer[]) AS bucket FROM ${recorded}) r
+   GROUP BY GROUPING SETS ((account_id, hook_id, minute), (account_id, minute), (minute))
+   ORDER BY 1, 2, 3
+  ${adding(counted)}`;
+
+/** SQL: counts the deliveries that events bring which the statement has just stored, rows of `inserted`. */
+export const countIncoming = (inserted: string): string => `
+  INSERT INTO delivery_stats AS s (account_id, hook_id, minute, part, came_in)
+  SELECT coalesce(account_id, 0), 0, date_trunc('minute', now()), ${storingPart}, sum(cardinality(hook_ids))
+    FROM ${inserted} WHERE hook_ids <> '{}' GROUP BY GROUPING SETS ((account_id), ()) HAVING count(*) > 0 ORDER BY 1
+  ${adding(['came_in'])}`;
+
+/** SQL: notes how many deliveries of accounts wait for their limit, of rows `(account_id, n)`. Of a minute the largest number is kept. */
+export const noteWaiting = (waiting: string): string => `
+  INSERT INTO delivery_stats AS s (account_id, hook_id, minute, part, waiting)
+  SELECT account_id, 0, date_trunc('minute', now()), ${waitingPart}, n
+    FROM (SELECT account_id, n FROM ${waiting} UNION ALL SELECT 0, coalesce(sum(n), 0) FROM ${waiting}) w ORDER BY 1
+  ON CONFLICT (account_id, hook_id, minute, part) DO UPDATE SET waiting = greatest(s.waiting, excluded.waiting)`;
