@@ -15,6 +15,10 @@ export type CachedTable =
   | 'custom_texts'
   | 'email_templates'
   | 'signing_keys'
+  | 'role_permissions'
+  | 'user_permissions'
+  | 'organizations'
+  | 'organization_connections'
   | 'accounts'
   | 'artefacts';
 

@@ -2,11 +2,14 @@
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from './clients/metadata.ts';
+import { organizationOf } from './organizations/of-grant.ts';
+import type { OrganizationStore } from './organizations/store.ts';
 import { openidScopes } from './resources/audience.ts';
 import type { TokenDialect } from './resources/token-dialect.ts';
+import type { PermissionStore } from './roles/permissions.ts';
 
 export const claims: Configuration['claims'] = {
-  openid: ['sub', 'amr'],
+  openid: ['sub', 'amr', 'org_id', 'org_name'],
   profile: ['name', 'given_name', 'family_name', 'nickname', 'picture', 'updated_at'],
   email: ['email', 'email_verified'],
   phone: ['phone_number', 'phone_number_verified'],
@@ -21,7 +24,15 @@ type Token = {
   grantId?: string;
   client?: OwnMetadata;
   clientId?: string;
-  resourceServer?: { jwt?: { dialect?: TokenDialect } };
+  accountId?: string;
+  scope?: string;
+  gty?: string;
+  resourceServer?: { audience: string; scopes: Set<string>; jwt?: { dialect?: TokenDialect; enforced?: boolean } };
+};
+type JwtParts = {
+  issuer: string;
+  permissions: Pick<PermissionStore, 'of'>;
+  organizations: Pick<OrganizationStore, 'claims'>;
 };
 type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
@@ -30,17 +41,51 @@ type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> 
  * and, for a person’s token with `openid` among its scopes, an `aud` array with the userinfo URL, as at Auth0. The library itself
  * sets a machine’s `sub` to its client_id.
  */
-export function makeJwtCustomizer(issuer: string) {
-  return async (_ctx: KoaContextWithOIDC, token: Token, jwt: Jwt): Promise<void> => {
+export function makeJwtCustomizer({ issuer, permissions, organizations }: JwtParts) {
+  return async (ctx: KoaContextWithOIDC | undefined, token: Token, jwt: Jwt): Promise<void> => {
     const { payload } = jwt;
-    const dialect = token.resourceServer?.jwt?.dialect ?? 'rfc9068_profile';
+    const { dialect = 'rfc9068_profile', enforced = false } = token.resourceServer?.jwt ?? {};
     if (dialect.startsWith('access_token')) jwt.header = { typ: 'JWT' };
-    if (dialect.endsWith('_authz'))
-      payload.permissions = [...(token.scopes ?? [])].filter((scope) => !openidScopes.includes(scope));
+    const organization = token.kind === 'AccessToken' ? organizationOf(ctx, token.grantId) : undefined;
+    const allowed =
+      enforced && token.kind === 'AccessToken'
+        ? await cutScopes(token, payload, (audience) => permissions.of(token.accountId!, audience, organization))
+        : undefined;
+    if (dialect.endsWith('_authz')) payload.permissions = permissionsIn(token, allowed);
     payload.azp = payload.client_id;
     payload.first_party = payload.first_party !== false && (token.client?.is_first_party ?? false);
     if (token.kind !== 'AccessToken') return;
     if (token.grantId) payload[grantClaim] = token.grantId;
+    if (organization) Object.assign(payload, await organizations.claims(organization));
     if (token.scopes?.has('openid')) payload.aud = [payload.aud, `${baseUrlOf(issuer)}userinfo`];
   };
+}
+
+/**
+ * Where an API enforces its policies (Auth0's RBAC) a token has of its scopes what the person may: nobody is refused for having asked
+ * for more. `rbac` tells the API that its scopes are permissions, and not merely what was asked for. Every token for an API comes
+ * through here, whatever grant it is made by.
+ * @returns all that the person may at the API
+ */
+async function cutScopes(
+  token: Token,
+  payload: Jwt['payload'],
+  permissionsAt: (audience: string) => Promise<string[]>,
+): Promise<string[]> {
+  const { audience, scopes } = token.resourceServer!;
+  const allowed = (await permissionsAt(audience)).filter((permission) => scopes.has(permission));
+  const kept = [...(token.scopes ?? [])].filter((scope) => openidScopes.includes(scope) || allowed.includes(scope));
+  token.scope = kept.join(' '); // what the answer says
+  payload.scope = token.scope || undefined;
+  payload.rbac = true;
+  return allowed;
+}
+
+/**
+ * The claim `permissions`: of whom the scopes were not cut, what was granted. Of a person all that they may, asked for or not, as at
+ * Auth0; to somebody else's application, and to whoever exchanges a token, no more than was granted to them.
+ */
+function permissionsIn(token: Token, allowed: string[] | undefined): string[] {
+  const isWhole = allowed && token.client?.is_first_party && token.gty !== 'token-exchange';
+  return isWhole ? allowed : [...(token.scopes ?? [])].filter((scope) => !openidScopes.includes(scope));
 }

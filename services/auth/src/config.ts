@@ -99,6 +99,10 @@ export const variables = z.object({
   EVENTS_ACCOUNT: text
     .optional()
     .meta({ description: 'account under which the gate publishes its own events to RabbitMQ; none by default: off' }),
+  ORGANIZATION_ACCOUNTS: z.enum(['on', 'off']).default('off').meta({
+    description:
+      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it at both ([organizations](reference/organization-accounts.md))',
+  }),
   GRANT_PLUGINS: z
     .string()
     .transform((value) =>
@@ -120,7 +124,7 @@ export const variables = z.object({
     .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
   OUTBOUND_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description:
-      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`, `SMS_URL`), separated by commas',
+      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`, `SMS_URL`, providers of connections), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
   }),
   TRUSTED_PROXIES: trustedProxiesVariable,

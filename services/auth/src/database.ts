@@ -71,11 +71,13 @@ export function openDatabase(
 
 /**
  * Makes queries reject with `temporarily_unavailable` while PostgreSQL is away, so that callers need not translate errors. All
- * statements go through one of these two functions, the pool’s own and Prisma’s as well; Prisma passes on errors that do not come
- * from the database. Tells of writes on the way (own-writes.ts).
+ * statements go through one of these functions, Prisma’s as well; Prisma passes on errors that do not come from the database. Tells of
+ * writes on the way (own-writes.ts).
  */
 function hearOutages(pool: Pool, written: () => void): void {
   pool.connect = hearing(pool.connect.bind(pool));
+  // Where the connection breaks while a statement is on its way, the pool answers before the connection does.
+  pool.query = hearing(pool.query.bind(pool));
   pool.on('connect', (client) => {
     client.query = hearing(client.query.bind(client), makeWriteWatch(written));
   });

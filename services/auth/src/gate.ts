@@ -49,11 +49,20 @@ import { makeDatabaseConnectionRoutes } from './database-connections/routes.ts';
 import { refuseDemoSecrets } from './demo-secrets.ts';
 import { makeDescriptionRoutes } from './description/routes.ts';
 import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
+import { makeExportRoute } from './exports/exports.ts';
+import { makeFactorEvents } from './factors/events.ts';
+import { makeMfaRoutes } from './factors/mfa-routes.ts';
+import { makeRequireSecondFactor } from './factors/mfa-token.ts';
+import { makePendingStore } from './factors/pending.ts';
+import { makeProve } from './factors/proof.ts';
+import { makeSendFactorCode } from './factors/send-code.ts';
+import { makeFactorStore } from './factors/store.ts';
 import { type Front, frontsOf } from './fronts.ts';
 import { makeFastPath } from './grants/fast-path.ts';
 import { loadGrantPlugins, registerGrants } from './grants/index.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makeStartPage } from './http/start-page.ts';
+import { type Imports, openImports } from './imports/imports.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeCsrf } from './interaction/csrf.ts';
 import { makePageMemory } from './interaction/page-memory.ts';
@@ -61,6 +70,7 @@ import { makeInteractionRoutes } from './interaction/routes.ts';
 import { guardUserCodes } from './interaction/user-codes.ts';
 import { deriveKey } from './keys/derived.ts';
 import { keepKeysCurrent } from './keys/keep-current.ts';
+import { makeMac } from './keys/mac.ts';
 import { makePublishedAlgs } from './keys/published.ts';
 import { checkSecretsKey, ensureSigningKeys, loadSigningKeys } from './keys/signing-keys.ts';
 import { throttleClientAuthentication } from './library/client-authentication.ts';
@@ -77,7 +87,13 @@ import { openPostBox } from './mail/post-box.ts';
 import { makeTextSender } from './mail/text-sender.ts';
 import { makeJobStore } from './management/job-store.ts';
 import { makeManagement } from './management/management.ts';
+import { makePreviewStore } from './management/preview-store.ts';
+import { makePreviewRoute } from './management/previews.ts';
 import { checkMigrated, migrateAuth } from './migrations.ts';
+import { openAnnouncements } from './organizations/announce.ts';
+import { makeSendInvitation } from './organizations/invitation-mail.ts';
+import { makeInvitationStore } from './organizations/invitations.ts';
+import { makeOrganizationStore } from './organizations/store.ts';
 import { makeOpenAccount } from './passwordless/account.ts';
 import { makeLinks } from './passwordless/link.ts';
 import { makeSendMessage } from './passwordless/message.ts';
@@ -90,12 +106,20 @@ import { openRedis } from './redis.ts';
 import { makeReport, makeRequestObserver, observeProvider, openCounters, type TokensIssued } from './report.ts';
 import { managementApi, managementAudiences } from './resources/management-api.ts';
 import { makeResourceStore } from './resources/store.ts';
+import { makePermissionStore } from './roles/permissions.ts';
 import { applySeed, checkGrantTypes } from './seed.ts';
 import { makeConnectionStore } from './settings/connections.ts';
 import { makeCustomTextStore } from './settings/custom-texts.ts';
 import { makeEmailTemplateStore } from './settings/email-templates.ts';
 import { makeSettingsStore } from './settings/store.ts';
 import { makeTemplateStore } from './settings/templates.ts';
+import { makeAttempts } from './upstream/attempts.ts';
+import { makeRemotes } from './upstream/discovery.ts';
+import { makeLinking } from './upstream/link.ts';
+import { federateLogouts, makeFederatedLogout } from './upstream/logout.ts';
+import { makeUpstreamRoutes } from './upstream/routes.ts';
+import { makeUpstream } from './upstream/sign-in.ts';
+import { makeUpstreamTokens } from './upstream/tokens.ts';
 
 /** Where it listens, at `ISSUER` first. */
 export type Gate = { listening: { issuer: string; port: number }[]; opsPort: number };
@@ -104,9 +128,14 @@ export async function startGate(start: Start<Env>): Promise<Gate> {
   const ground = await openGround(start);
   const outlets = await openOutlets(ground);
   const stores = makeStores(ground);
+  const imports = ground.stack.use(openImports({ ...ground, ...stores, log: logOfModule(ground.log, 'imports') }));
   const listening: Gate['listening'] = [];
   for (const front of ground.fronts)
-    listening.push({ issuer: front.issuer, port: await openFront({ ...ground, ...outlets, ...stores, ...front }) });
+    listening.push({
+      issuer: front.issuer,
+      port: await openFront({ ...ground, ...outlets, ...stores, imports, ...front }),
+    });
+  if (ground.env.ORGANIZATION_ACCOUNTS === 'on') ground.stack.use(await openAnnouncements(ground));
   ground.stack.use(startPurge(ground.pool, logOfModule(ground.log, 'stores'), ground.registry));
   return { listening, opsPort: await serveOps({ ...ground, ...outlets }, start.stopping) };
 }
@@ -124,7 +153,7 @@ async function openFront(shared: Shared): Promise<number> {
 type Ground = Awaited<ReturnType<typeof openGround>>;
 type Outlets = Awaited<ReturnType<typeof openOutlets>>;
 type Stores = ReturnType<typeof makeStores>;
-type Shared = Ground & Outlets & Stores & Front;
+type Shared = Ground & Outlets & Stores & { imports: Imports } & Front;
 type Parts = Shared & ReturnType<typeof makeSteps>;
 
 /** The databases, with everything that must be in them before anything else reads them. */
@@ -152,7 +181,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const changes = stack.use(await openChanges(databaseUrls.directUrl, pool, logOfModule(log, 'stores')));
   await checkSecretsKey(pool, seal);
   await ensureSigningKeys(pool, seal);
-  for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER));
+  for (const seed of seeds) await applySeed(db, seed, managementApi(env.ISSUER), seal);
   if (isProduction) await refuseDemoSecrets(pool);
 
   const prefix = `${env.REDIS_KEY_PREFIX}auth:`;
@@ -224,12 +253,16 @@ function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, chan
   const connections = makeConnectionStore(db, changes);
   const accounts = makeAccountStore(db, pool);
   const knownGrants = makeKnownGrants({ pool, changes, onOwnWrite });
-  const codes = addressCodes(makeOneTimeCodes(redis, prefix, keysFor('one-time codes')), accounts, async (name) =>
+  const factorCodes = makeOneTimeCodes(redis, prefix, keysFor('one-time codes'));
+  const codes = addressCodes(factorCodes, accounts, async (name) =>
     (await connections.find(name))?.strategy === 'sms' ? 'sms' : 'email',
   );
   return {
     clients: makeClientStore(db, changes),
     resources: makeResourceStore(db, changes, managementApi(env.ISSUER), managementAudiences(issuers)),
+    permissions: makePermissionStore(pool, changes, managementApi(env.ISSUER).identifier),
+    organizations: makeOrganizationStore(db, pool, changes),
+    invitations: makeInvitationStore(db, pool),
     settings: makeSettingsStore(db, changes),
     connections,
     templates: makeTemplateStore(db, changes),
@@ -242,6 +275,7 @@ function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, chan
     passwordTickets: makeAccountTickets('password-ticket', { redis, prefix, accounts }),
     verificationTickets: makeAccountTickets('verification-ticket', { redis, prefix, accounts }),
     jobs: makeJobStore(redis, prefix),
+    previews: makePreviewStore(redis, prefix),
     revokedTokens: makeRevokedTokens(redis, prefix),
     rate: makeRate(redis, prefix),
     messageLimits: makeMessageLimits(redis, prefix),
@@ -249,7 +283,13 @@ function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, chan
     lockout: makeLockout(redis, prefix),
     sessions: makeSessions(redis, prefix),
     pageMemory: makePageMemory(redis, prefix, seal),
+    attempts: makeAttempts(redis, prefix, seal),
+    upstreamTokens: makeUpstreamTokens(pool, seal),
+    remotes: makeRemotes({ guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS), seal }),
     codes,
+    factorCodes,
+    factors: makeFactorStore({ db, pool, seal }),
+    pending: makePendingStore(redis, prefix, seal),
   };
 }
 
@@ -263,18 +303,29 @@ function makeSteps(parts: Shared) {
   };
   const sendMessage = makeSendMessage(sending);
   const verificationMails = makeVerificationMails(sending);
+  const upstream = makeUpstream(parts);
+  const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   return {
     commonContext: makeCommonContextMaker(parts),
     report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
     csrf: makeCsrf(keysFor('csrf')),
+    exportLinks: makeMac(keysFor('exports of users')),
     authenticate: makeAuthenticate(accounts, lockout),
     checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
     sendPasswordMail: makeSendPasswordMail(sending),
     verificationMails,
+    sendInvitation: makeSendInvitation(sending),
     sendMessage,
     sendCode: makeSendCode({ codes, sendMessage }),
+    prove: makeProve(parts),
+    requireSecondFactor: makeRequireSecondFactor({ ...parts, factorEvents }),
+    sendFactorCode: makeSendFactorCode(sending),
+    factorEvents,
     openAccount: makeOpenAccount(accounts, settings, connections),
     signUp: makeSignUp(accounts, settings, verificationMails),
+    upstream,
+    linking: makeLinking({ ...parts, upstream }),
+    federated: makeFederatedLogout({ ...parts, log: logOfModule(parts.log, 'sign-in') }),
   };
 }
 
@@ -298,6 +349,7 @@ async function makeGateProvider(parts: Parts) {
   endWithSources(provider, { redis, prefix, revoked: revokedTokens });
   throttleClientAuthentication(provider, parts.clientThrottle);
   const { tokensIssued } = observeProvider(provider, { ...parts, log: logOfModule(parts.log, 'tokens') });
+  federateLogouts(provider, parts.federated);
   guardUserCodes(provider, parts.lockout, parts.pageMemory);
   const plugins = await loadGrantPlugins(env.GRANT_PLUGINS, { findAccount: accounts.find, issuer });
   for (const seed of parts.seeds)
@@ -314,7 +366,9 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   const links = makeLinks({ ...parts, provider });
   return [
     makeInteractionRoutes({ ...parts, provider }),
+    makeUpstreamRoutes({ ...parts, provider }),
     makeManagement({ ...parts, provider, log: logOfModule(parts.log, 'management') }),
+    makeMfaRoutes({ ...parts, provider }),
     makePasswordlessRoutes({ ...parts, provider, sendLink: links.sendLink }),
     links.router,
     makeDatabaseConnectionRoutes({ ...parts, provider }),
@@ -325,6 +379,8 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     }),
     makeVerifyEmailRoutes({ ...parts, provider }),
     makeV2LogoutRoutes({ ...parts, provider }),
+    makePreviewRoute(parts.previews),
+    makeExportRoute(parts),
     makeDescriptionRoutes(parts),
     makeStartPage({ ...parts, management: managementApi(parts.env.ISSUER).identifier, stores: storesOf(parts) }),
   ];

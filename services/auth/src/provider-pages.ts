@@ -8,6 +8,7 @@ import { type DevicePages, makeDevicePages } from './interaction/device-pages.ts
 import type { PageMemory } from './interaction/page-memory.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
 import type { CommonContext } from './pages/pages.ts';
+import { federatedField } from './upstream/logout.ts';
 
 export type ProviderPages = {
   /** Answers a browser that requests an unknown path. */
@@ -48,7 +49,8 @@ export function makeProviderPages(makeCommonContext: MakeCommonContext, pageMemo
       async logoutSource(ctx) {
         // With an ID token of this very session as a hint there is no need to ask (OpenID Connect RP-Initiated Logout, section 2).
         const hint = ctx.oidc.entities.IdTokenHint as { payload: { sub?: string } } | undefined;
-        const { action, hidden } = form(ctx, 'end_session_confirm');
+        const isFederated = federatedField in ctx.query;
+        const { action, hidden } = form(ctx, 'end_session_confirm', isFederated ? { [federatedField]: 'yes' } : {});
         if (hint && hint.payload.sub === ctx.oidc.session?.accountId) {
           const fields = { ...hidden, logout: 'yes' };
           answerPage(

@@ -12,6 +12,7 @@ import Provider, {
 } from 'oidc-provider';
 import type { AccountStore } from './accounts/store.ts';
 import { bringAccount, type KnownGrants } from './adapter/known-grants.ts';
+import type { Audit } from './audit.ts';
 import type { ConsentStore } from './authorization/consents.ts';
 import { makeLoadExistingGrant } from './authorization/existing-grant.ts';
 import type { TicketStore } from './authorization/login-ticket.ts';
@@ -31,6 +32,7 @@ import {
 import { type OwnMetadata, ownMetadataNames } from './clients/metadata.ts';
 import { refuseOwnMetadata } from './clients/registration.ts';
 import { withConformantClaims } from './conformant-claims.ts';
+import { multiFactorAcr } from './factors/policy.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { signInAcr } from './interaction/acr.ts';
@@ -48,14 +50,20 @@ import {
   applySeam,
   bindSessions,
   checkResponseModes,
+  keepProperty,
   loginOf,
   replaceSigningKeys,
 } from './library/seam.ts';
+import type { AdmissionParts } from './organizations/admission.ts';
+import { withOrganization } from './organizations/in-claims.ts';
+import type { InvitationStore } from './organizations/invitations.ts';
+import type { OrganizationStore } from './organizations/store.ts';
 import { locales } from './pages/language.ts';
 import type { ProviderPages } from './provider-pages.ts';
 import { makeResourceIndicators, openidScopes } from './resources/audience.ts';
 import type { ResourceStore } from './resources/store.ts';
 import { mayPostTo } from './response-modes/web-message.ts';
+import type { PermissionStore } from './roles/permissions.ts';
 import type { ConnectionStore } from './settings/connections.ts';
 import type { SettingsStore } from './settings/store.ts';
 
@@ -70,6 +78,10 @@ export type ProviderParts = {
   consents: ConsentStore;
   connections: ConnectionStore;
   resources: ResourceStore;
+  permissions: PermissionStore;
+  organizations: OrganizationStore;
+  invitations: InvitationStore;
+  audit: Pick<Audit, 'add'>;
   settings: SettingsStore;
   tickets: TicketStore;
   knownGrants: KnownGrants;
@@ -90,6 +102,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   registerResponseModes(provider);
   answerGetsWithFound(provider);
   bindSessions(provider);
+  keepProperty(provider.Grant, 'organization');
   rememberClients(provider);
   dressOwnForms(provider);
   applyAuthorizationDefaults(provider);
@@ -107,6 +120,11 @@ async function opensAny(
     if (await connections.opens(linked, clientId)) return true;
   return false;
 }
+
+const admissionOf = (parts: ProviderParts): AdmissionParts => ({
+  ...parts,
+  linkedConnections: (userId) => parts.accounts.linkedConnections(userId),
+});
 
 /** Signatures of key pairs, as the library takes them by default. */
 const keyPairAlgs = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA'] as const;
@@ -132,7 +150,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     },
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     scopes: openidScopes,
-    acrValues: [signInAcr],
+    acrValues: [signInAcr, multiFactorAcr],
     claims,
     discovery: { ui_locales_supported: locales, service_documentation: `${baseUrlOf(parts.issuer)}docs` },
     // Decided for each client (conformant-claims.ts).
@@ -146,12 +164,15 @@ function configurationOf(parts: ProviderParts): Configuration {
     features: featuresOf(parts),
     fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
-    interactions: { policy: makePolicy(), url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+    interactions: {
+      policy: makePolicy(parts.settings, admissionOf(parts)),
+      url: (_ctx, interaction) => `/interaction/${interaction.uid}`,
+    },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
     // It reads what clients and APIs of ours have beyond the typings.
-    formats: { customizers: { jwt: makeJwtCustomizer(parts.issuer) as never } },
+    formats: { customizers: { jwt: makeJwtCustomizer(parts) as never } },
     findAccount: (ctx, sub, token) => findAccount(parts, ctx, sub, token),
-    loadExistingGrant: makeLoadExistingGrant(parts),
+    loadExistingGrant: makeLoadExistingGrant({ ...parts, admission: admissionOf(parts) }),
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     rotateRefreshToken: (ctx) => {
@@ -236,7 +257,7 @@ async function findAccount(
   const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
   // Whose connections are all closed to the client is nobody there, also in a session from elsewhere.
   if (account && session && clientId !== undefined && !(await opensAny(parts, account, clientId))) return undefined;
-  return account && withConformantClaims(ctx, account, parts.settings);
+  return account && withOrganization(ctx, withConformantClaims(ctx, account, parts.settings), parts.organizations);
 }
 
 /** The client that got the token, and a confidential one that is the token's API. */

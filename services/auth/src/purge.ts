@@ -9,6 +9,8 @@ const batchMax = 5_000;
 const expired = {
   artefacts: "expires_at < now() - interval '1 minute'",
   logs: "date < now() - interval '30 days'",
+  remembered_browsers: 'expires_at < now()',
+  user_imports: "ended_at < now() - interval '1 day'",
   signing_keys: "retires_at < now() - interval '7 days'",
 };
 

@@ -19,13 +19,19 @@ import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
 import { traceIdOf } from './http/traced.ts';
 import type { Interaction } from './interaction/interaction.ts';
+import type { UpstreamFailure } from './upstream/failure.ts';
 
 export type Report = {
-  loggedIn(account: AccountModel, clientId: string, ip: string, amr: string[]): void;
+  loggedIn(account: Pick<AccountModel, 'userId'>, clientId: string, ip: string, amr: string[]): void;
   loginFailed(
     where: Pick<Interaction, 'address'> & { client: { clientId: string } },
     reason: 'wrong_password' | 'wrong_code' | 'code_expired' | 'too_many_attempts',
     subject: Subject,
+  ): void;
+  /** A sign-in at another provider did not come about. */
+  upstreamFailed(
+    where: Pick<Interaction, 'address'> & { client: { clientId: string } },
+    what: { connection: string; strategy: string; failure: UpstreamFailure },
   ): void;
   /** A client stated a person’s network address and was not believed. */
   claimedAddressIgnored(clientId: string, reason: 'not_trusted' | 'no_address'): void;
@@ -73,6 +79,22 @@ export function makeReport(parts: {
       sink.publish('login_failed', { client_id: client.clientId, reason });
       parts.counters.logins.inc({ result: reason });
       log.info({ 'client.id': client.clientId, reason, ...whom }, 'a login failed');
+    },
+    upstreamFailed({ client: { clientId }, address: ip }, { connection, strategy, failure }) {
+      const { reason, code, message, advice, detail } = failure;
+      const details = {
+        connection,
+        strategy,
+        error: code,
+        reason,
+        description: message,
+        advice,
+        ...(detail && { detail }),
+      };
+      audit.add({ type: 'f', clientId, ip, details });
+      sink.publish('login_failed', { client_id: clientId, reason: `upstream_${reason}` });
+      parts.counters.logins.inc({ result: `upstream_${reason}` });
+      log.info({ 'client.id': clientId, connection, reason, detail }, 'a sign-in at another provider failed');
     },
     claimedAddressIgnored(clientId, reason) {
       log.info({ 'client.id': clientId, reason }, 'auth0-forwarded-for was ignored');
@@ -221,6 +243,9 @@ const exchangeTypes: Record<string, string> = {
   'http://auth0.com/oauth/grant-type/password-realm': 'sepft',
   'http://auth0.com/oauth/grant-type/passwordless/otp': 'seoobft',
   'urn:ietf:params:oauth:grant-type:device_code': 'sede',
+  'http://auth0.com/oauth/grant-type/mfa-otp': 'seotpft',
+  'http://auth0.com/oauth/grant-type/mfa-oob': 'seoobft',
+  'http://auth0.com/oauth/grant-type/mfa-recovery-code': 'sercft',
 };
 
 /** The same for refusals. Whoever fails to prove who he is, is in the log by his login already (`failedType`). */
@@ -229,6 +254,9 @@ const refusedTypes: Record<string, string> = {
   authorization_code: 'feacft',
   refresh_token: 'fertft',
   'urn:ietf:params:oauth:grant-type:device_code': 'fede',
+  'http://auth0.com/oauth/grant-type/mfa-otp': 'feotpft',
+  'http://auth0.com/oauth/grant-type/mfa-oob': 'feoobft',
+  'http://auth0.com/oauth/grant-type/mfa-recovery-code': 'fercft',
 };
 /** No refusals, but what a device hears while it waits; and what is our trouble. */
 const notRefused = new Set(['authorization_pending', 'slow_down', 'temporarily_unavailable']);
@@ -277,8 +305,14 @@ function observeTokens(provider: Provider, { log, audit, counters: { tokens } }:
     const clientId = ctx.oidc.client?.clientId;
     log.info({ 'client.id': clientId, error_code: error.message, detail: detailOf(error) }, 'tokens refused');
     const type = refusedTypes[String(ctx.oidc.params?.grant_type)];
-    if (type && clientId && !notRefused.has(error.message))
-      audit.add({ type, clientId, ip: addressOf(ctx.req), details: { error: error.message } });
+    if (type && clientId && !notRefused.has(error.message)) {
+      const description = detailOf(error) ?? (error as { error_description?: string }).error_description;
+      const details = {
+        error: error.message,
+        ...(description ? { description: String(description).slice(0, 300) } : {}),
+      };
+      audit.add({ type, clientId, ip: addressOf(ctx.req), details });
+    }
   });
   return tokensIssued;
 }

@@ -2,34 +2,44 @@
  * Applies the gate's part of a seed file. Idempotent: what exists gets the file's values, what the file
  * does not name stays. Under an advisory lock, so that processes which start together do not trip over each other.
  */
-import { grantTypes, type Seed, type SeedApi, type SeedClient, type SeedUser } from '@gatepost/contracts/seed';
+import {
+  grantTypes,
+  type Seed,
+  type SeedApi,
+  type SeedClient,
+  type SeedConnection,
+  type SeedUser,
+} from '@gatepost/contracts/seed';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import type { Seal } from '@gatepost/runtime/seal';
 import { hashPassword, passwordMatches } from './accounts/password.ts';
 import { fapiProblem } from './clients/fapi.ts';
 import { hashSecret, secretMatches } from './clients/secret.ts';
 import { type Database, Prisma } from './database.ts';
+import { type FactorName, factorNames } from './factors/types.ts';
+import { sealSecrets } from './management/inert.ts';
 import type { Api } from './resources/store.ts';
+import { applyRoles } from './roles/seed.ts';
+import { optionsProblem } from './upstream/options.ts';
+import { isUpstream } from './upstream/strategies.ts';
 
 /** What a seed is applied through: the whole client, or one transaction of it. */
 type Writer = Prisma.TransactionClient;
 
 /** @throws Misconfigured naming each grant of a client for an API or a scope that there is not. `management` is the built-in API. */
-export async function applySeed(db: Database, given: Seed, management: Api): Promise<void> {
+export async function applySeed(db: Database, given: Seed, management: Api, seal: Seal): Promise<void> {
   const seed = withManagement(given, management.identifier);
   await db.$transaction(
     async (writer) => {
       await writer.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('gatepost seed', 0))`;
       if (seed.settings) await applySettings(writer, seed.settings);
-      for (const { name, strategy } of seed.connections)
-        await writer.connection.upsert({
-          where: { name },
-          create: { id: `con_${name}`, name, strategy },
-          update: { strategy },
-        });
+      for (const connection of seed.connections) await applyConnection(writer, connection, seal);
       for (const api of seed.apis) await applyApi(writer, api);
-      await checkClientGrants(writer, seed, management);
+      const scopes = await scopesByApi(writer, management);
+      checkScopes(seed, scopes);
       for (const client of seed.clients) await applyClient(writer, client);
       for (const user of seed.users) await applyUser(writer, user);
+      await applyRoles(writer, seed, scopes);
     },
     { timeout: 60_000, maxWait: 30_000 },
   );
@@ -37,31 +47,45 @@ export async function applySeed(db: Database, given: Seed, management: Api): Pro
 
 /** `api/v2/` is the management API at whatever issuer the gate has. */
 function withManagement(seed: Seed, identifier: string): Seed {
-  const clients = seed.clients.map((client) => ({
-    ...client,
-    client_grants: client.client_grants.map((grant) =>
-      grant.audience === 'api/v2/' ? { ...grant, audience: identifier } : grant,
-    ),
-  }));
-  return { ...seed, clients };
+  const named = <Given extends { audience: string }>(given: Given[]): Given[] =>
+    given.map((each) => (each.audience === 'api/v2/' ? { ...each, audience: identifier } : each));
+  return {
+    ...seed,
+    clients: seed.clients.map((client) => ({
+      ...client,
+      client_grants: named(client.client_grants),
+      ...(client.refresh_token?.policies && {
+        refresh_token: { ...client.refresh_token, policies: named(client.refresh_token.policies) },
+      }),
+    })),
+    roles: seed.roles.map((role) => ({ ...role, permissions: named(role.permissions) })),
+    users: seed.users.map((user) => ({ ...user, permissions: named(user.permissions) })),
+  };
+}
+
+async function scopesByApi(db: Writer, management: Api): Promise<Map<string, string[]>> {
+  const apis = [management, ...(await db.resourceServer.findMany({ select: { identifier: true, scopes: true } }))];
+  return new Map(apis.map((api) => [api.identifier, (api.scopes as { value: string }[]).map(({ value }) => value)]));
 }
 
 /** A scope that its API does not have would never be granted, and nobody would be told. */
-async function checkClientGrants(db: Writer, seed: Seed, management: Api): Promise<void> {
-  const apis = [management, ...(await db.resourceServer.findMany({ select: { identifier: true, scopes: true } }))];
-  const scopesOf = new Map(
-    apis.map((api) => [api.identifier, (api.scopes as { value: string }[]).map(({ value }) => value)]),
-  );
-  const problems = seed.clients.flatMap(({ client_grants: grants }, client) =>
-    grants.flatMap(({ audience, scope }, grant) => {
-      const path = `clients[${client}].client_grants[${grant}]`;
+function checkScopes(seed: Seed, scopesOf: Map<string, string[]>): void {
+  const check = (given: { audience: string; scope?: string[] | undefined }[], at: string) =>
+    given.flatMap(({ audience, scope = [] }, index) => {
       const known = scopesOf.get(audience);
-      if (!known) return [`${path}.audience: there is no API ${audience}`];
-      return scope.flatMap((value, index) =>
-        known.includes(value) ? [] : [`${path}.scope[${index}]: the API ${audience} has no scope ${value}`],
+      if (!known) return [`${at}[${index}].audience: there is no API ${audience}`];
+      return scope.flatMap((value, which) =>
+        known.includes(value) ? [] : [`${at}[${index}].scope[${which}]: the API ${audience} has no scope ${value}`],
       );
-    }),
-  );
+    });
+  const problems = [
+    ...seed.clients.flatMap((client, index) => check(client.client_grants, `clients[${index}].client_grants`)),
+    ...seed.clients.flatMap(({ refresh_token: refresh }, index) =>
+      check(refresh?.policies ?? [], `clients[${index}].refresh_token.policies`),
+    ),
+    ...seed.roles.flatMap((role, index) => check(role.permissions, `roles[${index}].permissions`)),
+    ...seed.users.flatMap((user, index) => check(user.permissions, `users[${index}].permissions`)),
+  ];
   if (problems.length > 0) throw new Misconfigured('bad seed file', problems);
 }
 
@@ -77,6 +101,8 @@ export function checkGrantTypes(seed: Seed, ofPlugins: string[]): void {
 }
 
 async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>): Promise<void> {
+  const { mfa_policy: policy, guardian_factors: named } = settings;
+  const { mfa } = await db.settings.findUniqueOrThrow({ where: { id: 1 }, select: { mfa: true } });
   await db.settings.update({
     where: { id: 1 },
     data: {
@@ -85,8 +111,32 @@ async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>
       allowSignup: settings.allow_signup,
       oidcConformantClaims: settings.oidc_conformant_claims,
       defaultIdTokenAlg: settings.default_id_token_alg,
+      mfa: {
+        ...(mfa as object),
+        ...(policy && { policy }),
+        ...(named && { factors: Object.fromEntries(factorNames.map((name) => [name, isNamed(name, named)])) }),
+      },
     },
   });
+}
+
+/** Recovery codes come with whatever else there is. */
+const isNamed = (name: FactorName, named: FactorName[]) => named.includes(name) || name === 'recovery-code';
+
+async function applyConnection(db: Writer, { name, strategy, ...given }: SeedConnection, seal: Seal): Promise<void> {
+  const problem = isUpstream(strategy) ? optionsProblem(strategy, given.options ?? {}) : undefined;
+  if (problem) throw new Misconfigured('bad seed file', [`connection ${name}: ${problem}`]);
+  const known = await db.connection.findUnique({ where: { name }, select: { inert: true } });
+  const shown = {
+    ...(given.display_name !== undefined && { display_name: given.display_name }),
+    ...(given.show_as_button !== undefined && { show_as_button: given.show_as_button }),
+  };
+  const data = {
+    strategy,
+    ...(given.options && { options: sealSecrets(given.options, seal) }),
+    ...(Object.keys(shown).length > 0 && { inert: { ...(known?.inert as object | undefined), ...shown } }),
+  };
+  await db.connection.upsert({ where: { name }, create: { id: `con_${name}`, name, ...data }, update: data });
 }
 
 async function applyApi(db: Writer, api: SeedApi): Promise<void> {
@@ -97,6 +147,7 @@ async function applyApi(db: Writer, api: SeedApi): Promise<void> {
     signingAlg: api.signing_alg,
     tokenDialect: api.token_dialect,
     skipConsent: api.skip_consent_for_verifiable_first_party_clients,
+    enforcePolicies: api.enforce_policies,
     scopes: api.scopes.map((scope) => (typeof scope === 'string' ? { value: scope } : scope)) as Prisma.InputJsonArray,
   };
   const { identifier } = api;
@@ -131,6 +182,7 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
       ...(client.oidc_logout && backchannelLogout(client.oidc_logout)),
       ...(client.jwt_configuration && { id_token_signed_response_alg: client.jwt_configuration.alg }),
       ...(client.compliance_level && { compliance_level: client.compliance_level }),
+      ...(client.mfa_policy && { mfa_policy: client.mfa_policy }),
     },
   };
   const problem = fapiProblem(data);

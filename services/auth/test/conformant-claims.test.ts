@@ -84,7 +84,8 @@ test('the password grant keeps to it as well', async () => {
 
 test('acr: what is wished for is no condition, and the ID token tells what it was', async () => {
   const { json } = await gate.get('.well-known/openid-configuration');
-  expect(json.acr_values_supported).toEqual(['1']);
+  const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
+  expect(json.acr_values_supported).toEqual(['1', multiFactor]);
   for (const acr_values of ['1', '1 2', 'urn:mace:incommon:iap:silver'])
     expect((await signIn('spa', { acr_values })).idToken.acr).toBe('1');
   const essential = { id_token: { acr: { essential: true, values: ['urn:higher', '1'] } } };

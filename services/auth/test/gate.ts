@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
+import { type Start, startWithStores } from '@gatepost/runtime/run';
 import type { LogLines } from '@gatepost/testkit/log-lines';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
@@ -37,7 +38,7 @@ export async function openGate(
   log?: LogLines,
 ): Promise<TestGate> {
   await using opening = new AsyncDisposableStack();
-  const databaseUrl = env.DATABASE_URL ?? opening.use(await freshDatabase()).url;
+  const databaseUrl = env.DATABASE_URL ?? opening.use(await freshDatabase('migrated')).url;
   const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'gate-')), (path) => rm(path, { recursive: true }));
   const port = await freePort();
   const seedFile = join(folder, 'seed.yaml');
@@ -61,11 +62,13 @@ export async function openGate(
   };
   // The types of one of the SDKs demand a NODE_ENV of their own of every environment.
   const parsed = readEnv(variables, given as NodeJS.ProcessEnv);
-  const { opsPort } = await startGate({
-    env: parsed,
-    log: openLog('auth', log ? 'debug' : parsed.LOG_LEVEL, log),
-    stack: opening,
-  });
+  // On a busy machine a store may seem to be away, which is waited for as the service does.
+  let opsPort = 0;
+  const start = async (context: Start<typeof parsed>) => {
+    ({ opsPort } = await startGate(context));
+  };
+  const context = { env: parsed, log: openLog('auth', log ? 'debug' : parsed.LOG_LEVEL, log), stack: opening };
+  await startWithStores(start, { ...context, stopping: new AbortController().signal }, performance.now() + 60_000);
   const issuer = given.ISSUER;
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {
     const response = await fetch(new URL(path, issuer), { redirect: 'manual', ...init });

@@ -1,12 +1,16 @@
 /** PostgreSQL or Redis gone for a while: 503 for those who ask, and all by itself ready again. The test starts a Redis of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net';
+import { openLog } from '@gatepost/runtime/log';
+import { isAway } from '@gatepost/runtime/store-errors';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { openRedisServer } from '@gatepost/testkit/redis-server';
 import { freshDatabase, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
+import { openDatabase } from '../src/database.ts';
+import { TemporarilyUnavailable } from '../src/stores-away.ts';
 import { freePort, openGate } from './gate.ts';
 import { fullSeed } from './seeds.ts';
 
@@ -131,6 +135,31 @@ test('without PostgreSQL the same, for pages and tokens; nothing is answered tha
   await until('readiness', async () => (await fetch(`${own.opsUrl}/readyz`)).status === 200);
   await until('tokens', async () => (await own.post('oauth/token', refresh)).status === 200);
 });
+
+// The driver's pool says so itself of a statement on its way, beside the connection that was asked.
+test.each([
+  ['PostgreSQL', false],
+  ['a pooler', true],
+])(
+  'whoever waits for an answer when the connection to %s breaks is told to try again, too',
+  async (_where, isPooled) => {
+    const fresh = stack.use(await freshDatabase());
+    await using relay = await openCuttable(fresh.url);
+    await using through = openDatabase({ url: relay.url, isPooled }, 30_000, openLog('test', 'silent'));
+    await using direct = openDatabase({ url: fresh.url, isPooled: false }, 30_000, openLog('test', 'silent'));
+    const asked = Promise.allSettled([
+      through.pool.query('SELECT pg_sleep(20)'),
+      through.db.$queryRaw`SELECT 1 FROM pg_sleep(20)`,
+    ]);
+    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+    await until('all are under way', async () => (await direct.pool.query(sleeping)).rowCount === 2);
+    await relay.cut();
+    for (const answer of await asked) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(TemporarilyUnavailable) });
+      expect(isAway((answer as PromiseRejectedResult).reason)).toBe(true);
+    }
+  },
+);
 
 test('a PostgreSQL that keeps its connections and answers nothing holds nobody for longer than five seconds', async () => {
   const database = stack.use(await freshDatabase());

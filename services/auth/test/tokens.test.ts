@@ -5,13 +5,34 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Answer, openGate } from './gate.ts';
-import { api, fullSeed } from './seeds.ts';
+import { api, fullSeed, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(async () => {
   await stack.disposeAsync();
 });
-const gate = stack.use(await openGate(fullSeed));
+/** Its refresh tokens are good for further APIs. */
+const many = {
+  ...spa,
+  client_id: 'many',
+  refresh_token: {
+    policies: [
+      { audience: 'urn:es', scope: ['read:x'] },
+      { audience: 'urn:asks', scope: ['read:x'] },
+      { audience: api, scope: ['write:x'] },
+    ],
+  },
+};
+const gate = stack.use(
+  await openGate({
+    ...fullSeed,
+    apis: [
+      ...fullSeed.apis.map((each) => ({ ...each, scopes: [...each.scopes, 'delete:x'] })),
+      { identifier: 'urn:asks', skip_consent_for_verifiable_first_party_clients: false, scopes: ['read:x'] },
+    ],
+    clients: [...fullSeed.clients, many, { ...many, client_id: 'many-third', is_first_party: false }],
+  }),
+);
 const redirect_uri = 'https://app.example/cb';
 type Tokens = { access_token: string; refresh_token: string; id_token: string; scope: string };
 
@@ -134,6 +155,43 @@ describe('refresh tokens', () => {
   test('sec-055-widen: a refresh cannot widen the scope', async () => {
     const { refresh_token } = await login('tabs', { audience: api, scope: 'openid offline_access read:x' });
     expect((await refresh('tabs', refresh_token, { scope: 'openid read:x write:x' })).json.error).toBe('invalid_scope');
+  });
+
+  test('get tokens for the further APIs that the client’s policies name, each with the scopes that it names there', async () => {
+    const first = await login('many', { audience: api, scope: 'openid offline_access read:x delete:x' });
+    const other = tokensOf(await refresh('many', first.refresh_token, { audience: 'urn:es' }));
+    expect(decodeJwt(other.access_token)).toMatchObject({
+      aud: expect.arrayContaining(['urn:es']),
+      sub: 'auth0|alice',
+    });
+    expect(other.scope.split(' ')).toContain('read:x');
+    expect(other.scope.split(' ')).not.toContain('delete:x'); // that was the other API's
+    expect((await userinfo(other.access_token)).status).toBe(200);
+    // As auth0-spa-js asks with `useMrrt`: the scopes of all.
+    const named = await refresh('many', other.refresh_token, { resource: 'urn:es', scope: 'openid read:x delete:x' });
+    expect(new Set(tokensOf(named).scope.split(' '))).toEqual(new Set(['openid', 'read:x']));
+    const own = tokensOf(await refresh('many', tokensOf(named).refresh_token));
+    expect(decodeJwt(own.access_token).aud).toContain(api);
+    expect(new Set(own.scope.split(' '))).toEqual(new Set(first.scope.split(' '))); // as at the sign-in
+    const wider = tokensOf(await refresh('many', own.refresh_token, { audience: api }));
+    expect(wider.scope.split(' ')).toEqual(expect.arrayContaining(['read:x', 'write:x']));
+    // A token used again ends all of them.
+    await refresh('many', first.refresh_token);
+    expect((await userinfo(other.access_token)).status).toBe(401);
+  });
+
+  test('get none for an API that no policy names, that asks people, or of somebody else’s application', async () => {
+    const target = { status: 400, json: { error: 'invalid_target' } };
+    const { refresh_token } = await login('many', { audience: api });
+    for (const audience of ['plain name', 'urn:asks', 'urn:nobody'])
+      expect(await refresh('many', refresh_token, { audience })).toMatchObject(target);
+    expect(await refresh('many', refresh_token, { audience: api, resource: 'urn:es' })).toMatchObject(target);
+    // Being refused costs nobody the token.
+    expect((await refresh('many', refresh_token, { audience: 'urn:es' })).status).toBe(200);
+    const plain = await login('spa', { audience: api });
+    expect(await refresh('spa', plain.refresh_token, { audience: 'urn:es' })).toMatchObject(target);
+    const code = await codeFor('many', { audience: api });
+    expect((await redeem('many', { ...code, resource: 'urn:es' })).json.error).toBe('invalid_target');
   });
 
   test('sec-087-foreign-refresh: are bound to their client', async () => {

@@ -3,11 +3,11 @@ import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import { parseIdentifier } from './identifier.ts';
 import type { Lockout } from './lockout.ts';
-import { passwordMatches } from './password.ts';
+import { hashPassword, isOurs, passwordMatches } from './password.ts';
 import { holdBack, makeShare } from './share.ts';
 import type { AccountStore } from './store.ts';
 import { type Subject, subjectOf } from './subject.ts';
-import { TooBusy } from './turns.ts';
+import { type Asker, TooBusy } from './turns.ts';
 
 export type Authentication =
   | { kind: 'right'; account: AccountModel }
@@ -59,6 +59,19 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
       return { kind: 'wrong', subject };
     }
     await attempt.succeeded();
-    return { kind: 'right', account: owner };
+    const found = await withOurHash(account!, password, { network, account: subject.key });
+    return { kind: 'right', account: found.userId === owner.userId ? found : owner };
   };
+
+  /** Who was imported has our own hash from the first login on; if we are busy now, from a later one. */
+  async function withOurHash(account: AccountModel, password: string, asker: Asker): Promise<AccountModel> {
+    if (isOurs(account.passwordHash!)) return account;
+    try {
+      const changed = await accounts.updateState(account, { passwordHash: await hashPassword(password, asker) });
+      return changed ?? account;
+    } catch (error) {
+      if (error instanceof TooBusy) return account;
+      throw error;
+    }
+  }
 }

@@ -22,13 +22,14 @@ export type AccountForTokens = Pick<
   | 'sessionsNotBefore'
   | 'incarnation'
   | 'linkedTo'
+  | 'factors'
 >;
 
 /** Columns of a table of accounts aliased as `account`. */
 export const accountColumns = `account.user_id AS "userId", account.connection, account.email, account.email_verified AS "emailVerified", account.username,
   account.phone_number AS "phoneNumber", account.phone_verified AS "phoneVerified", account.name, account.given_name AS "givenName",
   account.family_name AS "familyName", account.nickname, account.picture, account.updated_at AS "updatedAt", account.blocked,
-  account.sessions_not_before AS "sessionsNotBefore", account.incarnation, account.linked_to AS "linkedTo"`;
+  account.sessions_not_before AS "sessionsNotBefore", account.incarnation, account.linked_to AS "linkedTo", account.factors`;
 
 /** @param grantId the grant that will be asked for next */
 export async function findForTokens(

@@ -4,12 +4,14 @@
  * logins are refused rather than tokens (turns.ts).
  */
 import { hash, verify } from '@node-rs/argon2';
+import { importedMatches } from './imported-password.ts';
 import { type Asker, makeTurns } from './turns.ts';
 
 export { TooBusy } from './turns.ts';
 
 // argon2id is the library's default.
 const options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const prefix = `$argon2id$v=19$m=${options.memoryCost},t=${options.timeCost},p=${options.parallelism}$`;
 // Two seconds of work altogether, at most a quarter of it for one network.
 const turns = makeTurns({ running: 1, perNetwork: 64, waiting: 256 });
 /** For passwords that no login is waiting for: an administrator’s and the seed’s. */
@@ -37,9 +39,17 @@ export async function passwordMatches(
   if (Buffer.byteLength(password) > passwordMaxBytes) return false;
   dummyHash ??= hash('a password nobody has', options);
   const against = passwordHash ?? (await dummyHash);
-  const matches = await turns.take(asker, () => verify(against, normalize(password)));
+  const matches = await turns.take(asker, () =>
+    isOurs(against)
+      ? verify(against, normalize(password))
+      : // As it was typed: who hashed it may not have normalized it.
+        importedMatches(against, password),
+  );
   return matches && passwordHash != null;
 }
+
+/** Whether the hash has our own form and costs; another is replaced when its owner signs in. */
+export const isOurs = (passwordHash: string): boolean => passwordHash.startsWith(prefix);
 
 /** Normalizes the password: the same characters typed on another keyboard must match. */
 function normalize(password: string): string {

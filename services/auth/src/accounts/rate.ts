@@ -12,6 +12,8 @@ import { hashId } from '../adapter/hashed.ts';
 export type Rate = {
   /** Counts one; false when the window already has its `max`. */
   take(what: string, key: string, max: number, windowSeconds: number): Promise<boolean>;
+  /** Takes back one that was counted, or all of this window. */
+  giveBack(what: string, key: string, max: number, windowSeconds: number, all?: boolean): Promise<void>;
 };
 
 export function makeRate(redis: Redis, prefix: string): Rate {
@@ -35,6 +37,11 @@ export function makeRate(redis: Redis, prefix: string): Rate {
         if (refused instanceof RateLimiterRes) return false;
         throw refused;
       }
+    },
+    async giveBack(what, key, max, windowSeconds, all = false) {
+      const limiter = limiterOf(what, max, windowSeconds);
+      if (all) await limiter.delete(hashId(key));
+      else await limiter.reward(hashId(key));
     },
   };
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { upstreamPrefixes } from '../upstream/strategies.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 import { parseIdentifier } from './identifier.ts';
 
@@ -18,11 +19,21 @@ export function stateText(state: AccountState | undefined): string {
   return state ? `${state.incarnation}.${state.credentialsVersion}` : 'nobody';
 }
 
+/** Whether the account is open, and in the state that it had. */
+export function isStill(
+  account: (AccountState & Pick<AccountModel, 'blocked'>) | undefined,
+  state: AccountState,
+): account is NonNullable<typeof account> {
+  return account !== undefined && !account.blocked && stateText(account) === stateText(state);
+}
+
 /** An account in oidc-provider’s form, with what its grants are bound to. */
 export type TokenAccount = {
   accountId: string;
   incarnation: string;
   connection: string;
+  /** The types of its authentication methods. */
+  factors: string[];
   claims: () => Promise<{ sub: string; [claim: string]: unknown }>;
 };
 
@@ -44,8 +55,9 @@ export type AccountStore = {
    */
   findByLogin(connection: string, login: string): Promise<AccountModel | undefined>;
   /**
-   * The account that a proven email address or phone number opens: the oldest one that has verified it, in any connection, or else
-   * the connection’s own, which was created for it but has lost its verified mark.
+   * The account that a proven email address or phone number opens: the oldest one that has verified it, in any connection of ours, or
+   * else the connection’s own, which was created for it but has lost its verified mark. What another provider says of an address opens
+   * nothing here.
    */
   findAddressee(channel: 'email' | 'sms', connection: string, recipient: string): Promise<AccountModel | undefined>;
   /** Whom it logs in: the account that it is linked to, or itself. What names or proves somebody is the account's that was found by it. */
@@ -69,8 +81,8 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       const account = await findForTokens(pool, userId, session?.grantId);
       if (!account || account.blocked || account.linkedTo !== null) return undefined;
       if (session && isOver(session, account)) return undefined;
-      const { userId: accountId, incarnation } = account;
-      return { accountId, incarnation, connection: account.connection, claims: async () => accountClaims(account) };
+      const { userId: accountId, incarnation, connection, factors } = account;
+      return { accountId, incarnation, connection, factors, claims: async () => accountClaims(account) };
     },
     async findByLogin(connection, login) {
       const identifier = parseIdentifier(login);
@@ -84,12 +96,16 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       );
     },
     async findAddressee(channel, connection, recipient) {
+      const own = { NOT: { OR: upstreamPrefixes.map((prefix) => ({ userId: { startsWith: prefix } })) } };
       const where =
         channel === 'email'
           ? { email: recipient.toLowerCase(), OR: [{ emailVerified: true }, { connection }] }
           : { phoneNumber: recipient, OR: [{ phoneVerified: true }, { connection }] };
       const proven = channel === 'email' ? { emailVerified: 'desc' as const } : { phoneVerified: 'desc' as const };
-      return (await db.account.findFirst({ where, orderBy: [proven, { createdAt: 'asc' }] })) ?? undefined;
+      return (
+        (await db.account.findFirst({ where: { AND: [own, where] }, orderBy: [proven, { createdAt: 'asc' }] })) ??
+        undefined
+      );
     },
     ownerOf: async (account) => (account.linkedTo === null ? account : find(account.linkedTo)),
     async linkedConnections(userId) {
@@ -130,7 +146,10 @@ function newUserId(connection: string): string {
 
 /** Everything we know about a person, under OpenID’s names; oidc-provider picks what was granted. */
 export function accountClaims(
-  account: Omit<AccountForTokens, 'blocked' | 'sessionsNotBefore' | 'incarnation' | 'connection' | 'linkedTo'>,
+  account: Omit<
+    AccountForTokens,
+    'blocked' | 'sessionsNotBefore' | 'incarnation' | 'connection' | 'linkedTo' | 'factors'
+  >,
 ): {
   sub: string;
   [claim: string]: unknown;

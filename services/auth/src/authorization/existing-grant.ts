@@ -6,28 +6,35 @@ import type { Client, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { grantLifetimeMargin, refreshLifetime } from '../clients/lifetimes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { makeGrant } from '../library/seam.ts';
+import { type AdmissionParts, isAdmitted } from '../organizations/admission.ts';
+import type { OrganizationGrant } from '../organizations/of-grant.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import { needsConfirmation } from './confirmation.ts';
 import type { Consent, ConsentStore } from './consents.ts';
 
-type StoredGrant = Grant & { exp?: number; jti?: string; openid?: unknown; resources?: unknown };
+type Stores = { resources: ResourceStore; consents: ConsentStore; admission: AdmissionParts };
+type StoredGrant = OrganizationGrant & { exp?: number; jti?: string; openid?: unknown; resources?: unknown };
 
-export function makeLoadExistingGrant(stores: { resources: ResourceStore; consents: ConsentStore }) {
+export function makeLoadExistingGrant(stores: Stores) {
   return async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { oidc } = ctx;
+    if (!(await isAdmitted(stores.admission, ctx))) return undefined;
+    const { organization } = oidc.params as { organization?: string };
     const client = oidc.client as Client & OwnMetadata;
     const consented = (oidc.result as { consent?: { grantId?: string } } | undefined)?.consent?.grantId;
     const grantId = consented ?? oidc.session!.grantIdFor(client.clientId);
     let grant = grantId ? ((await oidc.provider.Grant.find(grantId)) as StoredGrant | undefined) : undefined;
     // A grant that would expire before the refresh tokens issued with it is replaced, since the library refuses a token without its
-    // grant. So is the grant of another person.
+    // grant. So is the grant of another person, and for another organization.
     if (grant && (grant.accountId !== oidc.session!.accountId || isShortLived(grant, client))) grant = undefined;
+    if (grant?.organization !== organization) grant = undefined;
     if (consented) return grant;
 
     const { consent: allowed, claims } = await withoutAsking(ctx, client, stores);
     if (!grant && Object.keys(allowed).length === 0) return undefined;
-    grant ??= makeGrant(oidc.provider, { accountId: oidc.session!.accountId!, client }) as StoredGrant;
+    const accountId = oidc.session!.accountId!;
+    grant ??= makeGrant(oidc.provider, { accountId, client, organization }) as StoredGrant;
     const before = JSON.stringify([grant.openid, grant.resources]);
     addToGrant(grant, allowed);
     if (claims.length > 0) grant.addOIDCClaims(claims);

@@ -8,7 +8,9 @@ import type { Redis } from 'ioredis';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { type AccountState, type AccountStore, stateOf, stateText } from '../accounts/store.ts';
 import { hashId } from '../adapter/hashed.ts';
+import { dueOf } from '../factors/second-factor.ts';
 import { makeBrowserCookie } from '../http/browser-cookie.ts';
+import type { SettingsStore } from '../settings/store.ts';
 
 export type Ticket = {
   /** The state of the account at the time of the proof: a changed address or password ends the ticket. */
@@ -20,8 +22,8 @@ export type Ticket = {
 };
 export type TicketStore = {
   issue(ticket: Ticket): Promise<string>;
-  /** Looks it up without spending it. */
-  find(value: string): Promise<Ticket | undefined>;
+  /** Looks it up without spending it, with the types of the account's authentication methods. */
+  find(value: string): Promise<(Ticket & { factors: string[] }) | undefined>;
   redeem(value: string): Promise<Ticket | undefined>;
 };
 
@@ -31,11 +33,12 @@ const askedTtlSeconds = 600;
 
 export function makeTicketStore(redis: Redis, prefix: string, accounts: AccountStore): TicketStore {
   const key = (value: string) => `${prefix}login-ticket:${hashId(value)}`;
-  const live = async (stored: string | null): Promise<Ticket | undefined> => {
+  const live = async (stored: string | null): Promise<(Ticket & { factors: string[] }) | undefined> => {
     if (!stored) return undefined;
     const ticket = JSON.parse(stored) as Ticket;
     const account = await accounts.find(ticket.account?.userId ?? '');
-    return account && !account.blocked && stateText(account) === stateText(ticket.account) ? ticket : undefined;
+    const isLive = account && !account.blocked && stateText(account) === stateText(ticket.account);
+    return isLive ? { ...ticket, factors: account.factors } : undefined;
   };
   return {
     async issue(ticket) {
@@ -59,10 +62,11 @@ type Session = {
 
 /**
  * Logs the session in with a ticket from this very browser. A ticket proven elsewhere stays among the parameters, which makes the
- * policy ask. One that is spent, unknown or another client’s is dropped and changes nothing.
+ * policy ask, and so does one whose account has a second factor to prove: nobody is half signed in. One that is spent, unknown or another
+ * client’s is dropped and changes nothing.
  */
 export async function loginByTicket(
-  { tickets, issuer }: { tickets: TicketStore; issuer: string },
+  { tickets, settings, issuer }: { tickets: TicketStore; settings: SettingsStore; issuer: string },
   ctx: KoaContextWithOIDC,
   value: string | undefined,
   client: Client,
@@ -73,6 +77,10 @@ export async function loginByTicket(
   const session = ctx.oidc.session as unknown as Session | undefined;
   const found = session ? await tickets.find(value) : undefined;
   if (session && found?.clientId === client.clientId && !isOfThisBrowser(found, ctx, issuer)) return;
+  if (session && found?.clientId === client.clientId) {
+    const { factors, amr } = found;
+    if (dueOf({ settings: await settings.load(), client, factors, params, amr }).kind === 'challenge') return;
+  }
   params.login_ticket = undefined;
   if (!session || found?.clientId !== client.clientId) return;
   const ticket = await tickets.redeem(value);

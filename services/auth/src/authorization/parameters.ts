@@ -6,10 +6,12 @@ import { type Client, type Configuration, errors, type KoaContextWithOIDC } from
 import { checkRequestObject } from '../clients/fapi.ts';
 import { tooLong } from '../http/parameter-size.ts';
 import { checkJson } from '../http/well-formed.ts';
+import { checkInvitation, checkOrganization, type OrganizationParts } from '../organizations/request.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import { isUpstream } from '../upstream/strategies.ts';
 import { refuseTokensInTheClear } from './front-channel.ts';
 import { loginByTicket, type TicketStore } from './login-ticket.ts';
 
@@ -20,30 +22,37 @@ const extValue = /^[A-Za-z0-9\-.*~@+ /:_]{1,255}$/;
 
 type Parameters = Record<string, unknown>;
 
-export function makeExtraParams(stores: {
-  resources: ResourceStore;
-  settings: SettingsStore;
-  connections: ConnectionStore;
-  tickets: TicketStore;
-  issuer: string;
-}): Configuration['extraParams'] {
+export function makeExtraParams(
+  stores: OrganizationParts & {
+    resources: ResourceStore;
+    settings: SettingsStore;
+    connections: ConnectionStore;
+    tickets: TicketStore;
+    issuer: string;
+  },
+): Configuration['extraParams'] {
   return {
     // First of all: what is too long is neither examined nor kept.
     audience: checkSizes,
-    organization: null,
+    organization: (ctx: KoaContextWithOIDC, name: string | undefined, client: Client) =>
+      checkOrganization(stores, ctx, name, client),
+    // After the organization that it is for.
+    invitation: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
+      checkInvitation(stores, ctx, ticket, client),
     screen_hint: null,
     // Not a parameter of any client: a check of every request, before anybody is logged in by it.
     front_channel: refuseTokensInTheClear,
     login_ticket: (ctx: KoaContextWithOIDC, ticket: string | undefined, client: Client) =>
       loginByTicket(stores, ctx, ticket, client),
 
-    // Names a passwordless connection to start at once; ignored while identifier-first is off.
+    // Names a connection to start at once: a passwordless one, which is ignored while identifier-first is off, or another provider’s.
     async connection(ctx: KoaContextWithOIDC, name: string | undefined, client: Client) {
       if (name === undefined) return;
       const params = ctx.oidc.params as Parameters;
+      const connection = await stores.connections.find(name, client.clientId);
+      if (connection && isUpstream(connection.strategy)) return;
       const { identifierFirst } = await stores.settings.load();
-      const connection = identifierFirst ? await stores.connections.find(name, client.clientId) : undefined;
-      if (!connection || connection.strategy === 'auth0') params.connection = undefined;
+      if (!identifierFirst || !connection || connection.strategy === 'auth0') params.connection = undefined;
     },
 
     // `ext-*` can have any name and the library wants each registered, so all of them travel as this one, which survives

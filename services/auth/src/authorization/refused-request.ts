@@ -22,6 +22,9 @@ export type RefusedRequest = {
 /** Undefined when the request was not refused for what it is. */
 export function describeRefused(ctx: KoaContextWithOIDC, error: Error): RefusedRequest | undefined {
   if (notRefused.has(error.message)) return undefined;
+  // A sign-in that failed at another provider is in the log by itself (upstream/sign-in.ts).
+  const ended = ctx.oidc.entities.Interaction as { result?: { error?: unknown } } | undefined;
+  if (ended?.result?.error !== undefined) return undefined;
   const { client } = ctx.oidc;
   const { client_id, redirect_uri } = parametersOf(ctx);
   const description = (error as { error_description?: string }).error_description;

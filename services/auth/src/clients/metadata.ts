@@ -1,5 +1,6 @@
 /** Our client record as the OpenID client metadata that oidc-provider works with, and back. */
 import type { ClientMetadata } from 'oidc-provider';
+import type { MfaPolicy } from '../factors/types.ts';
 import { type ComplianceLevel, fapiMetadata, isFapi } from './fapi.ts';
 import type { RegisteredClient } from './store.ts';
 
@@ -10,6 +11,8 @@ export type RefreshTokenPolicy = {
   token_lifetime?: number;
   idle_token_lifetime?: number;
   leeway?: number;
+  /** For which other APIs it gets tokens (library/grants/refresh-token.ts). */
+  policies?: { audience: string; scope: string[] }[] | null;
 };
 
 /** Our properties beyond OpenID’s registration metadata; oidc-provider passes them through unchanged. */
@@ -19,6 +22,8 @@ export type OwnMetadata = {
   /** Null: the tenant’s setting applies. */
   oidc_conformant_claims: boolean | null;
   compliance_level: ComplianceLevel | null;
+  /** When its people are asked for a second factor; null: as the tenant has it. */
+  mfa_policy: MfaPolicy | null;
   secret_hashes: string[];
   web_origins: string[];
   allowed_origins: string[];
@@ -29,6 +34,8 @@ export type OwnMetadata = {
   client_metadata: Record<string, unknown>;
   /** Whether it may state a person’s network address (`auth0-forwarded-for`); Auth0’s "Trust Token Endpoint IP Header". */
   is_token_endpoint_ip_header_trusted: boolean;
+  /** Whether people sign in to it in an organization; null is Auth0's default, `deny`. */
+  organization_usage: 'deny' | 'allow' | 'require' | null;
 };
 
 export const ownMetadataNames: (keyof OwnMetadata)[] = [
@@ -36,6 +43,7 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'is_first_party',
   'oidc_conformant_claims',
   'compliance_level',
+  'mfa_policy',
   'secret_hashes',
   'web_origins',
   'allowed_origins',
@@ -45,6 +53,7 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'client_grants',
   'client_metadata',
   'is_token_endpoint_ip_header_trusted',
+  'organization_usage',
 ];
 
 /** Grant types that need a redirect URI. */
@@ -76,6 +85,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     is_first_party: client.isFirstParty,
     oidc_conformant_claims: client.oidcConformantClaims,
     compliance_level: oidc.compliance_level ?? null,
+    mfa_policy: oidc.mfa_policy ?? null,
     secret_hashes: client.secretHashes,
     web_origins: client.webOrigins,
     allowed_origins: client.allowedOrigins,
@@ -85,6 +95,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     client_grants: client.grants.map(({ audience, scope }) => ({ audience, scope })),
     client_metadata: client.clientMetadata as Record<string, unknown>,
     is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
+    organization_usage: oidc.organization_usage ?? null,
   };
 }
 

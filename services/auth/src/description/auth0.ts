@@ -13,6 +13,18 @@ import {
 } from './fields.ts';
 import type { Operation } from './openapi.ts';
 
+const mfaToken = text('From the answer `mfa_required`', 'wV0dOZcaXl7pZbYcQX8o0T2Jk6a9mHqf1E3uRr5sN4g');
+const refusals = { 400: oauthError, 401: oauthError, 429: tooMany };
+const authenticator = object({
+  id: text('', 'otp|dev_0Lq7yRk2bXcVnM1a'),
+  authenticator_type: text('', 'otp'),
+  type: text('', 'otp'),
+  active: { type: 'boolean' },
+  oob_channel: text(''),
+  oob_channels: { type: 'array', items: { type: 'string' } },
+  name: text(''),
+});
+
 /** Path, method, and what is there. */
 export const auth0: Record<string, Record<string, Operation>> = {
   '/v2/logout': {
@@ -103,6 +115,87 @@ export const auth0: Record<string, Record<string, Operation>> = {
       },
       required: ['client_id', 'connection', 'verification_code'],
       answers: { ...toPage, 400: oauthError, 403: oauthError },
+    },
+  },
+  '/mfa/challenge': {
+    post: {
+      id: 'mfa-challenge',
+      tag: 'auth0',
+      summary: 'Ask for the second factor of somebody whose token request was answered with `mfa_required`',
+      json: object(
+        {
+          mfa_token: mfaToken,
+          client_id: clientId,
+          challenge_type: text('Which kinds the application can ask for', 'otp oob'),
+          authenticator_id: text('One of `mfa/authenticators`'),
+        },
+        ['mfa_token', 'client_id'],
+      ),
+      answers: {
+        200: {
+          description: 'A code of the person’s app is to be typed, or one that is on its way',
+          schema: object({ challenge_type: text(''), oob_code: text(''), binding_method: text('') }),
+          example: { challenge_type: 'otp' },
+        },
+        ...refusals,
+      },
+    },
+  },
+  '/mfa/associate': {
+    post: {
+      id: 'mfa-associate',
+      tag: 'auth0',
+      summary: 'Begin to set up a second factor; its first code, at the token endpoint, confirms it',
+      json: object(
+        {
+          authenticator_types: { type: 'array', items: { type: 'string', enum: ['otp', 'oob', 'email'] } },
+          oob_channels: { type: 'array', items: { type: 'string', enum: ['sms', 'email'] } },
+          phone_number: text('With `sms`'),
+          email: text('With `email`; the person’s own address otherwise'),
+          mfa_token: text('Where it is not the bearer token'),
+        },
+        ['authenticator_types'],
+      ),
+      answers: {
+        200: {
+          description: 'What an app reads, or that a code is on its way; recovery codes with the first of them',
+          schema: object({
+            authenticator_type: text(''),
+            secret: text(''),
+            barcode_uri: text(''),
+            oob_channel: text(''),
+            oob_code: text(''),
+            binding_method: text(''),
+            recovery_codes: { type: 'array', items: { type: 'string' } },
+          }),
+          example: {
+            authenticator_type: 'otp',
+            secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+            barcode_uri: 'otpauth://totp/Acme:alice%40example.com?issuer=Acme&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+          },
+        },
+        403: oauthError,
+        ...refusals,
+      },
+    },
+  },
+  '/mfa/authenticators': {
+    get: {
+      id: 'mfa-authenticators',
+      tag: 'auth0',
+      summary: 'List the second factors of the person whom an `mfa_token`, the bearer token, is of',
+      answers: {
+        200: { description: 'All of them', schema: { type: 'array', items: authenticator } },
+        401: oauthError,
+      },
+    },
+  },
+  '/mfa/authenticators/{id}': {
+    delete: {
+      id: 'mfa-remove-authenticator',
+      tag: 'auth0',
+      summary: 'Remove a second factor, with an `mfa_token` that was exchanged for tokens',
+      answers: { 204: { description: 'Done' }, 401: oauthError, 403: oauthError, 404: oauthError },
     },
   },
   '/dbconnections/signup': {

@@ -44,7 +44,7 @@ export function describeManagement(route: Route, schemas: Record<string, Schema>
     bearer: true,
     ...queryOf(route, schemas),
     ...(operation.body && {
-      json: toJsonSchema(operation.body, 'input', schemas),
+      [operation.multipart ? 'multipart' : 'json']: toJsonSchema(operation.body, 'input', schemas),
       ...(bodyExample !== undefined && { bodyExample }),
     }),
     answers: { ...answers, ...errorsOf(route) } as Record<number, Answer>,

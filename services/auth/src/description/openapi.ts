@@ -15,6 +15,7 @@ export type Operation = {
   required?: string[];
   form?: Schema;
   json?: Schema;
+  multipart?: Schema;
   bodyExample?: unknown;
   /** Whether it takes an access token. */
   bearer?: boolean;
@@ -76,12 +77,12 @@ const examplesOfPaths: Record<string, string> = {
 };
 
 function bodyOf(
-  { form, json, bodyExample }: Operation,
+  { form, json, multipart, bodyExample }: Operation,
   schemas: Record<string, Schema>,
 ): Pick<Described, 'requestBody'> {
-  const schema = form ?? json;
+  const schema = form ?? json ?? multipart;
   if (!schema) return {};
-  const mediaType = form ? 'application/x-www-form-urlencoded' : 'application/json';
+  const mediaType = form ? 'application/x-www-form-urlencoded' : multipart ? 'multipart/form-data' : 'application/json';
   const example = bodyExample ?? exampleOf(schema, schemas);
   return { requestBody: { required: true, content: { [mediaType]: { schema: plain(schema), example } } } };
 }

@@ -114,7 +114,7 @@ export const protocol: Record<string, Record<string, Operation>> = {
       tag: 'protocol',
       summary: 'Get tokens (RFC 6749 section 4)',
       description:
-        'By `grant_type`: `authorization_code`, `refresh_token`, `client_credentials`, `password`, `urn:ietf:params:oauth:grant-type:device_code`, `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693), `http://auth0.com/oauth/grant-type/passwordless/otp`. A JSON object is read like a form.',
+        'By `grant_type`: `authorization_code`, `refresh_token`, `client_credentials`, `password`, `urn:ietf:params:oauth:grant-type:device_code`, `urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693), `http://auth0.com/oauth/grant-type/passwordless/otp`, and with an `mfa_token` `http://auth0.com/oauth/grant-type/mfa-otp`, `…/mfa-oob`, `…/mfa-recovery-code`. A JSON object is read like a form.',
       form: object(
         {
           grant_type: text('What is exchanged for tokens', 'client_credentials'),

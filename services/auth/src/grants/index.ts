@@ -6,6 +6,9 @@ import type { Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import { mfaGrants } from '../factors/grants.ts';
+import { type RequireSecondFactor, tellMfaTokens } from '../factors/mfa-token.ts';
+import type { FactorParts } from '../factors/parts.ts';
 import { registerAuthorizationCode } from '../library/grants/authorization-code.ts';
 import { registerClientCredentials } from '../library/grants/client-credentials.ts';
 import { registerDeviceCode } from '../library/grants/device-code.ts';
@@ -34,18 +37,20 @@ export type GrantParts = {
   report: Report;
   /** The modules named by GRANT_PLUGINS. */
   plugins: GrantPlugin[];
-};
+  requireSecondFactor: RequireSecondFactor;
+} & FactorParts;
 
 /** Before the first client is loaded: a client with an unknown grant type is refused. */
 export function registerGrants(parts: GrantParts): void {
   const { provider } = parts;
   registerAuthorizationCode(provider);
   registerClientCredentials(provider);
-  registerRefreshToken(provider);
+  registerRefreshToken(provider, parts.resources);
   registerDeviceCode(provider, parts.redis, parts.prefix);
   revokeOnReplay(provider);
+  tellMfaTokens(provider);
   registerTokenExchange(provider);
-  for (const plugin of [...passwordGrants(parts), passwordlessOtp(parts), ...parts.plugins])
+  for (const plugin of [...passwordGrants(parts), passwordlessOtp(parts), ...mfaGrants(parts), ...parts.plugins])
     registerPersonGrant(provider, plugin, parts.resources);
 }
 

@@ -3,6 +3,7 @@ import { type Client, errors } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
+import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooManyAttempts } from '../stores-away.ts';
@@ -12,8 +13,9 @@ export function passwordGrants(parts: {
   authenticate: Authenticate;
   connections: ConnectionStore;
   report: Report;
+  requireSecondFactor: RequireSecondFactor;
 }): GrantPlugin[] {
-  const { authenticate, connections, report } = parts;
+  const { authenticate, connections, report, requireSecondFactor } = parts;
   return ['password', 'http://auth0.com/oauth/grant-type/password-realm'].map((grantType) => ({
     grantType,
     parameters: ['username', 'password', 'realm'],
@@ -30,6 +32,7 @@ export function passwordGrants(parts: {
       const result = await authenticate({ connection: connection.name, login: username, password, address });
       switch (result.kind) {
         case 'right':
+          await requireSecondFactor(ctx, { client, account: result.account, amr: ['pwd'], ip: address });
           return { accountId: result.account.userId, amr: ['pwd'] };
         case 'busy':
           throw busy(result.excess).withHeader(ctx);

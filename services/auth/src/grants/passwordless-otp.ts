@@ -3,6 +3,7 @@ import { errors } from 'oidc-provider';
 import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { personAddress } from '../clients/person-address.ts';
+import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import { apiCodeRequest } from '../passwordless/code-request.ts';
 import type { Channel } from '../passwordless/message.ts';
@@ -16,6 +17,7 @@ export function passwordlessOtp(parts: {
   connections: ConnectionStore;
   openAccount: OpenAccount;
   report: Report;
+  requireSecondFactor: RequireSecondFactor;
 }): GrantPlugin {
   return {
     grantType: 'http://auth0.com/oauth/grant-type/passwordless/otp',
@@ -38,7 +40,10 @@ export function passwordlessOtp(parts: {
       switch (answer.kind) {
         case 'right': {
           const account = await parts.openAccount(channel, realm, recipient, client.clientId);
-          if (account) return { accountId: account.userId, amr: ['otp'] };
+          if (account) {
+            await parts.requireSecondFactor(ctx, { client, account, amr: ['otp'], ip });
+            return { accountId: account.userId, amr: ['otp'] };
+          }
           parts.report.loginFailed(where, 'wrong_code', answer.subject);
           throw wrongCode('nobody may log in with that address');
         }

@@ -1,5 +1,12 @@
 /** Issues tokens for a person whom a grant plug-in has identified: the part that all such grants share. */
-import { errors, type Provider, type ResourceServerInstance, type TokenEndpointGrantContext } from 'oidc-provider';
+import {
+  type Client,
+  errors,
+  type Provider,
+  type ResourceServerInstance,
+  type TokenEndpointGrantContext,
+} from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
@@ -24,8 +31,12 @@ async function issueTokens(
   resources: ResourceStore,
 ): Promise<void> {
   const client = ctx.oidc.client!;
+  // As at Auth0, whose organizations have no part in these grants.
+  if ((client as Client & OwnMetadata).organization_usage === 'require')
+    throw new errors.UnauthorizedClient('parameter organization is required for this client');
   const dPoP = await kit.validateDpop(provider, ctx);
   kit.checkDpopRequired(provider, ctx, dPoP);
+  await plugin.prepare?.(ctx, client);
   const servers = await kit.resolveRequestedResources(provider, ctx);
   if (servers.length > 1) throw new errors.InvalidTarget('only one audience is supported');
   const server = servers[0];
@@ -44,9 +55,9 @@ async function issueTokens(
   ctx.oidc.entity('Grant', grant);
 
   // The properties of an authorization code that the library’s token building reads.
-  const authTime = Math.floor(Date.now() / 1000);
+  const { amr, acr, authTime = Math.floor(Date.now() / 1000) } = subject;
   const common = { accountId: account.accountId, grantId, gty: plugin.grantType };
-  const source = { ...common, amr: subject.amr, authTime, claims: {} };
+  const source = { ...common, amr, authTime, claims: {}, ...(acr !== undefined && { acr }) };
 
   const accessToken = new provider.AccessToken({ ...common, client });
   if (dPoP) {
@@ -92,13 +103,15 @@ async function requestedScopes(
 async function idToken(
   ctx: TokenEndpointGrantContext,
   provider: Provider,
-  source: { amr: string[] | undefined; authTime: number },
+  source: { amr: string[] | undefined; acr?: string; authTime: number },
   openid: string[],
 ): Promise<string> {
   const claims = await ctx.oidc.account!.claims('id_token', openid.join(' '), {}, []);
-  const token = new provider.IdToken({ ...claims, amr: source.amr, auth_time: source.authTime }, { ctx });
+  const { amr, acr, authTime } = source;
+  const how = { amr, auth_time: authTime, ...(acr !== undefined && { acr }) };
+  const token = new provider.IdToken({ ...claims, ...how }, { ctx });
   // Missing in the typings; the library sets them whenever it makes an ID token.
-  Object.assign(token, { scope: openid.join(' '), mask: {}, rejected: [] });
+  Object.assign(token, { scope: openid.join(' '), mask: acr === undefined ? {} : { acr: null }, rejected: [] });
   return token.issue({ use: 'idtoken' });
 }
 

@@ -8,6 +8,10 @@ export type Subject = {
   accountId: string;
   /** RFC 8176 values, e.g. `pwd`, `otp`. */
   amr?: string[];
+  /** OpenID Connect Core 2; only where it is more than a single factor. */
+  acr?: string;
+  /** When the person logged in, in epoch seconds; now otherwise. */
+  authTime?: number;
 };
 
 export type GrantPlugin = {
@@ -15,6 +19,8 @@ export type GrantPlugin = {
   grantType: string;
   /** Names of the request’s own parameters; all others except `scope`, `audience` and `resource` are dropped. */
   parameters: readonly string[];
+  /** Completes `scope`, `audience` and `resource` from what the request continues; before they are read. */
+  prepare?(ctx: KoaContextWithOIDC, client: Client): Promise<void>;
   /**
    * Proves who the subject is. Runs last, after all cheaper checks.
    * @throws errors.InvalidGrant, or another of `oidc-provider`’s errors, which becomes the answer

@@ -17,6 +17,7 @@ import {
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { type Source, sourcesOf } from '../library/tokens/sources.ts';
+import type { OrganizationGrant } from '../organizations/of-grant.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
@@ -35,7 +36,7 @@ type Found = {
   jkt?: string;
   extra?: { act?: Act; first_party?: boolean };
 };
-type Presented = Found & { isFirstParty: boolean; sources: Source[] };
+type Presented = Found & { isFirstParty: boolean; sources: Source[]; organization?: string | undefined };
 
 /** Exchanging an exchanged token makes this grow by one or two. */
 const sourcesMax = 20;
@@ -133,7 +134,8 @@ async function makeExchangeGrant(
   ctx.oidc.entity('Account', account);
   const end = Math.min(...madeFrom.map(({ exp }) => exp));
   if (end <= Math.floor(Date.now() / 1000)) throw new errors.InvalidGrant('the subject token is not valid');
-  const grant = makeGrant(provider, { accountId: account.accountId, client, exp: end, sources });
+  const { organization } = madeFrom[0]!;
+  const grant = makeGrant(provider, { accountId: account.accountId, client, exp: end, sources, organization });
   const openid = scopes.filter((scope) => openidScopes.includes(scope));
   if (openid.length > 0) grant.addOIDCScope(openid.join(' '));
   if (server) grant.addResourceScope(server.identifier(), scopes.join(' '));
@@ -163,7 +165,8 @@ async function present(provider: Provider, which: string, value: string, type: s
   const client = (await provider.Client.find(found.clientId)) as (Client & OwnMetadata) | undefined;
   if (!client || (found.grantId && !grant)) throw new errors.InvalidGrant(`the ${which} token was revoked`);
   const isFirstParty = client.is_first_party && found.extra?.first_party !== false;
-  return Object.assign(found, { isFirstParty, sources: sourcesOf(found, value, grant) });
+  const { organization } = (grant ?? {}) as Partial<OrganizationGrant>;
+  return Object.assign(found, { isFirstParty, organization, sources: sourcesOf(found, value, grant) });
 }
 
 async function actingParty(

@@ -1,6 +1,7 @@
 /**
- * What the gate asks of others by itself: it posts back-channel logouts, and reads the keys of clients that registered a `jwks_uri`; at
- * public addresses, and at those that `OUTBOUND_ALLOWED_NETWORKS` lists. Nothing else is fetched from where a client or a request points.
+ * What the gate asks of others by itself: it posts back-channel logouts, reads the keys of clients that registered a `jwks_uri`, and
+ * asks the providers that connections name; at public addresses, and at those that `OUTBOUND_ALLOWED_NETWORKS` lists. Nothing else is
+ * fetched from where a client or a request points.
  */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -9,7 +10,7 @@ import type { Configuration } from 'oidc-provider';
 
 type Fetch = NonNullable<Configuration['fetch']>;
 
-/** Of a JWKS; a client has a few keys. */
+/** Of a JWKS, a token response, somebody’s profile. */
 const bodyMaxBytes = 64 * 1024;
 
 /**
@@ -17,11 +18,29 @@ const bodyMaxBytes = 64 * 1024;
  * No redirect is followed and no connection kept; the body of a POST’s answer is not read, that of a GET’s is bounded.
  */
 export function makeOutsideFetch(guard: Guard): Fetch {
+  return makeFetch(guard, (method, status) => method === 'GET' && status === 200);
+}
+
+/** The same for providers: what they answer is read whatever it is. @throws AnswerTooLarge */
+export function makeAnsweredFetch(guard: Guard): typeof fetch {
+  return makeFetch(guard, () => true) as typeof fetch;
+}
+
+export class AnswerTooLarge extends Error {
+  override name = 'AnswerTooLarge';
+  constructor() {
+    super(`an answer of more than ${bodyMaxBytes} bytes`);
+  }
+}
+
+type Reads = (method: string, status: number) => boolean;
+
+function makeFetch(guard: Guard, reads: Reads): Fetch {
   return async (url, options) => {
     const target = new URL(String(url));
     guard.checkLiteral(target.hostname);
     const { method = 'GET', headers, body, signal } = (options ?? {}) as RequestInit;
-    return ask(target, String(body ?? ''), {
+    return ask(target, String(body ?? ''), reads, {
       method,
       headers: Object.fromEntries(new Headers(headers)),
       lookup: guard.lookup,
@@ -31,18 +50,21 @@ export function makeOutsideFetch(guard: Guard): Fetch {
   };
 }
 
-function ask(target: URL, body: string, options: RequestOptions): Promise<Response> {
+/** What an answer says beside its body. */
+const kept = ['cache-control', 'content-type', 'www-authenticate'];
+
+function ask(target: URL, body: string, reads: Reads, options: RequestOptions): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
   const answered = (response: IncomingMessage) => {
     response.on('error', reject);
     const { statusCode = 0, headers } = response;
     if (statusCode < 200 || statusCode > 599) reject(new Error(`an answer of status ${statusCode}`));
-    else if (options.method === 'GET' && statusCode === 200) {
-      const cacheControl = headers['cache-control'];
-      readBody(response).then(
-        (text) => resolve(new Response(text, cacheControl ? { headers: { 'cache-control': cacheControl } } : {})),
-        reject,
+    else if (reads(options.method ?? 'GET', statusCode)) {
+      const given = kept.flatMap((name) =>
+        headers[name] === undefined ? [] : [[name, String(headers[name])] as const],
       );
+      const init = { status: statusCode, headers: given as [string, string][] };
+      readBody(response).then((text) => resolve(new Response(isBodiless(statusCode) ? null : text, init)), reject);
       return;
     } else resolve(new Response(null, { status: statusCode }));
     response.destroy();
@@ -52,12 +74,14 @@ function ask(target: URL, body: string, options: RequestOptions): Promise<Respon
   return promise;
 }
 
+const isBodiless = (status: number) => [204, 205, 304].includes(status);
+
 async function readBody(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > bodyMaxBytes) throw new Error(`an answer of more than ${bodyMaxBytes} bytes`);
+    if (bytes > bodyMaxBytes) throw new AnswerTooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

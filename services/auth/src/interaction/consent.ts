@@ -18,12 +18,13 @@ export async function showConsent(interaction: Interaction): Promise<void> {
 
 /** Grants everything that the request asks for, and remembers it. */
 export async function allowConsent(interaction: Interaction): Promise<void> {
-  const { details, client, parts } = interaction;
+  const { details, client, params, parts } = interaction;
   const { provider } = parts;
   const accountId = await accountOf(interaction);
   const consent = await requestedConsent(interaction);
   const known = details.grantId ? await provider.Grant.find(details.grantId) : undefined;
-  const grant = known ?? makeGrant(provider, { accountId, client });
+  const grant =
+    known ?? makeGrant(provider, { accountId, client, organization: params.organization as string | undefined });
   addToGrant(grant, consent);
   const asked = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
   if (asked) grant.addOIDCClaims(asked);

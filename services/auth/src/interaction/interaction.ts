@@ -1,5 +1,6 @@
 /** One interaction: what the authorization request asked for, how its pages are shown, and how it ends. */
 import type { Log } from '@gatepost/runtime/log';
+import type { Seal } from '@gatepost/runtime/seal';
 import type { Request, Response } from 'express';
 import { type Client, errors, type InteractionResults, type Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
@@ -11,11 +12,13 @@ import type { AccountStore } from '../accounts/store.ts';
 import type { ConsentStore } from '../authorization/consents.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import { interactionLifetime } from '../clients/lifetimes.ts';
+import type { FactorParts } from '../factors/parts.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { loginOf } from '../library/seam.ts';
 import type { Languages } from '../mail/language.ts';
+import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, Form, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
@@ -23,11 +26,12 @@ import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import type { Upstream } from '../upstream/sign-in.ts';
 import type { MakeCommonContext } from './common-context.ts';
 import type { Csrf } from './csrf.ts';
 import type { Facts, Outcome, PageMemory } from './page-memory.ts';
 
-export type InteractionParts = {
+export type InteractionParts = FactorParts & {
   provider: Provider;
   /** Whether cookies are sent over https only. */
   secure: boolean;
@@ -42,19 +46,24 @@ export type InteractionParts = {
   tickets: TicketStore;
   connections: ConnectionStore;
   resources: ResourceStore;
+  organizations: OrganizationStore;
   settings: SettingsStore;
   rate: Rate;
   csrf: Csrf;
   pageMemory: PageMemory;
   commonContext: MakeCommonContext;
   report: Report;
+  seal: Seal;
+  upstream: Upstream;
   log: Log;
 };
 
 export type Interaction = {
   parts: InteractionParts;
+  request: Request;
+  response: Response;
   uid: string;
-  prompt: 'login' | 'consent' | 'select_account';
+  prompt: 'login' | 'consent' | 'select_account' | 'mfa';
   details: Awaited<ReturnType<Provider['interactionDetails']>>;
   params: Record<string, unknown>;
   client: Client;
@@ -78,6 +87,8 @@ export type Interaction = {
   /** Answers a POST: the browser GETs the page of that step, which recalls what is noted here. */
   turnTo(step: string, facts?: Facts, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   finish(result: InteractionResults, merge?: boolean): Promise<void>;
+  /** Sends the browser to another provider. */
+  leave(address: string): void;
 };
 
 /** `typed`: what somebody named themselves by, here or in the application. `outcome`: of the last POST, if this page is to show it. */
@@ -105,6 +116,8 @@ export async function openInteraction(
 
   return {
     parts,
+    request,
+    response,
     uid,
     prompt: details.prompt.name as Interaction['prompt'],
     details,
@@ -136,6 +149,7 @@ export async function openInteraction(
     },
     finish: (result, merge = true) =>
       provider.interactionFinished(request, response, result, { mergeWithLastSubmission: merge }),
+    leave: (address) => seeOther(response, address),
   };
 }
 

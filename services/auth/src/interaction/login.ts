@@ -5,14 +5,21 @@
 import type { Request } from 'express';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { passwordMinLength } from '../accounts/signup.ts';
+import { stateOf } from '../accounts/store.ts';
 import type { Subject } from '../accounts/subject.ts';
+import { logInByPasskey, passkeyOptions } from '../factors/passkey.ts';
+import { beginSecondFactor, completeLogin } from '../factors/second-factor.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { networkOf } from '../http/network.ts';
+import type { OrganizationStore } from '../organizations/store.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Channel } from '../passwordless/message.ts';
 import { busySeconds } from '../stores-away.ts';
+import { buttonsOf, hasHomes, homeOf } from '../upstream/offered.ts';
+import { leaveFor } from '../upstream/sign-in.ts';
+import { isUpstream } from '../upstream/strategies.ts';
 import type { Interaction, Recalled } from './interaction.ts';
 
 /** The ways to log in that this request offers. */
@@ -22,10 +29,14 @@ type Ways = {
   email: ConnectionModel | undefined;
   sms: ConnectionModel | undefined;
   signup: boolean;
+  /** Where people sign in elsewhere. */
+  upstream: ConnectionModel[];
 };
 
 export async function showFirstPage(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
+  const only = onlyElsewhere(ways);
+  if (only) return leaveFor(interaction, only);
   return interaction.params.screen_hint === 'signup' && ways.signup
     ? showSignup(interaction)
     : showIdentifier(interaction);
@@ -34,20 +45,37 @@ export async function showFirstPage(interaction: Interaction): Promise<void> {
 /** Who are you? Classic login asks for the password on the same page. */
 export async function showIdentifier(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
-  return isClassic(ways)
-    ? showClassic(interaction, ways, await interaction.recall('password'))
-    : interaction
-        .recall('identifier')
-        .then(({ typed, outcome }) =>
-          interaction.show('identifier', { step: 'identifier', ...identifierField(ways, typed) }, outcome),
-        );
+  if (isClassic(ways)) return showClassic(interaction, ways, await interaction.recall('password'));
+  const [{ typed, outcome }, passkey] = await Promise.all([
+    interaction.recall('identifier'),
+    passkeyOptions(interaction),
+  ]);
+  const page = { step: 'identifier', ...identifierField(interaction, ways, typed), ...(passkey && { passkey }) };
+  return interaction.show('identifier', page, outcome);
+}
+
+async function checkPasskeyLogin(interaction: Interaction, typed: string, credential: string): Promise<void> {
+  const login = await logInByPasskey(interaction, credential);
+  switch (login.kind) {
+    case 'right':
+      return finishLogin(interaction, login.account, login.amr);
+    case 'failed':
+      return again(interaction, 'identifier', typed, ['key_failed']);
+    case 'unknown':
+      return again(interaction, 'identifier', typed, ['passkey_unknown']);
+    case 'busy':
+      return again(interaction, 'identifier', typed, ['busy'], 429);
+  }
 }
 
 /** Identifier-first: leads to the password, or straight to a code. */
 export async function checkIdentifier(interaction: Interaction, request: Request): Promise<void> {
-  const { identifier: typed = '' } = fieldsOf(request);
+  const { identifier: typed = '', credential = '' } = fieldsOf(request);
   const ways = await waysOf(interaction);
+  if (credential !== '') return checkPasskeyLogin(interaction, typed, credential);
   if (!typed.trim()) return again(interaction, 'identifier', typed, ['identifier_missing']);
+  const home = homeOf(ways.upstream, typed);
+  if (home) return goHome(interaction, home, typed);
   const identifier = parseIdentifier(typed);
   if (!identifier || !kindsOf(ways).includes(identifier.kind))
     return again(interaction, 'identifier', typed, ['identifier_unusable']);
@@ -78,6 +106,9 @@ export async function checkPassword(interaction: Interaction, request: Request):
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   if (action === 'code') return startCode(interaction, ways, identifier);
+  // Whose address is a company's signs in there, whatever was typed beside it.
+  const home = isClassic(ways) ? homeOf(ways.upstream, identifier) : undefined;
+  if (home) return goHome(interaction, home, identifier);
   const missing: ProblemName[] = [
     ...(identifier.trim() ? [] : (['identifier_missing'] as const)),
     ...(password ? [] : (['password_missing'] as const)),
@@ -89,7 +120,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
   const result = await parts.authenticate({ connection, login: identifier, password, address: interaction.address });
   switch (result.kind) {
     case 'right':
-      return loggedIn(interaction, result.account, ['pwd']);
+      return finishLogin(interaction, result.account, ['pwd']);
     case 'wrong':
       parts.report.loginFailed(interaction, 'wrong_password', result.subject);
       return again(interaction, 'password', identifier, ['wrong_credentials']);
@@ -192,7 +223,7 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   }
   const account = await parts.openAccount(channel, connection, recipient, interaction.client.clientId);
   if (!account) return failed('code_wrong');
-  return loggedIn(interaction, account, ['otp']);
+  return finishLogin(interaction, account, ['otp']);
 }
 
 export async function showSignup(interaction: Interaction): Promise<void> {
@@ -201,7 +232,13 @@ export async function showSignup(interaction: Interaction): Promise<void> {
   const { typed, outcome } = await interaction.recall('signup');
   // What was typed elsewhere may be a number or a username.
   const email = typed.includes('@') || outcome.problems ? typed : undefined;
-  const page = { step: 'signup', passwordMinLength, login: true, ...(email && { email }) };
+  const page = {
+    step: 'signup',
+    passwordMinLength,
+    login: true,
+    ...(email && { email }),
+    elsewhere: buttonsOf(ways.upstream, interaction.path),
+  };
   return interaction.show('signup', page, outcome);
 }
 
@@ -210,6 +247,8 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const { parts } = interaction;
   const ways = await waysOf(interaction);
   if (!ways.signup || !ways.database) return interaction.turnTo('identifier');
+  const home = homeOf(ways.upstream, email);
+  if (home) return goHome(interaction, home, email);
   if (!(await parts.rate.take('signups', networkOf(interaction.address), 60, 60)))
     return again(interaction, 'signup', email, ['busy']);
   const { address: ip, languages } = interaction;
@@ -217,23 +256,27 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
   if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems);
   parts.report.signedUp(result.account, interaction.client.clientId);
-  return loggedIn(interaction, result.account, ['pwd']);
+  return finishLogin(interaction, result.account, ['pwd']);
 }
 
-async function loggedIn(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
-  interaction.parts.report.loggedIn(account, interaction.client.clientId, interaction.address, amr);
-  await finishLogin(interaction, account, amr);
-}
-
-/** Continues the authorization request as this account. */
-export async function finishLogin(interaction: Interaction, account: AccountModel, amr: string[]): Promise<void> {
-  const { prompt } = interaction;
-  const login = { accountId: account.userId, incarnation: account.incarnation, amr };
-  await interaction.finish({ ...(prompt === 'select_account' ? { select_account: {} } : {}), login }, false);
+/**
+ * Continues the authorization request as this account, after a second factor if one is due.
+ * @param isReported the log has the login already
+ */
+export async function finishLogin(
+  interaction: Interaction,
+  account: AccountModel,
+  amr: string[],
+  isReported = false,
+): Promise<void> {
+  const { isDue, isRemembered } = await beginSecondFactor(interaction, account, { amr, isReported });
+  if (!isDue) await completeLogin(interaction, { account: stateOf(account), amr, isRemembered, isReported });
 }
 
 async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
-  const [settings, connections] = await Promise.all([parts.settings.load(), parts.connections.list(client.clientId)]);
+  const [settings, all] = await Promise.all([parts.settings.load(), parts.connections.list(client.clientId)]);
+  const inOrganization = await waysInto(parts.organizations, params);
+  const connections = all.filter(({ id }) => inOrganization.takes(id));
   const asked = connections.find((connection) => connection.name === params.connection);
   const offers = (strategy: string) =>
     asked ? (asked.strategy === strategy ? asked : undefined) : connections.find((one) => one.strategy === strategy);
@@ -244,8 +287,34 @@ async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
     // Without identifier-first there is one page with both fields, and no choice of a code.
     email: settings.identifierFirst || !database ? offers('email') : undefined,
     sms: settings.identifierFirst || !database ? offers('sms') : undefined,
-    signup: settings.allowSignup && database !== undefined,
+    signup: settings.allowSignup && database !== undefined && inOrganization.takesNewcomers(database.id),
+    upstream: (asked ? [asked] : connections).filter(({ strategy }) => isUpstream(strategy)),
   };
+}
+
+/** Where the request names an organization: its connections, and whether signing up there leads anywhere. */
+async function waysInto(organizations: OrganizationStore, { organization: id, invitation }: Interaction['params']) {
+  const organization = typeof id === 'string' ? await organizations.find(id) : undefined;
+  const named = organization?.connections ?? [];
+  const of = (connection: string) => named.find(({ connectionId }) => connectionId === connection);
+  return {
+    takes: (connection: string) => named.length === 0 || of(connection) !== undefined,
+    takesNewcomers(connection: string) {
+      const { isSignupEnabled = false, assignMembershipOnLogin = false } = of(connection) ?? {};
+      return !organization || invitation !== undefined || (isSignupEnabled && assignMembershipOnLogin);
+    },
+  };
+}
+
+/** The provider that leads straight there: it was asked for, or there is no other way. */
+function onlyElsewhere({ database, email, sms, upstream }: Ways): ConnectionModel | undefined {
+  return !database && !email && !sms && upstream.length === 1 ? upstream[0] : undefined;
+}
+
+/** To the provider of an address, which it hears of. */
+function goHome(interaction: Interaction, { name }: ConnectionModel, typed: string): Promise<void> {
+  const identifier = typed.trim().slice(0, typedMax);
+  return interaction.turnTo(`connection/${encodeURIComponent(name)}`, { identifier });
 }
 
 function isClassic(ways: Ways): boolean {
@@ -254,23 +323,28 @@ function isClassic(ways: Ways): boolean {
 
 function kindsOf(ways: Ways): IdentifierKind[] {
   return [
-    ...(ways.database || ways.email ? (['email'] as const) : []),
+    ...(ways.database || ways.email || hasHomes(ways.upstream) ? (['email'] as const) : []),
     ...(ways.sms || ways.database ? (['phone'] as const) : []),
     ...(ways.database ? (['username'] as const) : []),
   ];
 }
 
-function identifierField(ways: Ways, identifier: string) {
+function identifierField({ path }: Interaction, ways: Ways, identifier: string) {
   return {
     // A phone number finds an account too, but nobody is asked for one if no text message can be sent.
     kinds: kindsOf(ways).filter((kind) => kind !== 'phone' || ways.sms !== undefined),
     ...(identifier ? { identifier } : {}),
     signup: ways.signup,
+    elsewhere: buttonsOf(ways.upstream, path),
   };
 }
 
 function showClassic(interaction: Interaction, ways: Ways, { typed, outcome }: Recalled): Promise<void> {
-  return interaction.show('login', { step: 'password', forgot: true, ...identifierField(ways, typed) }, outcome);
+  return interaction.show(
+    'login',
+    { step: 'password', forgot: true, ...identifierField(interaction, ways, typed) },
+    outcome,
+  );
 }
 
 type CodeTarget = { channel: Channel; connection: string; recipient: string };

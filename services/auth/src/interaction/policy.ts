@@ -2,21 +2,32 @@
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
+import { needsFreshLogin, secondFactorPrompt } from '../factors/prompt.ts';
+import { type AdmissionParts, admissionCheck } from '../organizations/admission.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { StoredUpstream } from '../upstream/session.ts';
 import { essentialAcrWeLack } from './acr.ts';
 
 const { base, Check, Prompt } = interactionPolicy;
 
 type Policy = NonNullable<NonNullable<Configuration['interactions']>['policy']>;
 
-export function makePolicy(): Policy {
+export function makePolicy(settings: SettingsStore, admission: AdmissionParts): Policy {
   const policy = base();
   const login = policy.get('login')!;
-  login.checks.add(essentialAcrWeLack, 0);
-  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page.
+  login.checks.add(essentialAcrWeLack(settings), 0);
+  // Another acr than the session's is no reason to log in anew: the prompt below asks for what is missing.
+  login.checks.remove('essential_acr');
+  login.checks.remove('essential_acrs');
+  login.checks.add(needsFreshLogin(settings));
+  // A passwordless connection never reuses the session (as at Auth0): requesting one leads to its code page. One of another provider
+  // reuses a session that was begun there.
   login.checks.add(
     new Check('passwordless_connection', 'End-User authentication is required', 'login_required', (ctx) => {
-      const asked = ctx.oidc.params?.connection !== undefined;
-      return asked && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+      const { connection } = ctx.oidc.params as { connection?: string };
+      const isThere =
+        connection === (ctx.oidc.session as { upstream?: StoredUpstream } | undefined)?.upstream?.connection;
+      return connection !== undefined && !isThere && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
   // A login made in another browser counts only after the person here confirms it (authorization/login-ticket.ts).
@@ -39,6 +50,7 @@ export function makePolicy(): Policy {
       ctx.oidc.session?.accountId && !ctx.oidc.account ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
+  login.checks.add(admissionCheck(admission));
   // For native applications consent is remembered only where it is certain which application asks.
   const consent = policy.get('consent')!;
   consent.checks.remove('native_client_prompt');
@@ -49,6 +61,7 @@ export function makePolicy(): Policy {
         : Check.NO_NEED_TO_PROMPT,
     ),
   );
+  policy.add(secondFactorPrompt(settings), 1);
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   return policy;
 }

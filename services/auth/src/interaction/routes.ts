@@ -5,17 +5,21 @@
  *
  *   identifier ──► password ──────┐
  *       └────────► code ──────────┤
- *   login (classic) ──────────────┼──► logged in ──► consent ──► client
- *   signup ───────────────────────┤
+ *   login (classic) ──────────────┼──► second factor ──► logged in ──► consent ──► client
+ *   signup ───────────────────────┤    (factors/)
+ *   connection ──► a provider ────┤
  *   sign in as …? ────────────────┘
  */
 
 import type { Request, Response } from 'express';
 import { Router } from 'express';
 import { errors } from 'oidc-provider';
+import { showSecondFactor } from '../factors/challenge.ts';
+import { addFactorPages } from '../factors/routes.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
+import { comeBack, leaveByName } from '../upstream/sign-in.ts';
 import { allowConsent, changeAccount, denyConsent, showConsent } from './consent.ts';
 import { requestPasswordMail, showForgotPassword, showPasswordMail } from './forgot-password.ts';
 import type { Interaction } from './interaction.ts';
@@ -47,7 +51,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
       setRoute(response, path);
       const interaction = await openInteraction(parts, request, response);
       // A login page cannot give consent, and a consent page comes only after the login.
-      if (isOfConsent(path) !== isOfConsent(interaction)) return showCurrent(interaction, request);
+      if (!isOf(interaction, path)) return showCurrent(interaction, request);
       await show(interaction, request);
     });
   const post = (path: string, check: Handler) =>
@@ -57,8 +61,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
       if (!interaction) return;
       const { csrf, action = '', identifier, email } = fieldsOf(request);
       interaction.checkCsrf(csrf);
-      if (isOfConsent(path) !== isOfConsent(interaction))
-        throw new errors.SessionNotFound('another step of the interaction');
+      if (!isOf(interaction, path)) throw new errors.SessionNotFound('another step of the interaction');
       await interaction.keep();
       const lead = leads[action];
       if (lead === undefined) return check(interaction, request);
@@ -74,12 +77,15 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   post('/interaction/:uid/password', checkPassword);
   page('/interaction/:uid/code', showCode);
   post('/interaction/:uid/code', checkCode);
+  page('/interaction/:uid/connection/:connection', leaveByName);
+  page('/interaction/:uid/callback', comeBack);
   page('/interaction/:uid/too-many-attempts', showPause);
   page('/interaction/:uid/signup', showSignup);
   post('/interaction/:uid/signup', checkSignup);
   page('/interaction/:uid/forgot-password', showForgotPassword);
   post('/interaction/:uid/forgot-password', requestPasswordMail);
   page('/interaction/:uid/password-mail', showPasswordMail);
+  addFactorPages(page, post);
   page('/interaction/:uid/consent', showConsent);
   post('/interaction/:uid/consent', (interaction, request) => {
     switch (fieldsOf(request).action) {
@@ -96,12 +102,16 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
 
 /** The page that the interaction begins with, or has come to. */
 function showCurrent(interaction: Interaction, _request?: Request): Promise<void> {
-  if (isOfConsent(interaction)) return showConsent(interaction);
+  if (interaction.prompt === 'consent') return showConsent(interaction);
+  if (interaction.prompt === 'mfa') return showSecondFactor(interaction);
   return interaction.params.login_ticket !== undefined ? showSignInAs(interaction) : showFirstPage(interaction);
 }
 
-function isOfConsent(what: string | Interaction): boolean {
-  return typeof what === 'string' ? what.endsWith('/consent') : what.prompt === 'consent';
+/** Whether the page belongs to what is being asked. A second factor is part of a login, or asked for by itself. */
+function isOf({ prompt }: Interaction, path: string): boolean {
+  if (path === '/interaction/:uid') return prompt !== 'consent' && prompt !== 'mfa';
+  if (path.endsWith('/consent')) return prompt === 'consent';
+  return path.includes('/mfa') ? prompt !== 'consent' : prompt === 'login' || prompt === 'select_account';
 }
 
 /** The interaction of a form; undefined when it is over, which the page that GET shows says. */

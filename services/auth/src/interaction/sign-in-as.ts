@@ -23,7 +23,7 @@ export async function answerSignInAs(interaction: Interaction, request: Request)
   const ticket = await interaction.parts.tickets.redeem(ticketOf(interaction));
   const account = await ownerOf(interaction, ticket);
   if (!ticket || !account || fieldsOf(request).action !== 'default') return interaction.turnTo('');
-  return finishLogin(interaction, account, ticket.amr);
+  return finishLogin(interaction, account, ticket.amr, true);
 }
 
 function ticketOf({ params }: Interaction): string {

@@ -18,6 +18,7 @@ import { isInTheClear } from '../http/loopback.ts';
 import { signInAcr } from '../interaction/acr.ts';
 import { signerOf } from '../keys/signer.ts';
 import type { PrivateJwk } from '../keys/signing-keys.ts';
+import type { StoredUpstream } from '../upstream/session.ts';
 import { followClientKeys, type RemoteKeys } from './client-keys.ts';
 
 // Meant for custom grants, typed, but outside of semantic versioning.
@@ -199,14 +200,25 @@ export function checkResponseModes(
   };
 }
 
-type BoundSession = { accountId?: string; incarnation?: string | undefined; authTime(): number | undefined };
+type BoundSession = {
+  accountId?: string;
+  incarnation?: string | undefined;
+  /** A remembered browser has spared the second factor (factors/remembered.ts). */
+  isRemembered?: boolean | undefined;
+  upstream?: StoredUpstream | undefined;
+  authTime(): number | undefined;
+};
 
 /**
  * Sessions remember the account itself and not only its id, so that a later account with the same id does not inherit them. Whoever
- * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr.
+ * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, and the
+ * provider that they were begun at, if it was another one (upstream/session.ts).
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
+  keepProperty(provider.Session, 'isRemembered');
+  keepProperty(provider.Session, 'upstream');
+  keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
     loginAccount(details: { incarnation?: string; acr?: string }): void;
@@ -215,10 +227,15 @@ export function bindSessions(provider: Provider): void {
   prototype.loginAccount = function (details) {
     loginAccount.call(this, { ...details, acr: details.acr ?? signInAcr });
     // The library passes on only the parts of an interaction’s result that it knows.
-    const result = Provider.ctx?.oidc?.entities.Interaction?.result as { login?: { incarnation?: string } } | undefined;
+    const interaction = Provider.ctx?.oidc?.entities.Interaction as BoundInteraction | undefined;
+    const result = interaction?.result;
     this.incarnation = details.incarnation ?? result?.login?.incarnation;
+    this.isRemembered = result?.login?.isRemembered;
+    this.upstream = [interaction?.upstream, this.upstream].find((each) => each?.accountId === this.accountId);
   };
 }
+
+type BoundInteraction = { result?: { login?: Partial<BoundSession> }; upstream?: StoredUpstream };
 
 /** When the login of a session happened, and of which account. */
 export function loginOf(session: object): { from: number | undefined; incarnation: string | undefined } {
@@ -235,7 +252,13 @@ export function keepProperty(model: object, property: string): void {
 /** The typings know a grant’s client only by id; with the client object the grant lives as long as that client’s tokens (`ttl`). */
 export function makeGrant(
   provider: Provider,
-  properties: { accountId: string; client: Client; exp?: number; sources?: object[] },
+  properties: {
+    accountId: string;
+    client: Client;
+    exp?: number;
+    sources?: object[];
+    organization?: string | undefined;
+  },
 ): Grant {
   return new provider.Grant(properties as ConstructorParameters<typeof Grant>[0]);
 }

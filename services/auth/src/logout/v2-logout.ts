@@ -1,7 +1,8 @@
 /**
  * Auth0’s `v2/logout`: ends the session without asking and redirects to `returnTo`, which must be one of the client’s allowed
- * logout URLs. Anybody can link here; all that such a link can do is log somebody out.
+ * logout URLs; with `federated` by way of the provider that the session was begun at. Anybody can link here; all that such a link can do is log somebody out.
  */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
 import express, { type Router } from 'express';
 import type { Client, Provider, Session } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -12,8 +13,14 @@ import { setRoute } from '../http/route.ts';
 import type { MakeCommonContext } from '../interaction/common-context.ts';
 import { linkBack } from '../interaction/way-back.ts';
 import type { Report } from '../report.ts';
+import type { FederatedLogout } from '../upstream/logout.ts';
+import type { StoredUpstream } from '../upstream/session.ts';
 
-type OpenSession = Session & { authorizations?: Record<string, { sid?: string }>; destroy(): Promise<void> };
+type OpenSession = Session & {
+  authorizations?: Record<string, { sid?: string }>;
+  upstream?: StoredUpstream;
+  destroy(): Promise<void>;
+};
 
 /** The typings leave the method out. */
 type NotifiedClient = Client & { backchannelLogout(accountId: string, sid: string | undefined): Promise<void> };
@@ -23,12 +30,15 @@ export function makeV2LogoutRoutes(parts: {
   commonContext: MakeCommonContext;
   report: Report;
   secure: boolean;
+  federated: FederatedLogout;
 }): Router {
   const { provider } = parts;
   const router = express.Router();
   router.get('/v2/logout', async (request, response) => {
     setRoute(response, '/v2/logout');
-    const { returnTo, client_id } = queryOf(request);
+    const { returnTo, client_id, state, federated } = queryOf(request);
+    const goesOn = state && returnTo === undefined ? await parts.federated.redeem(state) : undefined;
+    if (goesOn) return response.set('cache-control', 'no-store').redirect(302, goesOn);
     const client = client_id ? await provider.Client.find(client_id) : undefined;
     const allowed = (client as (Client & OwnMetadata) | undefined)?.allowed_logout_urls ?? [];
     const context = { acceptLanguage: request.get('accept-language'), client };
@@ -57,6 +67,10 @@ export function makeV2LogoutRoutes(parts: {
         expires: new Date(0),
       });
     response.set('cache-control', 'no-store');
+    const own = `${baseUrlOf(provider.issuer)}v2/logout${client_id ? `?${new URLSearchParams({ client_id })}` : ''}`;
+    const away =
+      federated === undefined ? undefined : await parts.federated.addressOf(session.upstream, returnTo ?? own);
+    if (away) return response.redirect(302, away);
     if (returnTo !== undefined) return response.redirect(302, returnTo);
     const back = linkBack(client);
     sendPage(response, 'logged-out', { ...(await parts.commonContext(context)), ...(back ? { back } : {}) });

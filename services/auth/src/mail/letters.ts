@@ -36,6 +36,8 @@ export type Letter = {
   /** Where its button leads. */
   url?: string;
   code?: string;
+  /** Who invites into what, in the words of an administrator. */
+  invitation?: { organization: string; displayName: string; inviter: string };
   /** How long the link or the code is good for. */
   ttlSeconds?: number;
 };
@@ -152,7 +154,9 @@ function ownLetter(letter: Letter, context: LetterContext): Omit<Mail, 'to'> {
   const { strings, locale } = language;
   const { url, code } = letter;
   const time = spellTime(letter.ttlSeconds ?? 0, locale);
-  const values = { application, tenant, email: letter.email, code, time };
+  const { displayName = '', inviter = '' } = letter.invitation ?? {};
+  const invited = { organization: oneLine(displayName), inviter: oneLine(inviter) };
+  const values = { application, tenant, email: letter.email, code, time, ...invited };
   const texts = Object.fromEntries(
     Object.entries(strings[letter.name]).map(([name, text]) => [name, fill(text, values)]),
   ) as MailStrings[LetterName];
@@ -194,7 +198,7 @@ function tenantLetter(
 
 /** What a template can read, by Auth0’s names ("Customize Email Templates", common variables). */
 function templateView(
-  { account, email, connection, url, code }: Letter,
+  { account, email, connection, url, code, invitation }: Letter,
   context: LetterContext,
   issuer: string,
 ): object {
@@ -218,6 +222,10 @@ function templateView(
     email,
     url,
     code,
+    ...(invitation && {
+      organization: { name: invitation.organization, display_name: invitation.displayName },
+      inviter: { name: invitation.inviter },
+    }),
   };
 }
 

@@ -79,14 +79,11 @@ const lists: [path: string, name: string, scope: string][] = [
   ['/rules', 'rules', 'read:rules'],
   ['/rules-configs', 'rules_configs', 'read:rules_configs'],
   ['/hooks', 'hooks', 'read:hooks'],
-  ['/roles', 'roles', 'read:roles'],
-  ['/organizations', 'organizations', 'read:organizations'],
   ['/self-service-profiles', 'self_service_profiles', 'read:self_service_profiles'],
   ['/forms', 'forms', 'read:forms'],
   ['/flows', 'flows', 'read:flows'],
   ['/flows/vault/connections', 'connections', 'read:flows_vault_connections'],
   ['/prompts/rendering', 'configs', 'read:prompts'],
-  ['/guardian/policies', 'policies', 'read:mfa_policies'],
 ];
 
 /** Lists that are an object at Auth0, always. */
@@ -104,19 +101,12 @@ const namedLists: typeof lists = [
   ['/connections-directory-provisionings', 'directory_provisionings', 'read:directory_provisionings'],
   ['/connections-scim-configurations', 'scim_configurations', 'read:scim_config'],
   ['/branding/phone/providers', 'providers', 'read:phone_providers'],
+  ['/organizations/:id/client-grants', 'client_grants', 'read:organizations'],
+  ['/organizations/:id/clients', 'clients', 'read:organizations'],
+  ['/organizations/:id/discovery-domains', 'domains', 'read:organizations'],
   ['/branding/phone/templates', 'templates', 'read:phone_templates'],
 ];
 
-const guardianFactors = [
-  'push-notification',
-  'sms',
-  'email',
-  'otp',
-  'webauthn-roaming',
-  'webauthn-platform',
-  'recovery-code',
-  'duo',
-].map((name) => ({ name, enabled: false, trial_expired: false }));
 const guardianTemplates = { enrollment_message: '', verification_message: '' };
 const twilio = { auth_token: null, from: null, messaging_service_sid: null, sid: null };
 
@@ -219,21 +209,6 @@ export const absentRoutes: Route[] = [
     at('get', path, `read:${resource}`, show(standing), says('Get', path, standing)),
     at(method, path, `update:${resource}`, keep(standing), says('Set', path, standing)),
   ]),
-  at(
-    'get',
-    '/guardian/factors',
-    'read:guardian_factors',
-    show(guardianFactors),
-    says('Get', '/guardian/factors', guardianFactors),
-  ),
-  at(
-    'put',
-    '/guardian/factors/:id',
-    'update:guardian_factors',
-    keep({ enabled: false }),
-    says('Set', '/guardian/factors/:id', { enabled: false }),
-  ),
-  at('put', '/guardian/policies', 'update:mfa_policies', keep([]), says('Set', '/guardian/policies', [])),
   ...unset.map(([path, what, scope]) =>
     at('get', path, scope, missingHere(what), [`Get the ${what}: there is none`, {}]),
   ),

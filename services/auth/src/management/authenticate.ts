@@ -1,19 +1,24 @@
 /**
- * Authenticates callers of the management API: an application with an access token of ours for `api/v2/`. The token is a JWT that
- * is valid for a day, but it opens only what its client may do now.
+ * Authenticates callers of the management API: an application, or a person through one, with an access token of ours for `api/v2/`. The
+ * token is a JWT that is valid for a day, but it opens only what its client, or its person, may do now.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
-import { createLocalJWKSet, type JSONWebKeySet, errors as joseErrors } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, errors as joseErrors } from 'jose';
+import { loadGrant } from '../adapter/known-grants.ts';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
-import type { Database } from '../database.ts';
+import { grantClaim } from '../claims.ts';
+import type { Database, Pool } from '../database.ts';
 import type { RevokedTokens } from '../library/tokens/structured.ts';
 import { verifyAccessToken } from '../resources/token-dialect.ts';
+import type { PermissionStore } from '../roles/permissions.ts';
 import { ManagementProblem } from './problem.ts';
 
 export type Caller = {
   clientId: string;
+  /** Who acts through the application; undefined when it acts by itself. */
+  userId: string | undefined;
   scopes: Set<string>;
   /** The client whose pages may read the answer. */
   web_origins: string[];
@@ -29,8 +34,10 @@ export function makeAuthenticate(parts: {
   /** All of ours; the first one's name is in the audience. */
   issuers: string[];
   db: Database;
+  pool: Pool;
   changes: Changes;
   revokedTokens: Pick<RevokedTokens, 'has'>;
+  permissions: Pick<PermissionStore, 'of'>;
 }): Authenticate {
   const { issuers, db, changes, revokedTokens } = parts;
   const audience = `${baseUrlOf(issuers[0]!)}api/v2/`;
@@ -55,25 +62,45 @@ export function makeAuthenticate(parts: {
     if (payload.cnf !== undefined) throw unusable('The token is bound to a key (RFC 9449), and no bearer token');
     if (await revokedTokens.has(payload.jti!)) throw unusable('The token was revoked');
     const holder = await holders.get(clientId);
-    const [grant] = holder?.grants ?? [];
-    // It must be one that could get this token now (library/grants/client-credentials.ts).
-    if (!holder?.grantTypes.includes('client_credentials') || holder.tokenEndpointAuthMethod === 'none' || !grant)
-      throw unusable(
-        'The client may not have this token any more: its grant for the management API or its client_credentials is gone',
-      );
-    const granted = new Set(grant.scope);
+    const userId = payload[grantClaim] === undefined ? undefined : payload.sub;
+    const allowed =
+      userId === undefined ? grantOf(holder) : holder?.isFirstParty && (await permissionsOf(parts, payload, audience));
+    if (!holder || !allowed) throw unusable(`The ${userId === undefined ? 'client' : 'person'} ${lost}`);
+    const may = new Set(allowed);
     return {
       clientId,
+      userId,
       scopes: new Set(
         String(payload.scope ?? '')
           .split(' ')
-          .filter((scope) => granted.has(scope)),
+          .filter((scope) => may.has(scope)),
       ),
       web_origins: holder.webOrigins,
       allowed_origins: holder.allowedOrigins,
     };
   };
 }
+
+const lost = 'may not have this token any more: the grant that it came from is gone, or what allowed it';
+
+/** A machine must be one that could get this token now (library/grants/client-credentials.ts). */
+function grantOf(holder: Holder | undefined): string[] | undefined {
+  if (!holder?.grantTypes.includes('client_credentials') || holder.tokenEndpointAuthMethod === 'none') return undefined;
+  return holder.grants[0]?.scope;
+}
+
+/** What the person may now; undefined once they are blocked, or what they allowed the application was taken back. */
+async function permissionsOf(
+  { pool, permissions }: { pool: Pool; permissions: Pick<PermissionStore, 'of'> },
+  payload: JWTPayload,
+  audience: string,
+): Promise<string[] | undefined> {
+  const grant = await loadGrant(pool, String(payload[grantClaim]));
+  const isLive = grant && grant.userId === payload.sub && !grant.blocked && grant.linkedTo === null;
+  return isLive ? permissions.of(grant.userId, audience) : undefined;
+}
+
+type Holder = NonNullable<Awaited<ReturnType<ReturnType<typeof openHolders>['get']>>>;
 
 function openKeys(db: Database, changes: Changes) {
   return makeCache({
@@ -101,6 +128,7 @@ function openHolders(db: Database, changes: Changes, audience: string) {
       (await db.client.findUnique({
         where: { clientId },
         select: {
+          isFirstParty: true,
           webOrigins: true,
           allowedOrigins: true,
           grantTypes: true,

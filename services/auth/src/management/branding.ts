@@ -15,7 +15,7 @@ const gradient = z.strictObject({
 });
 
 /** Left out: unchanged. Null or empty: as if it had never been set. */
-const change = z
+export const brandingChange = z
   .strictObject({
     logo_url: cleared(httpUri),
     favicon_url: cleared(httpUri),
@@ -35,19 +35,23 @@ export const getBranding = operation({
 });
 
 export const updateBranding = operation({
-  body: change,
+  body: brandingChange,
   async run({ parts: { settings }, body }) {
     const before = (await settings.load()).branding as StoredBranding;
-    const merged = {
-      ...before,
-      ...body,
-      ...(body.colors && { colors: { ...before.colors, ...body.colors } }),
-      ...(body.font && { font: { ...before.font, ...body.font } }),
-    };
-    const { branding } = await settings.update({ branding: withoutNothing(merged) as StoredBranding });
+    const { branding } = await settings.update({ branding: mergeBranding(before, body) });
     return ok(branding);
   },
 });
+
+export function mergeBranding(before: StoredBranding, body: z.infer<typeof brandingChange>): StoredBranding {
+  const merged = {
+    ...before,
+    ...body,
+    ...(body.colors && { colors: { ...before.colors, ...body.colors } }),
+    ...(body.font && { font: { ...before.font, ...body.font } }),
+  };
+  return withoutNothing(merged) as StoredBranding;
+}
 
 /** Nulls go, and so do objects that nothing is left in. */
 function withoutNothing(value: object): object {

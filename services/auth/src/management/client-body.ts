@@ -5,6 +5,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import { complianceLevels } from '../clients/fapi.ts';
 import type { RegisteredClient } from '../clients/store.ts';
 import { Prisma } from '../database.ts';
+import { mfaPolicies } from '../factors/types.ts';
 import { inertDefaults } from './client-view.ts';
 import { authenticationMethods, newAuthenticationMethods } from './credential.ts';
 import { changeInert, sentBack } from './inert.ts';
@@ -27,12 +28,7 @@ const refreshToken = z.strictObject({
     .optional(),
 });
 /** Auth0's, which the gate does not have: an application may name them, and gets nothing by them. */
-const foreignGrantTypes = [
-  'http://auth0.com/oauth/grant-type/mfa-oob',
-  'http://auth0.com/oauth/grant-type/mfa-otp',
-  'http://auth0.com/oauth/grant-type/mfa-recovery-code',
-  'urn:openid:params:grant-type:ciba',
-] as const;
+const foreignGrantTypes = ['urn:openid:params:grant-type:ciba'] as const;
 const backchannelLogout = z.strictObject({
   backchannel_logout_urls: z.array(httpUri).max(1).optional(),
   backchannel_logout_initiators: z
@@ -49,6 +45,8 @@ const writable = {
   is_first_party: z.boolean(),
   oidc_conformant_claims: z.boolean().nullable(),
   compliance_level: z.enum(complianceLevels).nullable(),
+  /** When its people are asked for a second factor; null: as the tenant has it. */
+  mfa_policy: z.enum(mfaPolicies).nullable(),
   callbacks: z.array(allowedUri).max(100),
   allowed_logout_urls: z.array(allowedUri).max(100),
   web_origins: z.array(origin).max(100),
@@ -66,6 +64,8 @@ const writable = {
   require_pushed_authorization_requests: z.boolean(),
   require_proof_of_possession: z.boolean(),
   is_token_endpoint_ip_header_trusted: z.boolean(),
+  organization_usage: z.enum(['deny', 'allow', 'require']).nullable(),
+  organization_require_behavior: z.enum(['no_prompt', 'pre_login_prompt', 'post_login_prompt']).nullable(),
   ...inertOfClient,
 };
 const readOnly = [
@@ -169,7 +169,12 @@ function oidcMetadata(body: ClientBody, before: object = {}): object | undefined
     ...(body.require_proof_of_possession !== undefined && {
       dpop_bound_access_tokens: body.require_proof_of_possession,
     }),
+    ...(body.organization_usage !== undefined && { organization_usage: body.organization_usage ?? undefined }),
+    ...(body.organization_require_behavior !== undefined && {
+      organization_require_behavior: body.organization_require_behavior ?? undefined,
+    }),
     ...(body.compliance_level !== undefined && { compliance_level: body.compliance_level ?? undefined }),
+    ...(body.mfa_policy !== undefined && { mfa_policy: body.mfa_policy ?? undefined }),
     ...(namesAlg(body as Algs) && { id_token_signed_response_alg: idTokenAlg(body as Algs) }),
     ...(body.is_token_endpoint_ip_header_trusted !== undefined && {
       is_token_endpoint_ip_header_trusted: body.is_token_endpoint_ip_header_trusted,

@@ -96,7 +96,7 @@ async function checkScopes({ resources }: Parts, audience: string, wanted: strin
  * Whoever grants scopes of this API could grant them to itself, so a token may grant only those that it holds
  * (docs/reference/management-api.md).
  */
-function checkOwn(api: Api, added: string[], held: ReadonlySet<string>): void {
+export function checkOwn(api: Pick<Api, 'isSystem'>, added: string[], held: ReadonlySet<string>): void {
   const beyond = api.isSystem ? added.filter((value) => !held.has(value)) : [];
   if (beyond.length > 0) throw insufficientScope(beyond);
 }

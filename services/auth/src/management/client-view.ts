@@ -25,6 +25,11 @@ export function present({ issuer, seal }: Parts, client: RegisteredClient, withK
     is_first_party: client.isFirstParty,
     oidc_conformant_claims: client.oidcConformantClaims,
     compliance_level: oidc.compliance_level ?? null,
+    mfa_policy: oidc.mfa_policy ?? null,
+    ...(oidc.organization_usage !== undefined && { organization_usage: oidc.organization_usage }),
+    ...(oidc.organization_require_behavior !== undefined && {
+      organization_require_behavior: oidc.organization_require_behavior,
+    }),
     callbacks: client.callbacks,
     allowed_logout_urls: client.allowedLogoutUrls,
     web_origins: client.webOrigins,

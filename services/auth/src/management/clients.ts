@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
 import { fapiProblem } from '../clients/fapi.ts';
-import { clientMetadata } from '../clients/metadata.ts';
+import { clientMetadata, type RefreshTokenPolicy } from '../clients/metadata.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
 import { type RegisteredClient, whole } from '../clients/store.ts';
 import { type Database, Prisma } from '../database.ts';
@@ -19,6 +19,7 @@ import {
   updateBody,
   withIdTokenAlg,
 } from './client-body.ts';
+import { checkOwn } from './client-grants.ts';
 import { globalClient, present, presenter } from './client-view.ts';
 import { findCredentials, makeCredential } from './credential.ts';
 import { merge } from './merge.ts';
@@ -49,7 +50,8 @@ export const listClients = operation({
 
 export const createClient = operation({
   body: createBody,
-  async run({ parts, body }) {
+  async run({ parts, body, scopes: held }) {
+    await checkPolicies(parts, body.refresh_token, null, held);
     const appType = body.app_type ?? 'regular_web';
     const keys = await Promise.all(
       body.client_authentication_methods?.private_key_jwt.credentials.map(makeCredential) ?? [],
@@ -89,6 +91,7 @@ export const updateClient = operation({
   async run({ parts, params, body, scopes }) {
     const client = await load(parts, params.id);
     checkMayChange(client, body, scopes);
+    await checkPolicies(parts, body.refresh_token, client.refreshToken, scopes);
     const methods = body.client_authentication_methods;
     const keys = methods ? await findCredentials(parts, client.clientId, methods) : methods === null ? [] : undefined;
     if (
@@ -144,6 +147,26 @@ export const rotateSecret = operation({
     return ok({ ...present(parts, updated, true), client_secret: secret });
   },
 });
+
+/** By a policy an application comes to people's tokens for another API (library/grants/refresh-token.ts): for ours as with a client grant. */
+async function checkPolicies(
+  { resources }: Parts,
+  wanted: ClientBody['refresh_token'],
+  before: unknown,
+  held: ReadonlySet<string>,
+): Promise<void> {
+  const known = (before as RefreshTokenPolicy | null)?.policies ?? [];
+  for (const { audience, scope } of wanted?.policies ?? []) {
+    const api = await resources.find(audience);
+    const had = known.find((policy) => policy.audience === audience)?.scope ?? [];
+    if (api)
+      checkOwn(
+        api,
+        scope.filter((value) => !had.includes(value)),
+        held,
+      );
+  }
+}
 
 export async function load({ clients }: Parts, clientId = ''): Promise<RegisteredClient> {
   const client = await clients.find(clientId);

@@ -4,6 +4,8 @@ import { z } from '@gatepost/runtime/env';
 import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
+import { optionsProblem } from '../upstream/options.ts';
+import { isUpstream, type Strategy, strategies } from '../upstream/strategies.ts';
 import { changeInert, sealSecrets, sentBack, showInert } from './inert.ts';
 import { inertOfConnection } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
@@ -12,8 +14,14 @@ import type { Parts } from './parts.ts';
 import { badBody, conflict, missing } from './problem.ts';
 
 const options = z.record(z.string().max(100), z.unknown());
-const strategy = z.enum(['auth0', 'email', 'sms']);
-const writable = { options, enabled_clients: z.array(z.string()), ...inertOfConnection };
+const strategy = z.enum(['auth0', 'email', 'sms', ...(Object.keys(strategies) as Strategy[])]);
+/** What a provider's button says (upstream/offered.ts), kept beside what has no effect. */
+const shown = {
+  ...inertOfConnection,
+  display_name: z.string().max(128).nullable(),
+  show_as_button: z.boolean().nullable(),
+};
+const writable = { options, enabled_clients: z.array(z.string()), ...shown };
 const readOnly = ['id', 'provisioning_ticket_url'];
 const change = z.strictObject(writable).partial();
 const updateBody = sentBack(change, [...readOnly, 'name', 'strategy']);
@@ -52,8 +60,9 @@ export const createConnection = operation({
   body: createBody,
   async run({ parts, body, scopes }) {
     // Accounts of a passwordless connection are named after it: `email|…`, `sms|…`.
-    if (body.strategy !== 'auth0' && body.name !== body.strategy)
+    if ((body.strategy === 'email' || body.strategy === 'sms') && body.name !== body.strategy)
       throw badBody(`a connection of the strategy ${body.strategy} must have that name`);
+    checkOptions(body.strategy, body.options ?? {});
     await checkClients(parts.db, body.enabled_clients ?? []);
     const id = `con_${randomBytes(12).toString('hex')}`;
     const { name, strategy } = body;
@@ -78,6 +87,7 @@ export const updateConnection = operation({
   body: updateBody,
   async run({ parts, params, body, scopes }) {
     const before = await load(parts, params.id);
+    if (body.options) checkOptions(before.strategy, body.options);
     await checkClients(parts.db, body.enabled_clients ?? []);
     const data = columns(parts, body, before);
     const connection = await parts.db.connection.update({ where: { id: before.id }, data });
@@ -101,6 +111,12 @@ export const deleteConnection = operation({
   },
 });
 
+/** @throws ManagementProblem 400 when a provider could not be asked with them */
+function checkOptions(strategy: string, options: Record<string, unknown>): void {
+  const problem = isUpstream(strategy) ? optionsProblem(strategy, options) : undefined;
+  if (problem) throw badBody(problem);
+}
+
 export async function load({ connections }: Parts, id = ''): Promise<ConnectionModel> {
   const connection = (await connections.list()).find((each) => each.id === id);
   if (!connection) throw missing('connection', 'The connection does not exist');
@@ -109,7 +125,7 @@ export async function load({ connections }: Parts, id = ''): Promise<ConnectionM
 
 /** The columns that the body sets; `options` as a whole, as at Auth0. */
 function columns({ seal }: Parts, body: z.infer<typeof change>, before?: ConnectionModel) {
-  const inert = changeInert(inertOfConnection, body, { seal, before: before?.inert });
+  const inert = changeInert(shown, body, { seal, before: before?.inert });
   return {
     ...(body.options !== undefined && { options: sealSecrets(body.options, seal) }),
     ...(inert && { inert }),

@@ -16,6 +16,16 @@ const identity = {
   isSocial: false,
 };
 
+const permission = {
+  resource_server_identifier: 'http://localhost:4500/',
+  resource_server_name: 'Webhook API',
+  permission_name: 'repo',
+  description: 'Repositories and their hooks',
+};
+const permissions = {
+  permissions: [{ resource_server_identifier: 'http://localhost:4500/', permission_name: 'repo' }],
+};
+
 /** By name: an example, and the schema that is made of it. */
 export const resources = {
   Client: openResource({
@@ -75,7 +85,63 @@ export const resources = {
     token_lifetime_for_web: 7200,
     token_dialect: 'access_token',
     allow_offline_access: true,
+    enforce_policies: false,
     skip_consent_for_verifiable_first_party_clients: true,
+  }),
+  Role: resource({
+    id: 'rol_5a1f6c9e2b7d4038',
+    name: 'Editor',
+    description: 'Writes and changes notes',
+    is_default: false,
+  }),
+  Permission: resource(permission),
+  PermissionOfUser: resource({
+    ...permission,
+    sources: [{ source_id: 'rol_5a1f6c9e2b7d4038', source_name: 'Editor', source_type: 'ROLE' }],
+  }),
+  Organization: resource({
+    id: 'org_9b1f2a6c7d8e4f30',
+    name: 'orchard',
+    display_name: 'Orchard Ltd',
+    branding: free({ logo_url: 'https://example.com/logo.png', colors: { primary: '#0059d6' } }),
+    metadata: free({ plan: 'basic' }),
+    enabled_connections: [free({ connection_id: 'con_email' })],
+  }),
+  OrganizationConnection: resource({
+    connection_id: 'con_email',
+    assign_membership_on_login: false,
+    show_as_button: true,
+    is_signup_enabled: false,
+    connection: { name: 'email', strategy: 'email' },
+  }),
+  OrganizationInvitation: resource({
+    id: 'uinv_9b1f2a6c7d8e4f30',
+    organization_id: 'org_9b1f2a6c7d8e4f30',
+    inviter: { name: 'Alice' },
+    invitee: { email: 'maria@example.com' },
+    invitation_url:
+      'https://app.example.com/login?invitation=q2J…&organization=org_9b1f2a6c7d8e4f30&organization_name=orchard',
+    ticket_id: 'q2J…',
+    client_id: 'notes-web',
+    connection_id: 'con_email',
+    roles: ['rol_5a1f6c9e2b7d4038'],
+    app_metadata: free({ plan: 'basic' }),
+    user_metadata: free({ colour: 'green' }),
+    created_at: time,
+    expires_at: later,
+  }),
+  OrganizationMember: resource({
+    user_id: 'auth0|alice',
+    name: 'Alice Example',
+    email: 'alice@example.com',
+    picture: 'https://example.com/alice.png',
+    roles: [{ id: 'rol_5a1f6c9e2b7d4038', name: 'Editor' }],
+  }),
+  UserOfRole: resource({
+    user_id: 'auth0|alice',
+    email: 'alice@example.com',
+    name: 'Alice Example',
+    picture: 'https://example.com/alice.png',
   }),
   Identity: openResource(identity),
   User: resource({
@@ -138,6 +204,25 @@ export const resources = {
     created_at: time,
     updated_at: time,
   }),
+  AuthenticationMethod: openResource({
+    id: 'phone|dev_0Lq7yRk2bXcVnM1a',
+    type: 'phone',
+    confirmed: true,
+    name: 'Work',
+    phone_number: '+15555550100',
+    preferred_authentication_method: 'sms',
+    created_at: time,
+    enrolled_at: time,
+    last_auth_at: later,
+  }),
+  RecoveryCodes: resource({ recovery_code: '4T1K-9WPA-XR7M-2HQZ', recovery_codes: ['4T1K-9WPA-XR7M-2HQZ'] }),
+  Enrollment: openResource({
+    id: 'totp|dev_0Lq7yRk2bXcVnM1a',
+    status: 'confirmed',
+    type: 'authenticator',
+    enrolled_at: time,
+  }),
+  GuardianFactor: resource({ name: 'otp', enabled: true, trial_expired: false }),
   Connection: openResource({
     id: 'con_7d2b1c',
     name: identity.connection,
@@ -181,11 +266,45 @@ export const resources = {
     colors: free({ primary: '#0059d6', page_background: '#ffffff' }),
     font: free({ url: 'https://example.com/font.woff2' }),
   }),
+  PreviewPage: resource({ page: 'login', themed: true }),
+  Preview: resource({
+    url: 'http://localhost:4400/branding-preview/0Lq7yRk2bXcVnM1aP9sT5uWd3fGhJkLz',
+    expires_at: later,
+  }),
   Template: resource({ body: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }),
   Ticket: resource({
     ticket: 'http://localhost:4400/email-verification?ticket=wV0dOZcaXl7pZbYcQX8o0T2Jk6a9mHqf1E3uRr5sN4g',
   }),
-  Job: resource({ id: 'job_0Lq7yRk2bXcVnM1a', type: 'verification_email', status: 'pending', created_at: time }),
+  Job: openResource({ id: 'job_0Lq7yRk2bXcVnM1a', type: 'verification_email', status: 'pending', created_at: time }),
+  ExportJob: resource({
+    id: 'job_0Lq7yRk2bXcVnM1a',
+    type: 'users_export',
+    status: 'pending',
+    created_at: time,
+    connection_id: 'con_0Lq7yRk2bXcVnM1a',
+    format: 'csv',
+    limit: 1000,
+    fields: [{ name: 'user_metadata.plan', export_as: 'plan' }],
+    percentage_done: 100,
+  }),
+  ImportJob: resource({
+    status: 'pending',
+    type: 'users_import',
+    created_at: time,
+    id: 'job_0Lq7yRk2bXcVnM1a',
+    connection_id: 'con_0Lq7yRk2bXcVnM1a',
+    connection: 'Username-Password-Authentication',
+    upsert: false,
+    external_id: 'from the old shop',
+    send_completion_email: false,
+    percentage_done: 100,
+    summary: { failed: 1, updated: 0, inserted: 499, total: 500 },
+  }),
+  ImportError: resource({
+    index: 17,
+    user: free({ email: 'no address' }),
+    errors: [{ code: 'INVALID_FORMAT', message: 'Invalid email address', path: 'email' }],
+  }),
   EmailTemplate: openResource(
     {
       template: 'reset_email',
@@ -237,6 +356,10 @@ type Name = keyof typeof resources;
 const refTo = (name: Name) => ({ $ref: `#/components/schemas/${name}` });
 const one = (name: Name, status = 200): Answers => ({ [status]: { description: 'It', schema: refTo(name) } });
 const none = (status = 204, description = 'Done'): Answers => ({ [status]: { description } });
+/** An empty object. */
+const done = (status: number): Answers => ({
+  [status]: { description: 'Done', schema: { type: 'object', additionalProperties: false } },
+});
 const array = (schema: object) => ({ type: 'array', items: schema });
 const all = (name: Name): Answers => ({ 200: { description: 'All of them', schema: array(refTo(name)) } });
 
@@ -305,13 +428,63 @@ export const descriptions: Record<string, Description> = {
   'delete /users/:id/sessions': ['Sign a person out in every browser', none(202, 'Accepted')],
   'get /users/:id/refresh-tokens': ['List the refresh tokens of a person', list('tokens', 'RefreshToken')],
   'delete /users/:id/refresh-tokens': ['End the refresh tokens of a person', none(202, 'Accepted')],
-  'get /users/:id/roles': ['List the roles of a person: there are none', list('roles')],
-  'get /users/:id/permissions': ['List the permissions of a person: there are none', list('permissions')],
-  'get /users/:id/organizations': ['List the organizations of a person: there are none', list('organizations')],
-  'get /users/:id/authentication-methods': ['List the further factors of a person: there are none', list('authenticators')],
-  'delete /users/:id/authenticators': ['Delete the further factors of a person: there are none', none()],
-  'get /users/:id/enrollments': ['List the enrolled devices of a person: there are none', { 200: { description: 'An empty list', schema: { type: 'array', items: {} } } }],
+  'get /users/:id/roles': ['List the roles that a person was given', list('roles', 'Role')],
+  'post /users/:id/roles': ['Give a person roles', none(), { roles: ['rol_5a1f6c9e2b7d4038'] }],
+  'delete /users/:id/roles': ['Take roles from a person', none(), { roles: ['rol_5a1f6c9e2b7d4038'] }],
+  'get /users/:id/permissions': ['List what a person may do, and through which roles', list('permissions', 'PermissionOfUser')],
+  'post /users/:id/permissions': ['Give a person permissions beside their roles', done(201), permissions],
+  'delete /users/:id/permissions': ['Take permissions from a person that were given to them', none(), permissions],
+  'get /users/:id/organizations': ['List the organizations of a person', list('organizations', 'Organization')],
+  'get /users/:id/authentication-methods': ['List what a person proves himself by, beside a password', list('authenticators', 'AuthenticationMethod')],
+  'post /users/:id/authentication-methods': ['Add a second factor to a person', one('AuthenticationMethod', 201), { type: 'phone', name: 'Work', phone_number: '+15555550100' }],
+  'delete /users/:id/authentication-methods': ['Delete all second factors, passkeys and recovery codes of a person', none()],
+  'get /users/:id/authentication-methods/:method_id': ['Get a second factor of a person', one('AuthenticationMethod')],
+  'patch /users/:id/authentication-methods/:method_id': ['Rename a second factor of a person', one('AuthenticationMethod'), { name: 'Old phone' }],
+  'delete /users/:id/authentication-methods/:method_id': ['Delete a second factor of a person', none()],
+  'delete /users/:id/authenticators': ['Delete all second factors, passkeys and recovery codes of a person', none()],
+  'post /users/:id/multifactor/actions/invalidate-remember-browser': ['Ask a person for the second factor in every browser again', none()],
+  'delete /users/:id/multifactor/:provider': ['Delete the second factors of one provider of a person', none()],
+  'post /users/:id/recovery-code-regeneration': ['Make new recovery codes for a person', one('RecoveryCodes')],
+  'get /users/:id/enrollments': ['List the second factors of a person, in an older form', all('Enrollment')],
   'get /users-by-email': ['Find people by their address', all('User')],
+
+  'get /roles': ['List roles', list('roles', 'Role')],
+  'post /roles': ['Create a role', one('Role'), { name: 'Editor', description: 'Writes and changes notes' }],
+  'get /roles/:id': ['Get a role', one('Role')],
+  'patch /roles/:id': ['Change a role', one('Role'), { description: 'Writes notes' }],
+  'delete /roles/:id': ['Delete a role, which everybody who had it loses', done(200)],
+  'get /roles/:id/permissions': ['List what a role allows', list('permissions', 'Permission')],
+  'post /roles/:id/permissions': ['Add permissions to a role', done(201), permissions],
+  'delete /roles/:id/permissions': ['Take permissions from a role', none(), permissions],
+  'get /roles/:id/users': ['List who was given a role', list('users', 'UserOfRole')],
+  'post /roles/:id/users': ['Give a role to people', done(200), { users: ['auth0|alice'] }],
+
+  'get /organizations': ['List organizations', list('organizations', 'Organization')],
+  'post /organizations': ['Create an organization', one('Organization', 201), { name: 'orchard', display_name: 'Orchard Ltd' }],
+  'get /organizations/name/:name': ['Get an organization by its name', one('Organization')],
+  'get /organizations/:id': ['Get an organization', one('Organization')],
+  'patch /organizations/:id': ['Change an organization', one('Organization'), { display_name: 'Orchard' }],
+  'delete /organizations/:id': ['Delete an organization, and end what was granted for it', none()],
+  'get /organizations/:id/enabled_connections': ['List the connections by which people sign in to an organization', list('enabled_connections', 'OrganizationConnection')],
+  'post /organizations/:id/enabled_connections': ['Enable a connection for an organization', one('OrganizationConnection', 201), { connection_id: 'con_email', assign_membership_on_login: false }],
+  'get /organizations/:id/enabled_connections/:connection_id': ['Get a connection of an organization', one('OrganizationConnection')],
+  'patch /organizations/:id/enabled_connections/:connection_id': ['Change a connection of an organization', one('OrganizationConnection'), { assign_membership_on_login: true }],
+  'delete /organizations/:id/enabled_connections/:connection_id': ['Disable a connection for an organization', none()],
+  'get /organizations/:id/connections': ['List the connections by which people sign in to an organization', list('connections', 'OrganizationConnection')],
+  'post /organizations/:id/connections': ['Enable a connection for an organization', one('OrganizationConnection', 201), { connection_id: 'con_email', assign_membership_on_login: false }],
+  'get /organizations/:id/connections/:connection_id': ['Get a connection of an organization', one('OrganizationConnection')],
+  'patch /organizations/:id/connections/:connection_id': ['Change a connection of an organization', one('OrganizationConnection'), { assign_membership_on_login: true }],
+  'delete /organizations/:id/connections/:connection_id': ['Disable a connection for an organization', none()],
+  'get /organizations/:id/members': ['List the members of an organization', list('members', 'OrganizationMember')],
+  'post /organizations/:id/members': ['Make people members of an organization', none(), { members: ['auth0|alice'] }],
+  'delete /organizations/:id/members': ['Take people out of an organization, and end what was granted to them for it', none(), { members: ['auth0|alice'] }],
+  'get /organizations/:id/invitations': ['List the invitations that nobody has accepted yet', list('invitations', 'OrganizationInvitation')],
+  'post /organizations/:id/invitations': ['Invite somebody into an organization by mail', one('OrganizationInvitation', 201), { inviter: { name: 'Alice' }, invitee: { email: 'maria@example.com' }, client_id: 'notes-web' }],
+  'get /organizations/:id/invitations/:invitation_id': ['Get an invitation', one('OrganizationInvitation')],
+  'delete /organizations/:id/invitations/:invitation_id': ['Take an invitation back', none()],
+  'get /organizations/:id/members/:user_id/roles': ['List the roles of a member within an organization', list('roles', 'Role')],
+  'post /organizations/:id/members/:user_id/roles': ['Give a member roles within an organization', none(), { roles: ['rol_5a1f6c9e2b7d4038'] }],
+  'delete /organizations/:id/members/:user_id/roles': ['Take roles from a member', none(), { roles: ['rol_5a1f6c9e2b7d4038'] }],
 
   'get /user-blocks': ['List from where an address, number or name is locked out', one('UserBlocks')],
   'delete /user-blocks': ['Let an address, number or name log in again', none()],
@@ -345,6 +518,11 @@ export const descriptions: Record<string, Description> = {
   'delete /grants': ['End all that a person allowed', none()],
   'delete /grants/:id': ['End what a person allowed an application', none()],
 
+  'get /guardian/factors': ['List which second factors there are', all('GuardianFactor')],
+  'put /guardian/factors/:id': ['Let people use a second factor, or not', { 200: { description: 'As it is now', schema: { type: 'object', example: { enabled: true } } } }, { enabled: true }],
+  'get /guardian/policies': ['Get whether everybody is asked for a second factor', { 200: { description: 'Policies', schema: { type: 'array', items: { type: 'string' }, example: ['all-applications'] } } }],
+  'put /guardian/policies': ['Ask everybody for a second factor, or not', { 200: { description: 'Policies', schema: { type: 'array', items: { type: 'string' }, example: ['all-applications'] } } }, ['all-applications']],
+
   'get /logs': ['Search the log', list('logs', 'Log')],
   'get /logs/:id': ['Get an entry of the log', one('Log')],
 
@@ -353,11 +531,16 @@ export const descriptions: Record<string, Description> = {
   'get /branding/templates/universal-login': ['Get the template of the pages', one('Template')],
   'put /branding/templates/universal-login': ['Set the template of the pages', { ...none(201, 'It is the first one'), ...none(204, 'It replaces another') }, { template: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }],
   'delete /branding/templates/universal-login': ['Bring our own pages back', none()],
+  'get /branding/previews': ['List the pages that can be looked at', all('PreviewPage')],
+  'post /branding/previews': ['Make an address at which a page can be looked at, in a frame, as it would be', one('Preview', 201), { page: 'login', branding: { colors: { primary: '#0059d6' } } }],
 
   'post /tickets/email-verification': ['Make a link that confirms an address', one('Ticket', 201), { user_id: 'auth0|alice', result_url: 'http://localhost:3000/confirmed' }],
   'post /tickets/password-change': ['Make a link that sets a new password', one('Ticket', 201), { user_id: 'auth0|alice', result_url: 'http://localhost:3000/login' }],
   'post /jobs/verification-email': ['Send a verification mail', { ...one('Job', 201), 429: { description: 'Too many mails to this address', schema: { $ref: '#/components/schemas/ManagementError' } } }, { user_id: 'auth0|alice' }],
-  'get /jobs/:id': ['Get what has become of a mail', one('Job')],
+  'post /jobs/users-exports': ['Export users to a file, without their hashes', one('ExportJob'), { format: 'csv', fields: [{ name: 'email' }, { name: 'user_metadata.plan', export_as: 'plan' }] }],
+  'post /jobs/users-imports': ['Import users, with the hashes of their passwords', { ...one('ImportJob', 202), 413: { description: 'The file has more than 500 KB', schema: { $ref: '#/components/schemas/ManagementError' } }, 429: { description: 'Two imports are pending', schema: { $ref: '#/components/schemas/ManagementError' } } }, { users: '[{"email":"ada@example.com","password_hash":"$2b$10$8s0cJ6oUNnDR8kJZ7VmEZO7GqvKyQ1hYQ8Kx0vB9yVn0gW0bWqj5K"}]', connection_id: 'con_0Lq7yRk2bXcVnM1a' }],
+  'get /jobs/:id': ['Get what has become of a job', one('Job')],
+  'get /jobs/:id/errors': ['List the users who were not imported', { ...all('ImportError'), ...none(204, 'There are none') }],
 
   'post /email-templates': ['Write a mail in your own words', one('EmailTemplate'), { template: 'reset_email', subject: 'A new password', body: '<a href="{{ url }}">Choose one</a>', syntax: 'liquid', enabled: true }],
   'get /email-templates/:id': ['Get the words of a mail', one('EmailTemplate')],

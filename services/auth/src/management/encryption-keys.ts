@@ -5,7 +5,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { Pool, Prisma } from '../database.ts';
+import { resealFactors } from '../factors/reseal.ts';
 import { resealSigningKeys } from '../keys/signing-keys.ts';
+import { resealUpstreamTokens } from '../upstream/tokens.ts';
 import { resealSecrets } from './inert.ts';
 import { gone, operation } from './operation.ts';
 
@@ -35,7 +37,9 @@ export const rekey = operation({
     const keys = await resealSigningKeys(pool, seal);
     let values = 0;
     for (const [table, column] of columns) values += await resealColumn(pool, seal, table, column);
-    log.info({ 'signing.keys': keys, values }, 'sealed under SECRETS_KEY what SECRETS_KEY_OTHER had sealed');
+    values += await resealUpstreamTokens(pool, seal);
+    const factors = await resealFactors(pool, seal);
+    log.info({ 'signing.keys': keys, values, factors }, 'sealed under SECRETS_KEY what SECRETS_KEY_OTHER had sealed');
     return gone;
   },
 });

@@ -8,6 +8,7 @@ import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { type Answer, created, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
+import { checkNotAbove } from './permissions.ts';
 import { type identityOf, presentUsers } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { loadUser } from './users.ts';
@@ -21,13 +22,14 @@ export const linkIdentity = operation({
       link_with: z.string().max(10_000),
     })
     .partial(),
-  async run({ parts, params, body }) {
+  async run({ parts, params, body, scopes: held }) {
     const { provider, user_id, connection_id, link_with } = body;
     // It is for people who link accounts of their own; tokens of this API are machines'.
     if (link_with !== undefined) throw badBody('link_with is not supported: name the identity by provider and user_id');
     if (provider === undefined || user_id === undefined)
       throw badBody(`Missing required property: ${provider === undefined ? 'provider' : 'user_id'}`);
     const primary = await loadUser(parts, params.id);
+    await checkNotAbove(parts, primary, held);
     const secondary = await findIdentity(parts, { provider, user_id, connection_id });
     if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
     await link(parts, primary.userId, secondary.userId);
@@ -66,7 +68,7 @@ export const unlinkIdentity = operation({
 });
 
 /** In one step, so that neither account can be linked otherwise meanwhile. Sessions of the account that is linked end. */
-async function link({ pool }: Parts, primary: string, secondary: string): Promise<void> {
+export async function link({ pool }: Pick<Parts, 'pool'>, primary: string, secondary: string): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ user_id: string; linked_to: string | null; blocked: boolean }>(
       'SELECT user_id, linked_to, blocked FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE',
@@ -96,13 +98,12 @@ async function findIdentity(
   const all = (await connections.list()).filter(
     ({ id, strategy }) => strategy === provider && (connection_id === undefined || id === connection_id),
   );
-  const bare = withoutPrefix(user_id);
   const prefixes = new Set([provider, ...all.map(({ name }) => name)]);
-  const userIds = [...prefixes].map((prefix) => `${prefix}|${bare}`);
+  const userIds = [user_id, ...[...prefixes].map((prefix) => `${prefix}|${user_id}`)];
   const found = await db.account.findMany({
     where: { userId: { in: userIds }, connection: { in: all.map(({ name }) => name) } },
   });
-  const [account] = user_id === bare ? found : found.filter(({ userId }) => userId === user_id);
+  const account = found.find(({ userId }) => userId === user_id) ?? found[0];
   if (!account) throw missing('user', 'The user to link does not exist.');
   if (account.linkedTo !== null) throw alreadyLinked();
   return account;

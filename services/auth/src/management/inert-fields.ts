@@ -57,8 +57,6 @@ export const inertOfClient = nullable({
   native_social_login: z.strictObject({ apple: open, facebook: open, google: open }).partial(),
   oidc_conformant: flag,
   organization_discovery_methods: texts,
-  organization_require_behavior: text,
-  organization_usage: text,
   par_request_expiry: count,
   redirection_policy: text,
   session_transfer: z
@@ -90,7 +88,6 @@ export const inertOfResourceServer = nullable({
   authorization_details: z.array(z.unknown()),
   authorization_policy: z.strictObject({ policy_id: text }),
   consent_policy: text,
-  enforce_policies: flag,
   proof_of_possession: z.strictObject({ mechanism: text, required: flag, required_for: text.optional() }),
   signing_secret: z.string().min(16),
   subject_type_authorization: z.strictObject({ user: open, client: open, anonymous_user: open }).partial(),
@@ -108,11 +105,9 @@ export const inertOfConnection = nullable({
   connected_accounts: active,
   cross_app_access_requesting_app: active,
   cross_app_access_resource_app: z.strictObject({ status: text }),
-  display_name: text,
   is_domain_connection: flag,
   metadata: z.record(z.string(), z.string().max(255).nullable()),
   realms: texts,
-  show_as_button: flag,
 });
 
 export const inertOfTenant = nullable({

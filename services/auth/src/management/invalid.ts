@@ -27,7 +27,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 const maxDepth = 32;
 
 /** What no schema names and PostgreSQL cannot keep: NUL, half a surrogate pair; and nesting that costs more than it can mean. */
-function findFlaw(value: unknown, depth = 0): string | undefined {
+export function findFlaw(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') {
     if (value.includes('\0')) return 'a string must not contain NUL';
     return value.isWellFormed() ? undefined : 'a string must be well-formed Unicode';

@@ -1,30 +1,41 @@
 /** Jobs that the management API was given, for a day (as at Auth0). */
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import type { Wanted } from '../exports/lines.ts';
 
-export type Job = { id: string; type: string; status: 'pending' | 'completed' | 'failed'; created_at: string };
+export type Job = {
+  id: string;
+  type: string;
+  status: 'pending' | 'completed' | 'failed';
+  created_at: string;
+  /** Of an export. */
+  export?: Wanted;
+};
 
 export type JobStore = {
-  create(type: string): Promise<Job>;
+  /** An export's link is good for an hour. */
+  create(type: string, wanted?: Wanted): Promise<Job>;
   end(job: Job, status: 'completed' | 'failed'): Promise<void>;
   find(id: string): Promise<Job | undefined>;
 };
 
 const ttlSeconds = 86_400;
+const exportTtlSeconds = 3_600;
 
 export function makeJobStore(redis: Redis, prefix: string): JobStore {
   const keyOf = (id: string) => `${prefix}job:${id}`;
   const save = async (job: Job) => {
-    await redis.set(keyOf(job.id), JSON.stringify(job), 'EX', ttlSeconds);
+    await redis.set(keyOf(job.id), JSON.stringify(job), 'EX', job.export ? exportTtlSeconds : ttlSeconds);
     return job;
   };
   return {
-    create: (type) =>
+    create: (type, wanted) =>
       save({
         status: 'pending',
         type,
         created_at: new Date().toISOString(),
         id: `job_${randomBytes(12).toString('base64url')}`,
+        ...(wanted && { export: wanted }),
       }),
     end: async (job, status) => void (await save({ ...job, status })),
     async find(id) {

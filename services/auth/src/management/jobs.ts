@@ -1,8 +1,10 @@
-/** `jobs`: work that goes on after the answer. Here that is a verification mail. */
+/** `jobs`: work that goes on after the answer. Here that is a verification mail; imports have a file of their own. */
 import { z } from '@gatepost/runtime/env';
 import { created, ok, operation } from './operation.ts';
 import { ManagementProblem, missing } from './problem.ts';
 import { checkClient, identityBody, namedAccount } from './tickets.ts';
+import { presentExport } from './users-exports.ts';
+import { presentedImport } from './users-imports.ts';
 
 export const createVerificationEmail = operation({
   body: z.strictObject({
@@ -32,8 +34,11 @@ export const createVerificationEmail = operation({
 
 export const getJob = operation({
   async run({ parts, params }) {
-    const job = await parts.jobs.find(params.id ?? '');
+    const { id = '' } = params;
+    const imported = await presentedImport(parts, id);
+    if (imported) return ok(imported);
+    const job = await parts.jobs.find(id);
     if (!job) throw missing('job', 'The job does not exist.');
-    return ok(job);
+    return ok(job.export ? presentExport(parts, job) : job);
   },
 });

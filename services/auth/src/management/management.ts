@@ -11,6 +11,7 @@ import { ApiError } from '../http/api-error.ts';
 import { allowOrigin, makePreflight } from '../http/cors.ts';
 import { setRoute } from '../http/route.ts';
 import { type Caller, makeAuthenticate } from './authenticate.ts';
+import { readMultipart } from './multipart.ts';
 import { type ManagementParts, makeParts } from './parts.ts';
 import { ManagementProblem } from './problem.ts';
 import { routes } from './routes.ts';
@@ -34,7 +35,10 @@ export function makeManagement(given: ManagementParts): Router {
   });
   router.use(express.json({ limit: '512kb', strict: false }), express.text({ limit: '512kb', type: 'text/html' }));
   const callerOf = (request: Request) => callers.get(request) as Caller;
-  for (const route of routes) router[route.method](route.path, serve(route, parts, callerOf));
+  for (const route of routes) {
+    if (route.operation.multipart) router[route.method](route.path, readMultipart);
+    router[route.method](route.path, serve(route, parts, callerOf));
+  }
   router.use((request) => {
     throw new ManagementProblem(404, undefined, `Not Found: ${request.method}`);
   });

@@ -10,6 +10,8 @@ export type Call<Query = unknown, Body = unknown> = {
   body: Body;
   /** What the token may do: for operations of which a part wants a scope of its own. */
   scopes: ReadonlySet<string>;
+  /** Of the pages that may read the answer. */
+  origins: string[];
 };
 
 /** `body` undefined: an answer without one. */
@@ -18,6 +20,8 @@ export type Answer = { status: number; body?: unknown };
 export type Operation = {
   query?: z.ZodType | undefined;
   body?: z.ZodType | undefined;
+  /** The body is a form with a file (multipart.ts). */
+  multipart?: true;
   run(call: Call): Promise<Answer> | Answer;
 };
 
@@ -28,6 +32,7 @@ export function operation<
 >(definition: {
   query?: Query;
   body?: Body;
+  multipart?: true;
   run(call: Call<z.output<Query>, z.output<Body>>): Promise<Answer> | Answer;
 }): Operation {
   // The spine hands `run` what these schemas gave.

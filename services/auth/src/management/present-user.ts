@@ -1,30 +1,51 @@
 /** People as the management API shows them, with the identities that they log in by. */
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import { isSocial } from '../upstream/strategies.ts';
 import type { Parts } from './parts.ts';
 
 /** An account and those that are linked to it. */
 export type Person = { account: AccountModel; linked: AccountModel[] };
 
-export async function withIdentities({ db }: Parts, accounts: AccountModel[]): Promise<Person[]> {
+export async function withIdentities({ db }: Pick<Parts, 'db'>, accounts: AccountModel[]): Promise<Person[]> {
   const ids = accounts.map(({ userId }) => userId);
   const linked = await db.account.findMany({ where: { linkedTo: { in: ids } }, orderBy: { userId: 'asc' } });
   return accounts.map((account) => ({ account, linked: linked.filter(({ linkedTo }) => linkedTo === account.userId) }));
 }
 
-export async function presentUsers(parts: Parts, accounts: AccountModel[]): Promise<object[]> {
+export async function presentUsers(
+  parts: Pick<Parts, 'db' | 'connections'>,
+  accounts: AccountModel[],
+): Promise<object[]> {
   const present = await presenter(parts);
   return (await withIdentities(parts, accounts)).map(present);
 }
 
-export async function presenter({ connections }: Parts): Promise<(person: Person) => object> {
+export async function presenter({ connections }: Pick<Parts, 'connections'>): Promise<(person: Person) => object> {
   const known = new Map((await connections.list()).map((connection) => [connection.name, connection]));
   return (person) => present(person, known);
+}
+
+/** What the providers gave, beside the identities of those whose connection keeps it (`read:user_idp_tokens`). */
+export async function withProvidersTokens(
+  { db, upstreamTokens }: Parts,
+  { userId }: AccountModel,
+  user: object,
+): Promise<object> {
+  const linked = await db.account.findMany({ where: { linkedTo: userId }, orderBy: { userId: 'asc' } });
+  const userIds = [userId, ...linked.map((account) => account.userId)]; // in the order of the identities
+  const tokens = await upstreamTokens.find(userIds);
+  const { identities } = user as { identities: object[] };
+  return {
+    ...user,
+    identities: identities.map((identity, index) => ({ ...identity, ...tokens.get(userIds[index]!) })),
+  };
 }
 
 /** Its user_id without the prefix, and the strategy of its connection. */
 export function identityOf({ userId, connection }: AccountModel, known: ConnectionModel | undefined) {
   const [prefix = '', ...rest] = userId.split('|');
-  return { connection, provider: known?.strategy ?? prefix, user_id: rest.join('|'), isSocial: false };
+  const provider = known?.strategy ?? prefix;
+  return { connection, provider, user_id: rest.join('|'), isSocial: isSocial(provider) };
 }
 
 /** What an account is called that has no name; user-search.ts finds it so. */

@@ -18,6 +18,7 @@ const writable = {
   token_dialect: z.enum(tokenDialects),
   token_lifetime: z.number().int().min(1).max(2_592_000),
   allow_offline_access: z.boolean(),
+  enforce_policies: z.boolean(),
   skip_consent_for_verifiable_first_party_clients: z.boolean(),
   ...inertOfResourceServer,
 };
@@ -119,6 +120,7 @@ function columns(body: z.infer<typeof change>): Partial<Columns> {
     ...(body.token_dialect !== undefined && { tokenDialect: body.token_dialect }),
     ...(body.token_lifetime !== undefined && { tokenLifetime: body.token_lifetime }),
     ...(body.allow_offline_access !== undefined && { allowOfflineAccess: body.allow_offline_access }),
+    ...(body.enforce_policies !== undefined && { enforcePolicies: body.enforce_policies }),
   };
   const skip = body.skip_consent_for_verifiable_first_party_clients;
   return skip === undefined ? given : { ...given, skipConsent: skip };
@@ -126,7 +128,7 @@ function columns(body: z.infer<typeof change>): Partial<Columns> {
 
 type Columns = Pick<
   Api,
-  'name' | 'signingAlg' | 'tokenDialect' | 'tokenLifetime' | 'allowOfflineAccess' | 'skipConsent'
+  'name' | 'signingAlg' | 'tokenDialect' | 'tokenLifetime' | 'allowOfflineAccess' | 'enforcePolicies' | 'skipConsent'
 >;
 
 function scopesOf(scopes: NonNullable<z.infer<typeof change>['scopes']>): Scope[] {
@@ -157,6 +159,7 @@ function present(api: Api, inert: object): object {
     token_lifetime: api.tokenLifetime,
     token_dialect: api.tokenDialect,
     allow_offline_access: api.allowOfflineAccess,
+    enforce_policies: api.enforcePolicies,
     skip_consent_for_verifiable_first_party_clients: api.skipConsent,
   };
 }

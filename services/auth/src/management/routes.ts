@@ -1,6 +1,18 @@
 /** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
 
 import { absentRoutes } from './absent.ts';
+import {
+  createAuthenticationMethod,
+  deleteAuthenticationMethod,
+  deleteAuthenticationMethods,
+  deleteMultifactor,
+  getAuthenticationMethod,
+  invalidateRememberedBrowsers,
+  listAuthenticationMethods,
+  listEnrollments,
+  regenerateRecoveryCodes,
+  updateAuthenticationMethod,
+} from './authentication-methods.ts';
 import { deleteTemplate, getBranding, getTemplate, putTemplate, updateBranding } from './branding.ts';
 import {
   createCredential,
@@ -24,10 +36,36 @@ import { deleteDeviceCredential, listDeviceCredentials } from './device-credenti
 import { createEmailTemplate, getEmailTemplate, setEmailTemplate, updateEmailTemplate } from './email-templates.ts';
 import { rekey } from './encryption-keys.ts';
 import { deleteGrant, deleteGrantsOfUser, listGrants } from './grants.ts';
+import { listFactors, listPolicies, setFactor, setPolicies } from './guardian.ts';
 import { linkIdentity, unlinkIdentity } from './identities.ts';
 import { createVerificationEmail, getJob } from './jobs.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
 import type { Operation } from './operation.ts';
+import { createInvitation, deleteInvitation, getInvitation, listInvitations } from './organization-invitations.ts';
+import {
+  addMembers,
+  assignRolesToMember,
+  listMembers,
+  listRolesOfMember,
+  removeMembers,
+  removeRolesFromMember,
+} from './organization-members.ts';
+import {
+  addConnectionToOrganization,
+  createOrganization,
+  deleteOrganization,
+  getConnectionOfOrganization,
+  getOrganization,
+  getOrganizationByName,
+  listConnectionsOfOrganization,
+  listEnabledConnections,
+  listOrganizations,
+  listOrganizationsOfUser,
+  removeConnectionFromOrganization,
+  updateConnectionOfOrganization,
+  updateOrganization,
+} from './organizations.ts';
+import { createPreview, listPreviews } from './previews.ts';
 import { getCustomText, getPrompts, putCustomText, updatePrompts } from './prompts.ts';
 import {
   deleteRefreshToken,
@@ -45,6 +83,18 @@ import {
   listResourceServers,
   updateResourceServer,
 } from './resource-servers.ts';
+import {
+  addPermissionsToRole,
+  assignRoleToUsers,
+  createRole,
+  deleteRole,
+  getRole,
+  listPermissionsOfRole,
+  listRoles,
+  listUsersOfRole,
+  removePermissionsFromRole,
+  updateRole,
+} from './roles.ts';
 import { endSession, endSessions, getSession, listSessions, revokeSession } from './sessions.ts';
 import { getSigningKey, listSigningKeys, revokeKey, rotateKeys } from './signing-keys.ts';
 import { getActiveUsers, getDailyStats } from './stats.ts';
@@ -52,14 +102,16 @@ import { getSettings, updateSettings } from './tenant-settings.ts';
 import { createEmailVerificationTicket, createPasswordChangeTicket } from './tickets.ts';
 import { listBlocks, listBlocksByIdentifier, unblock, unblockByIdentifier } from './user-blocks.ts';
 import {
-  deleteAuthenticators,
-  listAuthenticationMethods,
-  listEnrollments,
-  listOrganizations,
-  listPermissions,
-  listRoles,
-} from './user-lists.ts';
+  addPermissionsToUser,
+  assignRolesToUser,
+  listPermissionsOfUser,
+  listRolesOfUser,
+  removePermissionsFromUser,
+  removeRolesFromUser,
+} from './user-roles.ts';
 import { createUser, deleteUser, getUser, listUsers, listUsersByEmail, revokeAccess, updateUser } from './users.ts';
+import { createUsersExport } from './users-exports.ts';
+import { createUsersImport, listJobErrors } from './users-imports.ts';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -80,8 +132,15 @@ const at = (method: Method, path: string, scopes: readonly string[], operation: 
 });
 
 const credentials = '/clients/:id/credentials';
+const connected = '/organizations/:id/connections';
+const enabled = '/organizations/:id/enabled_connections';
+const invitations = '/organizations/:id/invitations';
+const members = '/organizations/:id/members';
 const template = '/branding/templates/universal-login';
 const customText = '/prompts/:prompt/custom-text/:language';
+const methods = '/users/:id/authentication-methods';
+const multifactor = '/users/:id/multifactor';
+const readMethods = ['read:users', 'read:authentication_methods'];
 const readClients = ['read:clients', 'read:client_keys'];
 const readLogs = ['read:logs', 'read:logs_users'];
 
@@ -125,13 +184,63 @@ export const routes: Route[] = [
   at('delete', '/users/:id/sessions',                ['delete:sessions'],                        endSessions),
   at('get',    '/users/:id/refresh-tokens',          ['read:refresh_tokens'],                    listRefreshTokensOfUser),
   at('delete', '/users/:id/refresh-tokens',          ['delete:refresh_tokens'],                  deleteRefreshTokensOfUser),
-  at('get',    '/users/:id/roles',                   ['read:users'],                             listRoles),
-  at('get',    '/users/:id/permissions',             ['read:users'],                             listPermissions),
-  at('get',    '/users/:id/organizations',           ['read:organizations', 'read:users'],       listOrganizations),
-  at('get',    '/users/:id/authentication-methods',  ['read:users'],                             listAuthenticationMethods),
-  at('delete', '/users/:id/authenticators',          ['update:users'],                           deleteAuthenticators),
+  at('get',    '/users/:id/roles',                   ['read:users', 'read:roles'],               listRolesOfUser),
+  at('post',   '/users/:id/roles',                   ['update:users'],                           assignRolesToUser),
+  at('delete', '/users/:id/roles',                   ['update:users'],                           removeRolesFromUser),
+  at('get',    '/users/:id/permissions',             ['read:users'],                             listPermissionsOfUser),
+  at('post',   '/users/:id/permissions',             ['update:users'],                           addPermissionsToUser),
+  at('delete', '/users/:id/permissions',             ['update:users'],                           removePermissionsFromUser),
+  at('get',    '/users/:id/organizations',           ['read:organizations', 'read:users'],       listOrganizationsOfUser),
+  at('get',    methods,                              readMethods,                                listAuthenticationMethods),
+  at('post',   methods,                              ['create:authentication_methods'],          createAuthenticationMethod),
+  at('delete', methods,                              ['delete:authentication_methods'],          deleteAuthenticationMethods),
+  at('get',    `${methods}/:method_id`,              readMethods,                                getAuthenticationMethod),
+  at('patch',  `${methods}/:method_id`,              ['update:authentication_methods'],          updateAuthenticationMethod),
+  at('delete', `${methods}/:method_id`,              ['delete:authentication_methods'],          deleteAuthenticationMethod),
+  at('delete', '/users/:id/authenticators',          ['update:users'],                           deleteAuthenticationMethods),
+  at('post',   `${multifactor}/actions/invalidate-remember-browser`, ['update:users'],           invalidateRememberedBrowsers),
+  at('delete', `${multifactor}/:provider`,           ['update:users'],                           deleteMultifactor),
+  at('post',   '/users/:id/recovery-code-regeneration', ['update:users'],                        regenerateRecoveryCodes),
   at('get',    '/users/:id/enrollments',             ['read:users'],                             listEnrollments),
   at('get',    '/users-by-email',                    ['read:users'],                             listUsersByEmail),
+
+  at('get',    '/roles',                             ['read:roles'],                             listRoles),
+  at('post',   '/roles',                             ['create:roles'],                           createRole),
+  at('get',    '/roles/:id',                         ['read:roles'],                             getRole),
+  at('patch',  '/roles/:id',                         ['update:roles'],                           updateRole),
+  at('delete', '/roles/:id',                         ['delete:roles'],                           deleteRole),
+  at('get',    '/roles/:id/permissions',             ['read:roles'],                             listPermissionsOfRole),
+  at('post',   '/roles/:id/permissions',             ['update:roles'],                           addPermissionsToRole),
+  at('delete', '/roles/:id/permissions',             ['update:roles'],                           removePermissionsFromRole),
+  at('get',    '/roles/:id/users',                   ['read:users', 'read:roles'],               listUsersOfRole),
+  at('post',   '/roles/:id/users',                   ['update:roles'],                           assignRoleToUsers),
+
+  at('get',    '/organizations',                     ['read:organizations'],                     listOrganizations),
+  at('post',   '/organizations',                     ['create:organizations'],                   createOrganization),
+  at('get',    '/organizations/name/:name',          ['read:organizations'],                     getOrganizationByName),
+  at('get',    '/organizations/:id',                 ['read:organizations'],                     getOrganization),
+  at('patch',  '/organizations/:id',                 ['update:organizations'],                   updateOrganization),
+  at('delete', '/organizations/:id',                 ['delete:organizations'],                   deleteOrganization),
+  at('get',    `${enabled}`,                         ['read:organization_connections', 'read:organizations'], listEnabledConnections),
+  at('post',   `${enabled}`,                         ['create:organization_connections'],        addConnectionToOrganization),
+  at('get',    `${enabled}/:connection_id`,          ['read:organization_connections', 'read:organizations'], getConnectionOfOrganization),
+  at('patch',  `${enabled}/:connection_id`,          ['update:organization_connections'],        updateConnectionOfOrganization),
+  at('delete', `${enabled}/:connection_id`,          ['delete:organization_connections'],        removeConnectionFromOrganization),
+  at('get',    connected,                            ['read:organization_connections', 'read:organizations'], listConnectionsOfOrganization),
+  at('post',   connected,                            ['create:organization_connections'],        addConnectionToOrganization),
+  at('get',    `${connected}/:connection_id`,        ['read:organization_connections', 'read:organizations'], getConnectionOfOrganization),
+  at('patch',  `${connected}/:connection_id`,        ['update:organization_connections'],        updateConnectionOfOrganization),
+  at('delete', `${connected}/:connection_id`,        ['delete:organization_connections'],        removeConnectionFromOrganization),
+  at('get',    members,                              ['read:organization_members'],              listMembers),
+  at('post',   members,                              ['create:organization_members'],            addMembers),
+  at('delete', members,                              ['delete:organization_members'],            removeMembers),
+  at('get',    invitations,                          ['read:organization_invitations'],          listInvitations),
+  at('post',   invitations,                          ['create:organization_invitations'],        createInvitation),
+  at('get',    `${invitations}/:invitation_id`,      ['read:organization_invitations'],          getInvitation),
+  at('delete', `${invitations}/:invitation_id`,      ['delete:organization_invitations'],        deleteInvitation),
+  at('get',    `${members}/:user_id/roles`,          ['read:organization_member_roles'],         listRolesOfMember),
+  at('post',   `${members}/:user_id/roles`,          ['create:organization_member_roles'],       assignRolesToMember),
+  at('delete', `${members}/:user_id/roles`,          ['delete:organization_member_roles'],       removeRolesFromMember),
 
   at('get',    '/user-blocks',                       ['read:users'],                             listBlocksByIdentifier),
   at('delete', '/user-blocks',                       ['update:users'],                           unblockByIdentifier),
@@ -165,6 +274,11 @@ export const routes: Route[] = [
   at('delete', '/grants',                            ['delete:grants'],                          deleteGrantsOfUser),
   at('delete', '/grants/:id',                        ['delete:grants'],                          deleteGrant),
 
+  at('get',    '/guardian/factors',                  ['read:guardian_factors'],                  listFactors),
+  at('put',    '/guardian/factors/:id',              ['update:guardian_factors'],                setFactor),
+  at('get',    '/guardian/policies',                 ['read:mfa_policies'],                      listPolicies),
+  at('put',    '/guardian/policies',                 ['update:mfa_policies'],                    setPolicies),
+
   at('get',    '/logs',                              readLogs,                                   listLogs),
   at('get',    '/logs/:id',                          readLogs,                                   getLog),
 
@@ -173,11 +287,16 @@ export const routes: Route[] = [
   at('get',    template,                             ['read:branding'],                          getTemplate),
   at('put',    template,                             ['update:branding'],                        putTemplate),
   at('delete', template,                             ['delete:branding'],                        deleteTemplate),
+  at('get',    '/branding/previews',                 ['read:branding'],                          listPreviews),
+  at('post',   '/branding/previews',                 ['update:branding'],                        createPreview),
 
   at('post',   '/tickets/email-verification',        ['create:user_tickets'],                    createEmailVerificationTicket),
   at('post',   '/tickets/password-change',           ['create:user_tickets'],                    createPasswordChangeTicket),
   at('post',   '/jobs/verification-email',           ['update:users'],                           createVerificationEmail),
+  at('post',   '/jobs/users-exports',                ['read:users'],                             createUsersExport),
+  at('post',   '/jobs/users-imports',                ['create:users'],                           createUsersImport),
   at('get',    '/jobs/:id',                          ['create:users', 'read:users'],             getJob),
+  at('get',    '/jobs/:id/errors',                   ['create:users', 'read:users'],             listJobErrors),
 
   at('post',   '/email-templates',                   ['create:email_templates'],                 createEmailTemplate),
   at('get',    '/email-templates/:id',               ['read:email_templates'],                   getEmailTemplate),

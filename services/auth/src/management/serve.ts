@@ -21,6 +21,7 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
       query: operation.query && parseShape(operation.query, withLists(request.query), badQuery),
       body: operation.body && parseShape(operation.body, request.body ?? {}, badBody),
       scopes: caller.scopes,
+      origins: [...new Set([...caller.web_origins, ...caller.allowed_origins])],
     });
     if (method !== 'get') note(caller, request, status, body);
     response.status(status);
@@ -29,10 +30,10 @@ export function serve(route: Route, parts: Parts, callerOf: (request: Request) =
   };
 
   /** Each successful write is logged. */
-  function note({ clientId }: Caller, request: Request, status: number, body: unknown): void {
+  function note({ clientId, userId }: Caller, request: Request, status: number, body: unknown): void {
     const operation = `${method.toUpperCase()} api/v2${path}`;
     const details = { operation, status, ...targetOf(request, body) };
-    parts.audit.add({ type: 'sapi', clientId, ip: request.ip, details });
+    parts.audit.add({ type: 'sapi', clientId, userId, ip: request.ip, details });
   }
 }
 

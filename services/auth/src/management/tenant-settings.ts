@@ -2,6 +2,7 @@
 import { signingAlgs } from '@gatepost/contracts/seed';
 import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
+import { mfaPolicies, mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsModel } from '../generated/models.ts';
 import { isSpoken, locales } from '../pages/language.ts';
 import { changeInert, sentBack, showInert } from './inert.ts';
@@ -37,6 +38,8 @@ const change = z
     allow_signup: z.boolean(),
     oidc_conformant_claims: z.boolean(),
     default_id_token_alg: z.enum(signingAlgs),
+    /** When people are asked for a second factor. */
+    mfa_policy: z.enum(mfaPolicies),
   })
   .partial();
 const updateBody = sentBack(change, ['sandbox_versions_available', 'tenant']);
@@ -64,6 +67,7 @@ export const updateSettings = operation({
       allowSignup: body.allow_signup,
       oidcConformantClaims: body.oidc_conformant_claims,
       defaultIdTokenAlg: body.default_id_token_alg,
+      mfa: body.mfa_policy && { ...(before.mfa as object), policy: body.mfa_policy },
       inert: changeInert(inertOfTenant, inertValues(body, before), { seal: parts.seal, before: before.inert }),
     };
     const given = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
@@ -95,6 +99,7 @@ function present({ seal }: Parts, settings: SettingsModel): object {
     allow_signup: settings.allowSignup,
     oidc_conformant_claims: settings.oidcConformantClaims,
     default_id_token_alg: settings.defaultIdTokenAlg,
+    mfa_policy: mfaSettingsOf(settings).policy,
     enabled_locales: settings.enabledLocales.length > 0 ? settings.enabledLocales : locales,
     flags: {},
     sandbox_version: '22',

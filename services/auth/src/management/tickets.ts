@@ -7,6 +7,7 @@ import { verificationPath } from '../accounts/verification-mail.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { created, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
+import { checkNotAbove } from './permissions.ts';
 import { identityOf } from './present-user.ts';
 import { badBody, ManagementProblem, missing } from './problem.ts';
 import { httpUri } from './shapes.ts';
@@ -57,9 +58,10 @@ export const createPasswordChangeTicket = operation({
       mark_email_as_verified: z.boolean(),
     })
     .partial(),
-  async run({ parts, body }) {
+  async run({ parts, body, scopes: held }) {
     await checkClient(parts, body.client_id);
     const account = await ownerOfPassword(parts, body);
+    await checkNotAbove(parts, account, held);
     const unproven = body.mark_email_as_verified !== true;
     const about = { account: stateOf(account), ...keptOf(account, body), unproven };
     const ticket = await parts.passwordTickets.issue(about, ttlOf(body));

@@ -1,5 +1,6 @@
 /** What people can be searched and sorted by. Never by what is not shown of them, a password's hash first of all. */
 import { Prisma } from '../database.ts';
+import { isSocial, strategies } from '../upstream/strategies.ts';
 import { badQuery } from './problem.ts';
 import type { Field, Fields } from './search.ts';
 
@@ -19,6 +20,8 @@ const date = (column: Prisma.Sql): Field => ({ holds: 'date', sql: column });
 const name = sql`coalesce(account.name, account.email, account.phone_number, account.username, account.user_id)`;
 const nickname = sql`coalesce(account.nickname, account.username, split_part(coalesce(account.email, account.phone_number, account.user_id), '@', 1))`;
 
+const social = Object.keys(strategies).filter(isSocial);
+
 /** Indexed, but for what says otherwise. Equality and prefixes are found by the index, what begins with a wildcard and the rest by a scan. */
 const fields: Record<string, Field> = {
   user_id: text(sql`account.user_id`),
@@ -32,7 +35,10 @@ const fields: Record<string, Field> = {
   family_name: normalized(sql`account.family_name`),
   created_at: date(sql`account.created_at`),
   // From here on by a scan: a login changes some of them, and would have to change the index each time.
-  'identities.isSocial': { holds: 'boolean', sql: sql`false` },
+  'identities.isSocial': {
+    holds: 'boolean',
+    sql: sql`split_part(account.user_id, '|', 1) IN (${Prisma.join(social)})`,
+  },
   email_verified: { holds: 'boolean', sql: sql`(account.email IS NOT NULL AND account.email_verified)` },
   phone_verified: { holds: 'boolean', sql: sql`(account.phone_number IS NOT NULL AND account.phone_verified)` },
   blocked: { holds: 'boolean', sql: sql`account.blocked` },

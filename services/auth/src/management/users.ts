@@ -6,12 +6,14 @@ import { hashPassword, passwordMaxBytes, TooBusy } from '../accounts/password.ts
 import { passwordProblem } from '../accounts/signup.ts';
 import { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import { isUpstream } from '../upstream/strategies.ts';
 import { lengthMax } from './lucene.ts';
 import { merge } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { namesOf, type Person, presenter, presentUsers, withIdentities } from './present-user.ts';
+import { checkNotAbove } from './permissions.ts';
+import { namesOf, type Person, presenter, presentUsers, withIdentities, withProvidersTokens } from './present-user.ts';
 import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 import { searchCondition } from './search.ts';
 import { httpUri, shortText } from './shapes.ts';
@@ -91,6 +93,9 @@ const updateBody = z.preprocess(
     })
     .partial(),
 );
+
+/** What decides who can sign in as somebody. */
+const signsIn = ['password', 'email', 'email_verified', 'phone_number', 'phone_verified', 'username'] as const;
 
 function text(max: number) {
   return z.string().trim().min(1).max(max);
@@ -172,16 +177,19 @@ export const createUser = operation({
 
 export const getUser = operation({
   query: z.strictObject(fieldsQuery),
-  async run({ parts, params, query }) {
-    const [user] = await presentUsers(parts, [await loadUser(parts, params.id)]);
-    return ok(chooseFields(user!, query));
+  async run({ parts, params, query, scopes }) {
+    const account = await loadUser(parts, params.id);
+    const [user] = await presentUsers(parts, [account]);
+    const shown = scopes.has('read:user_idp_tokens') ? await withProvidersTokens(parts, account, user!) : user!;
+    return ok(chooseFields(shown, query));
   },
 });
 
 export const updateUser = operation({
   body: updateBody,
-  async run({ parts, params, body }) {
+  async run({ parts, params, body, scopes: held }) {
     const account = await loadUser(parts, params.id);
+    if (signsIn.some((field) => body[field] !== undefined)) await checkNotAbove(parts, account, held);
     if (body.user_id !== undefined && body.user_id !== account.userId) throw badBody('user_id cannot be changed');
     if (body.connection !== undefined && body.connection !== account.connection)
       throw badBody('a user cannot be moved to another connection');
@@ -283,6 +291,8 @@ function checkIdentity(connection: ConnectionModel, body: z.infer<typeof createB
   if (connection.strategy === 'sms' && body.phone_number === undefined)
     throw badBody('Missing required property: phone_number');
   if (connection.strategy === 'email' && body.email === undefined) throw badBody('Missing required property: email');
+  if (isUpstream(connection.strategy))
+    throw badBody('users of this connection are made when they sign in there for the first time');
   if (connection.strategy !== 'auth0') {
     if (body.password !== undefined) throw badBody('a passwordless connection has no password');
     return;
@@ -298,6 +308,7 @@ function checkStillNamed(
   connection: ConnectionModel | undefined,
 ): void {
   const { email = account.email, username = account.username, phone_number = account.phoneNumber } = body;
+  if (connection && isUpstream(connection.strategy)) return;
   if (connection?.strategy === 'sms' ? phone_number === null : email === null && username === null)
     throw badBody(`Missing required property: ${connection?.strategy === 'sms' ? 'phone_number' : 'email'}`);
 }

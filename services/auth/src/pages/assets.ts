@@ -29,15 +29,19 @@ export const style: Inline = inline(
     .replaceAll(': ', ':'),
 );
 
-export const scripts: Record<'page' | 'form-post' | 'web-message', Inline> = {
+export const scripts: Record<'page' | 'page-with-keys' | 'form-post' | 'web-message', Inline> = {
   page: script('page.js'),
+  // First what asks for a key: while that goes on, nothing is sent.
+  'page-with-keys': script('webauthn.js', 'page.js'),
   'form-post': script('form-post.js'),
   'web-message': script('web-message.js'),
 };
 
-function script(file: string): Inline {
+function script(...files: string[]): Inline {
   return inline(
-    read(file)
+    files
+      .map(read)
+      .join('\n')
       .replace(/^\s*\/\/.*\n/gm, '')
       .replace(/\n\s*/g, '\n')
       .trim(),

@@ -67,16 +67,37 @@ export type ConsentApi = {
   scopes: { value: string; description?: string | undefined }[];
 };
 
+/** What somebody may choose among, by the names of our own pages’ paths. */
+export type FactorChoice = 'otp' | 'email' | 'sms' | 'roaming' | 'platform' | 'recovery';
+
 /** How somebody may name himself. */
 export type IdentifierKind = 'email' | 'phone' | 'username';
 
+/** A provider that people may sign in at: where its button leads, its name, whose mark it wears (a strategy) or its own picture. */
+export type Elsewhere = { href: string; label: string; mark: string; icon?: string };
+
 export type Pages = {
-  /** Posts `identifier`; `action=signup` leads to the sign-up, with what was typed. */
-  identifier: Form & { identifier?: string; kinds: IdentifierKind[]; signup?: boolean };
+  /**
+   * Posts `identifier`; `action=signup` leads to the sign-up, with what was typed. With `passkey`, the options of a request for one, the
+   * script posts `credential` instead. Without `kinds` there are only the others’ buttons.
+   */
+  identifier: Form & {
+    identifier?: string;
+    kinds: IdentifierKind[];
+    signup?: boolean;
+    passkey?: string;
+    elsewhere?: Elsewhere[];
+  };
   /** Posts `identifier`, `password`; `action=code` asks for a one-time code instead. `edit` leads back to the identifier. */
   password: Form & { identifier: string; edit: string; code?: boolean; forgot?: string };
   /** Classic login: posts `identifier`, `password`; `action=forgot` and `action=signup` lead on with what was typed. */
-  login: Form & { identifier?: string; kinds: IdentifierKind[]; forgot?: boolean; signup?: boolean };
+  login: Form & {
+    identifier?: string;
+    kinds: IdentifierKind[];
+    forgot?: boolean;
+    signup?: boolean;
+    elsewhere?: Elsewhere[];
+  };
   /** Posts `code`; `action=resend` asks for another one. `sentTo` is what the user typed, never what we know. `resent` says that a new code is on its way. */
   code: Form & {
     channel: 'email' | 'sms';
@@ -88,10 +109,34 @@ export type Pages = {
   };
   /** The page behind a link that logs in; posts nothing beside `hidden`. */
   'login-link': Form & { email: string };
+  /**
+   * A code as a second factor: posts `code`, and `remember=yes` if this browser is not to be asked again; `action=resend` asks for another
+   * one, `action=other` leads to the other ways. `sentTo` is masked where it was not typed here.
+   */
+  'factor-code': Form & {
+    factor: 'otp' | 'email' | 'sms' | 'recovery-code';
+    sentTo?: string;
+    resend?: boolean;
+    resent?: boolean;
+    remember?: boolean;
+    other?: boolean;
+  };
+  /** A security key as a second factor: the script posts `credential`, made of `options`. */
+  'factor-key': Form & { options: string; remember?: boolean; other?: boolean };
+  /** Posts `factor`: one of those that the person has, or may set up (`enrol`). */
+  'factor-choice': Form & { factors: FactorChoice[]; enrol: boolean };
+  /** Posts `code`. `picture` is a `data:` URL. */
+  'enrol-otp': Form & { picture: string; key: string; other?: boolean };
+  /** Posts `address`: where codes are to go. */
+  'enrol-address': Form & { channel: 'email' | 'sms'; address?: string; other?: boolean };
+  /** The script posts `credential`, made of `options`; a passkey may be left for later (`action=skip`). */
+  'enrol-key': Form & { kind: 'key' | 'passkey'; options: string; other?: boolean };
+  /** Shown once. */
+  'recovery-codes': Form & { codes: string[] };
   /** A login that was proven elsewhere: `action=default` takes it, `action=other` leads to the login page. */
   'sign-in-as': Form & { identifier: string };
   /** Posts `email`, `password`; `action=login` leads to the login, with what was typed. */
-  signup: Form & { email?: string; login?: boolean; passwordMinLength: number };
+  signup: Form & { email?: string; login?: boolean; passwordMinLength: number; elsewhere?: Elsewhere[] };
   /**
    * `action=default` allows, `action=deny` refuses, `action=other` lets somebody else log in. `redirectHost` is where the answer
    * goes (host and port, or a scheme). Shows the application’s logo, if it has one.

@@ -16,7 +16,7 @@ const none: Branding = {};
  */
 export function renderPage<Name extends PageName>(name: Name, context: PageContext<Name>): Page {
   const view = makeView(name, context);
-  const script: keyof typeof scripts = name === 'form-post' || name === 'web-message' ? name : 'page';
+  const script = scriptOf(name, view);
   const styles = [style, brandStyle(context.branding ?? none)].filter((each) => each !== undefined);
   const head = renderOwn('head', view) + styles.map(({ text }) => `<style>${text}</style>`).join('');
   const widget = `${renderOwn('widget', { ...view, body: renderOwn(`widgets/${name}`, view) })}<script>${scripts[script].text}</script>`;
@@ -37,13 +37,22 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
   }
 }
 
+function scriptOf(name: PageName, { options, passkey }: Record<string, unknown>): keyof typeof scripts {
+  if (name === 'form-post' || name === 'web-message') return name;
+  return options !== undefined || passkey !== undefined ? 'page-with-keys' : 'page';
+}
+
 /** Where the page may lead, and who may frame it. */
-function targets(name: PageName, context: CommonContext & Partial<Pages['form-post'] & Pages['web-message']>) {
+function targets(
+  name: PageName,
+  context: CommonContext & Partial<Pages['form-post'] & Pages['web-message'] & Pages['identifier']>,
+) {
   return {
     pictures: [
       context.branding?.logoUrl,
       context.branding?.faviconUrl,
       name === 'consent' ? applicationLogo(context) : undefined,
+      ...(context.elsewhere ?? []).map(({ icon }) => icon),
     ],
     fontUrl: context.branding?.fontUrl,
     redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),

@@ -1,5 +1,6 @@
 /** Every page with a plausible context, in all its states: for the preview and for the tests that look at each. */
-import type { Branding, PageContext, PageName } from './pages.ts';
+import { qrPicture } from '../factors/totp.ts';
+import type { Branding, CommonContext, PageContext, PageName } from './pages.ts';
 import { renderPage } from './render.ts';
 
 const common = {
@@ -23,22 +24,43 @@ const apis = [
   },
 ];
 
+/** The marks that we know, and a company's own provider with a long name. */
+const elsewhere = [
+  { href: '#google', label: 'Google', mark: 'google-oauth2' },
+  { href: '#github', label: 'GitHub', mark: 'github' },
+  { href: '#microsoft', label: 'Microsoft', mark: 'windowslive' },
+  { href: '#apple', label: 'Apple', mark: 'apple' },
+  { href: '#acme', label: 'Acme International Holdings & Sons', mark: 'oidc' },
+];
+
 type Sample = {
   name: string;
   page: PageName;
-  render: (languages?: string, branding?: Branding, template?: string) => ReturnType<typeof renderPage>;
+  /** `more` goes before what the sample says. */
+  render: (
+    languages?: string,
+    branding?: Branding,
+    template?: string,
+    more?: Partial<CommonContext>,
+  ) => ReturnType<typeof renderPage>;
 };
 
 function sample<Name extends PageName>(name: string, page: Name, context: PageContext<Name>): Sample {
   return {
     name,
     page,
-    render: (uiLocales, branding, template) => renderPage(page, { ...context, uiLocales, branding, template }),
+    render: (uiLocales, branding, template, more) =>
+      renderPage(page, { ...context, ...more, uiLocales, branding, template }),
   };
 }
 
 export const samples: Sample[] = [
   sample('identifier', 'identifier', { ...common, kinds: ['email', 'phone'], signup: true }),
+  sample('identifier-passkey', 'identifier', { ...common, kinds: ['email'], signup: true, passkey: '{}' }),
+  sample('identifier-elsewhere', 'identifier', { ...common, kinds: ['email'], signup: true, elsewhere }),
+  sample('identifier-only-elsewhere', 'identifier', { ...common, kinds: [], elsewhere }),
+  sample('login-elsewhere', 'login', { ...common, kinds: ['email'], forgot: true, signup: true, elsewhere }),
+  sample('signup-elsewhere', 'signup', { ...common, login: true, passwordMinLength: 12, elsewhere }),
   sample('identifier-problem', 'identifier', {
     ...common,
     kinds: ['email', 'phone'],
@@ -73,6 +95,47 @@ export const samples: Sample[] = [
     resent: true,
     password: '#p',
     problems: ['code_wrong'],
+  }),
+  sample('factor-otp', 'factor-code', { ...common, factor: 'otp', remember: true, other: true }),
+  sample('factor-email', 'factor-code', {
+    ...common,
+    factor: 'email',
+    sentTo: 'a••••@example.com',
+    resend: true,
+    resent: true,
+    remember: true,
+    other: true,
+  }),
+  sample('factor-sms-problem', 'factor-code', {
+    ...common,
+    factor: 'sms',
+    sentTo: '••••••0100',
+    resend: true,
+    problems: ['code_wrong'],
+  }),
+  sample('factor-recovery', 'factor-code', { ...common, factor: 'recovery-code', other: true }),
+  sample('factor-key', 'factor-key', { ...common, options: '{}', remember: true, other: true }),
+  sample('factor-choice', 'factor-choice', { ...common, enrol: false, factors: ['otp', 'roaming', 'recovery'] }),
+  sample('factor-choice-enrol', 'factor-choice', {
+    ...common,
+    enrol: true,
+    factors: ['otp', 'sms', 'email', 'roaming', 'platform'],
+  }),
+  sample('enrol-otp', 'enrol-otp', {
+    ...common,
+    picture: qrPicture(
+      'otpauth://totp/Gatepost:alice%40example.com?issuer=Gatepost&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    ),
+    key: 'JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP',
+    other: true,
+  }),
+  sample('enrol-sms', 'enrol-address', { ...common, channel: 'sms', problems: ['phone_invalid'], other: true }),
+  sample('enrol-email', 'enrol-address', { ...common, channel: 'email', address: 'alice@example.com' }),
+  sample('enrol-key', 'enrol-key', { ...common, kind: 'key', options: '{}', other: true }),
+  sample('enrol-passkey', 'enrol-key', { ...common, kind: 'passkey', options: '{}' }),
+  sample('recovery-codes', 'recovery-codes', {
+    ...common,
+    codes: Array.from({ length: 10 }, (_, index) => `4T${index}K-9WPA-XR7M-2HQZ`),
   }),
   sample('login-link', 'login-link', { ...common, email: 'alice@example.com' }),
   sample('sign-in-as', 'sign-in-as', { ...common, identifier: 'mallory@example.com' }),

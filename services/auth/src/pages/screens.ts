@@ -23,6 +23,8 @@ const inMinutes = (count: number, language: string) =>
   new Intl.NumberFormat(language, { style: 'unit', unit: 'minute', unitDisplay: 'long' }).format(count);
 const passwordLength = (page: { passwordMinLength: number }) => ({ count: page.passwordMinLength });
 
+const factorLeads = { otp: 'leadOtp', email: 'leadSent', sms: 'leadSent', 'recovery-code': 'leadRecovery' } as const;
+
 export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
   identifier: { texts: 'identifier', prompt: 'login-id', screen: 'login-id', themed: true },
   password: { texts: 'password', prompt: 'login-password', screen: 'login-password', themed: true },
@@ -33,6 +35,46 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     screen: ({ channel }) => (channel === 'sms' ? 'login-passwordless-sms-otp' : 'login-passwordless-email-code'),
     values: ({ sentTo }) => ({ identifier: sentTo }),
     title: ({ channel }) => (channel === 'sms' ? 'titleSms' : 'title'),
+    themed: true,
+  },
+  'factor-code': {
+    texts: 'factorCode',
+    prompt: 'mfa',
+    screen: ({ factor }) => `mfa-${factor}-challenge`,
+    values: ({ sentTo }) => ({ identifier: sentTo }),
+    lead: ({ factor }) => factorLeads[factor],
+    themed: true,
+  },
+  'factor-key': { texts: 'factorKey', prompt: 'mfa-webauthn', screen: 'mfa-webauthn-challenge', themed: true },
+  'factor-choice': {
+    texts: 'factorChoice',
+    prompt: 'mfa',
+    screen: ({ enrol }) => (enrol ? 'mfa-enroll-options' : 'mfa-login-options'),
+    title: ({ enrol }) => (enrol ? 'titleEnrol' : 'title'),
+    lead: ({ enrol }, { application }) =>
+      enrol ? (application === undefined ? 'leadEnrolPlain' : 'leadEnrol') : 'lead',
+    themed: true,
+  },
+  'enrol-otp': { texts: 'enrolOtp', prompt: 'mfa-otp', screen: 'mfa-otp-enrollment-qr', themed: true },
+  'enrol-address': {
+    texts: 'enrolAddress',
+    prompt: 'mfa',
+    screen: ({ channel }) => `mfa-${channel}-enrollment`,
+    title: ({ channel }) => (channel === 'email' ? 'titleEmail' : 'title'),
+    themed: true,
+  },
+  'enrol-key': {
+    texts: 'enrolKey',
+    prompt: 'mfa-webauthn',
+    screen: ({ kind }) => (kind === 'passkey' ? 'passkey-enrollment' : 'mfa-webauthn-enrollment'),
+    title: ({ kind }) => (kind === 'passkey' ? 'titlePasskey' : 'title'),
+    lead: ({ kind }) => (kind === 'passkey' ? 'leadPasskey' : 'lead'),
+    themed: true,
+  },
+  'recovery-codes': {
+    texts: 'recoveryCodes',
+    prompt: 'mfa-recovery-code',
+    screen: 'mfa-recovery-code-enrollment',
     themed: true,
   },
   'login-link': {

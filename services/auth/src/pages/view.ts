@@ -8,7 +8,7 @@ import { defaultPageBackground, defaultPrimary } from './brand-style.ts';
 import { customize } from './custom-texts.ts';
 import { fill, inertJson, type Values } from './fill.ts';
 import { chooseLanguage, locales } from './language.ts';
-import type { Branding, CommonContext, ConsentApi, IdentifierKind, PageName, Pages } from './pages.ts';
+import type { Branding, CommonContext, ConsentApi, Elsewhere, IdentifierKind, PageName, Pages } from './pages.ts';
 import { screens } from './screens.ts';
 import type { ProblemName, Strings } from './strings/en.ts';
 
@@ -17,6 +17,7 @@ type AnyPage = CommonContext &
   Partial<Pick<Pages['web-message'], 'origin' | 'response'>> & {
     problems?: ProblemName[];
     kinds?: IdentifierKind[];
+    elsewhere?: Elsewhere[];
     identifier?: string;
     apis?: ConsentApi[];
     back?: string | undefined;
@@ -37,6 +38,9 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   email_invalid: 'email',
   password_too_short: 'password',
   password_too_common: 'password',
+  code_used: 'code',
+  recovery_code_wrong: 'code',
+  phone_invalid: 'address',
   user_code_missing: 'user_code',
   user_code_wrong: 'user_code',
 };
@@ -93,6 +97,12 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     backLabel: values.application === undefined ? strings.common.back : fill(strings.common.backTo, values),
     open: any.back === undefined,
     ...identifier,
+    ...(any.elsewhere && {
+      elsewhere: any.elsewhere.map((each) => ({
+        ...each,
+        text: fill(strings.common.continueWith, { connection: each.label }),
+      })),
+    }),
     ...(any.apis && {
       apis: describeScopes(any.apis, strings),
       initial: initialOf(any.application?.name),
@@ -163,7 +173,11 @@ function firstField(name: PageName, identifier: string | undefined): string | un
     case 'new-password':
       return 'password';
     case 'code':
+    case 'factor-code':
+    case 'enrol-otp':
       return 'code';
+    case 'enrol-address':
+      return 'address';
     case 'signup':
     case 'forgot-password':
     case 'dead-link':

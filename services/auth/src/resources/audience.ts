@@ -5,6 +5,7 @@
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
+import type { PermissionStore } from '../roles/permissions.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { Api, ResourceStore } from './store.ts';
 
@@ -40,8 +41,9 @@ export function makeResourceIndicators(options: {
   issuer: string;
   resources: ResourceStore;
   settings: SettingsStore;
+  permissions: PermissionStore;
 }): ResourceIndicators {
-  const { issuer, resources, settings } = options;
+  const { issuer, resources, settings, permissions } = options;
   return {
     async defaultResource(ctx, _client, oneOf) {
       const audience = requestedAudience(ctx);
@@ -58,7 +60,7 @@ export function makeResourceIndicators(options: {
         throw new errors.InvalidTarget('audience and resource name different APIs');
       const api = await resources.find(audienceOf(indicator));
       if (!api) throw new errors.InvalidTarget(`no such API: ${audienceOf(indicator)}`);
-      return resourceServerOf(api, allowedScopes(ctx, api, client as Client & OwnMetadata));
+      return resourceServerOf(api, await allowedScopes(ctx, api, client as Client & OwnMetadata, permissions));
     },
 
     // Without it an `openid` token request for an API would get an opaque token.
@@ -73,7 +75,11 @@ export function resourceServerOf(api: Api, scopes: string[]): ResourceServer {
     scope: scopes.join(' '),
     accessTokenFormat: 'jwt',
     accessTokenTTL: api.tokenLifetime,
-    jwt: { sign: { alg: api.signingAlg as 'RS256' }, dialect: api.tokenDialect } as ResourceServer['jwt'],
+    jwt: {
+      sign: { alg: api.signingAlg as 'RS256' },
+      dialect: api.tokenDialect,
+      enforced: api.enforcePolicies,
+    } as ResourceServer['jwt'],
   };
 }
 
@@ -88,15 +94,35 @@ export function requestedAudience(ctx: KoaContextWithOIDC): string | undefined {
 }
 
 /**
- * A machine has what its client grant says; so does anybody for the management API, which a person's consent cannot open.
- * A person may consent to any scope of an API, and OpenID's scopes ride along so that the token is good for userinfo.
+ * A machine has what its client grant says. A person may consent to any scope of an API, and OpenID's scopes ride along so that the
+ * token is good for userinfo; what is more than the person's permissions is cut where the token is made (claims.ts).
  */
-function allowedScopes(ctx: KoaContextWithOIDC, api: Api, client: Client & OwnMetadata): string[] {
+async function allowedScopes(
+  ctx: KoaContextWithOIDC,
+  api: Api,
+  client: Client & OwnMetadata,
+  permissions: PermissionStore,
+): Promise<string[]> {
   const byMachine = ctx.oidc.route === 'token' && ctx.oidc.params?.grant_type === 'client_credentials';
-  if (!byMachine && !api.isSystem) return [...api.scopes.map((scope) => scope.value), ...openidScopes];
-  const scopes = byMachine ? scopesOfMachine(api, client) : undefined;
-  if (!scopes) throw new errors.AccessDenied(`client is not authorized to access ${api.identifier}`);
+  const scopes = byMachine
+    ? scopesOfMachine(api, client)
+    : [...api.scopes.map((scope) => scope.value), ...openidScopes];
+  if (!scopes || (!byMachine && api.isSystem && !(await mayBringPeople(ctx, client, permissions))))
+    throw new errors.AccessDenied(`client is not authorized to access ${api.identifier}`);
   return scopes;
+}
+
+/** What goes on from an authorization that was granted: there the person has been let in already. */
+const continuing = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
+
+/**
+ * Whether the client may get tokens for the management API for people: one of the first party, once somebody has a permission there.
+ * No other API's token is exchanged for one.
+ */
+async function mayBringPeople(ctx: KoaContextWithOIDC, client: OwnMetadata, permissions: PermissionStore) {
+  const grantType = ctx.oidc.route === 'token' ? String(ctx.oidc.params?.grant_type) : undefined;
+  if (!client.is_first_party || grantType === 'urn:ietf:params:oauth:grant-type:token-exchange') return false;
+  return (grantType !== undefined && continuing.includes(grantType)) || permissions.openManagement();
 }
 
 /** What the client's grant for the API says, of the scopes that the API still has; undefined without a grant. */

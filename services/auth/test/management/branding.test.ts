@@ -41,6 +41,46 @@ test('branding is written, shown on the pages, and taken away again by null', as
   expect((await signIn()).html).not.toContain('--accent:#FFD400');
 });
 
+test('a page is looked at before it is saved: in a frame of the caller’s pages alone, where nothing runs', async () => {
+  const pages = (await asManager('GET', 'branding/previews')).body as { page: string; themed: boolean }[];
+  expect(pages).toContainEqual({ page: 'login', themed: true });
+  expect(pages).toContainEqual({ page: 'error', themed: false });
+  const wanted = { page: 'login', branding: { colors: { primary: '#123456' } }, ui_locales: 'de' };
+  expect(await asManager('POST', 'branding/previews', wanted)).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('no web origin') },
+  });
+  const web_origins = ['https://console.example'];
+  await asManager('PATCH', 'clients/manager', { web_origins });
+  const made = await asManager('POST', 'branding/previews', wanted);
+  expect(made).toMatchObject({
+    status: 201,
+    body: { url: expect.stringContaining(`${gate.issuer}branding-preview/`) },
+  });
+  const at = made.body.url.slice(gate.issuer.length);
+  const { text, headers } = await gate.get(at, { 'sec-fetch-dest': 'iframe' });
+  expect(text).toContain('--accent:#123456;');
+  expect(text).toContain('<html lang="de"');
+  const policy = headers.get('content-security-policy');
+  expect(policy).toMatch(/frame-ancestors https:\/\/console\.example; sandbox$/);
+  expect(headers.get('x-frame-options')).toBeNull();
+  expect((await gate.get(at, { 'sec-fetch-dest': 'document' })).status).toBe(404);
+  expect((await gate.get(`${at}x`)).status).toBe(404);
+  expect((await signIn()).html).not.toContain('#123456'); // nobody else sees it
+  const template = '<html><head>{%- auth0:head -%}</head><body>mine {%- auth0:widget -%}</body></html>';
+  const own = await asManager('POST', 'branding/previews', { page: 'login', template });
+  expect((await gate.get(own.body.url.slice(gate.issuer.length))).text).toContain('mine');
+  for (const [body, message] of [
+    [{ page: 'login', template: '<html></html>' }, 'auth0:head'],
+    [{ page: 'nowhere' }, 'there is none called nowhere'],
+    [{ page: 'login', branding: { colors: { primary: 'red' } } }, 'branding.colors.primary'],
+  ] as const)
+    expect(await asManager('POST', 'branding/previews', body)).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(message) },
+    });
+});
+
 test.each([
   [{ colors: { primary: 'red' } }, 'Not a colour such as #0d5f50 on property colors.primary'],
   [{ colors: { secondary: '#000000' } }, 'Additional properties not allowed: colors.secondary'],

@@ -140,6 +140,21 @@ test('implicit grants, whose tokens go to the redirect URI, are not given to a c
 });
 
 describe('client grants', () => {
+  test('of people, by an application’s refresh tokens, reach this API no further than the token that sets them', async () => {
+    const policies = (scope: string[], of = audience) => ({ refresh_token: { policies: [{ audience: of, scope }] } });
+    for (const request of [
+      ask('editor', 'PATCH', 'clients/spa', policies(['read:clients', 'update:users'])),
+      ask('administrator', 'POST', 'clients', { name: 'x', ...policies(['update:users']) }),
+    ])
+      expect(await request).toMatchObject({ status: 403, body: { errorCode: 'insufficient_scope' } });
+    const held = await ask('editor', 'PATCH', 'clients/spa', policies(['read:clients', 'update:clients']));
+    expect(held.status).toBe(200);
+    // What stands there may be sent back by whoever holds less, and another API is not its business.
+    expect((await ask('administrator', 'PATCH', 'clients/spa', policies(['read:clients']))).status).toBe(200);
+    expect((await ask('editor', 'PATCH', 'clients/spa', policies(['admin:x'], api))).status).toBe(200);
+    await ask('editor', 'PATCH', 'clients/spa', { refresh_token: null });
+  });
+
   test('of the management API are given by whoever holds their scopes, to itself as to others', async () => {
     const beyond = { audience, scope: ['read:clients', 'update:client_keys'] };
     for (const client_id of ['granter', 'machine'])

@@ -31,6 +31,7 @@ test('production refuses the demo’s seed before anything is opened, and a data
       'client example-go has a secret of the demo’s',
       'client example-nextjs has a secret of the demo’s',
       'client example-spring has a secret of the demo’s',
+      'user auth0|admin has the demo’s password',
       'user auth0|alice has the demo’s password',
     ],
   });

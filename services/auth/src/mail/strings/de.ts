@@ -26,6 +26,14 @@ export const de: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  user_invitation: {
+    subject: 'Einladung zu {organization}',
+    title: 'Sie sind eingeladen',
+    lead: '{inviter} lädt Sie ein, {organization} bei {application} beizutreten.',
+    action: 'Einladung annehmen',
+    expiry: 'Der Link funktioniert einmal und gilt {time}.',
+    otherwise: 'Wenn Sie das nicht erwarten, ignorieren Sie diese Nachricht.',
+  },
   login_link: {
     subject: 'Bei {application} anmelden',
     title: 'Bei {application} anmelden',

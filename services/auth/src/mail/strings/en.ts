@@ -1,6 +1,7 @@
 /**
  * The mails and text messages in English. `{name}` stands for a value: `application` and `email` as the reader knows them, `code`,
- * and `time`, how long a link or code is good for. A language is a file like this one, listed in ../language.ts; the type makes it
+ * `time`, how long a link or code is good for, and who
+ * invites (`inviter`) into what (`organization`). A language is a file like this one, listed in ../language.ts; the type makes it
  * complete.
  */
 export const en = {
@@ -27,6 +28,14 @@ export const en = {
     action: 'Open {application}',
     expiry: '',
     otherwise: '',
+  },
+  user_invitation: {
+    subject: 'You are invited to {organization}',
+    title: 'You are invited',
+    lead: '{inviter} invites you to join {organization} on {application}.',
+    action: 'Accept the invitation',
+    expiry: 'The link works once, within {time}.',
+    otherwise: 'If you do not expect it, ignore this message.',
   },
   login_link: {
     subject: 'Sign in to {application}',

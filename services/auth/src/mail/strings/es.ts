@@ -26,6 +26,14 @@ export const es: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  user_invitation: {
+    subject: 'Invitación a {organization}',
+    title: 'Tienes una invitación',
+    lead: '{inviter} te invita a unirte a {organization} en {application}.',
+    action: 'Aceptar la invitación',
+    expiry: 'El enlace funciona una sola vez y caduca en {time}.',
+    otherwise: 'Si no la esperabas, ignora este mensaje.',
+  },
   login_link: {
     subject: 'Inicia sesión en {application}',
     title: 'Inicia sesión en {application}',

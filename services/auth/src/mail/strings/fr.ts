@@ -26,6 +26,14 @@ export const fr: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  user_invitation: {
+    subject: 'Invitation à rejoindre {organization}',
+    title: 'Vous êtes invité',
+    lead: '{inviter} vous invite à rejoindre {organization} sur {application}.',
+    action: 'Accepter l’invitation',
+    expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
+    otherwise: 'Si vous ne l’attendiez pas, ignorez ce message.',
+  },
   login_link: {
     subject: 'Connectez-vous à {application}',
     title: 'Connectez-vous à {application}',

@@ -26,6 +26,14 @@ export const ja: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  user_invitation: {
+    subject: '{organization} への招待',
+    title: '招待が届いています',
+    lead: '{inviter} さんから {application} の {organization} に招待されました。',
+    action: '招待を受ける',
+    expiry: 'リンクの有効期間は{time}で、使えるのは一度だけです。',
+    otherwise: 'お心当たりがない場合は、このメールを無視してください。',
+  },
   login_link: {
     subject: '{application} へのログイン',
     title: '{application} へのログイン',

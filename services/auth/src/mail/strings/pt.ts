@@ -26,6 +26,14 @@ export const pt: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  user_invitation: {
+    subject: 'Convite para {organization}',
+    title: 'Recebeu um convite',
+    lead: '{inviter} convida-o a juntar-se a {organization} em {application}.',
+    action: 'Aceitar o convite',
+    expiry: 'O link só funciona uma vez e expira em {time}.',
+    otherwise: 'Se não o esperava, ignore esta mensagem.',
+  },
   login_link: {
     subject: 'Entre em {application}',
     title: 'Entre em {application}',

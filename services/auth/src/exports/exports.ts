@@ -1,0 +1,71 @@
+/**
+ * Exports of users: the job says what is wanted and where it lies, a link that is good for an hour and needs no token, as at Auth0. The file is made
+ * when it is fetched, from what is stored then.
+ */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { Router } from 'express';
+import { ApiError } from '../http/api-error.ts';
+import { setRoute } from '../http/route.ts';
+import type { Mac } from '../keys/mac.ts';
+import type { Parts } from '../management/parts.ts';
+import { presentUsers } from '../management/present-user.ts';
+import { csvLine, jsonLine, type Wanted } from './lines.ts';
+
+/** Rows of one question. */
+const pageMax = 500;
+
+type ExportParts = Pick<Parts, 'db' | 'connections' | 'jobs' | 'audit'> & { issuer: string; exportLinks: Mac };
+
+/** Where the file of a job lies. */
+export const locationOf = (
+  { issuer, exportLinks }: Pick<ExportParts, 'issuer' | 'exportLinks'>,
+  id: string,
+  format: string,
+) => `${issuer}exports/${id}.${format}.gz?signature=${exportLinks.tokenFor(id)}`;
+
+/** `GET /exports/{job}.{json|csv}.gz` */
+export function makeExportRoute(parts: ExportParts): Router {
+  const router = Router();
+  router.get('/exports/:file', async (request, response) => {
+    setRoute(response, 'exports');
+    const [id = ''] = request.params.file.split('.');
+    // Before the store is asked: nobody finds out which jobs there are.
+    const wanted = parts.exportLinks.matches(id, request.query.signature)
+      ? (await parts.jobs.find(id))?.export
+      : undefined;
+    if (!wanted) throw new ApiError(404, 'not_found', 'There is no such export, or not any more: ask for another.');
+    parts.audit.add({ type: 'sapi', ip: request.ip, details: { operation: 'GET exports', target: id } });
+    response.set({ 'content-type': 'application/gzip', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+    try {
+      // When it fails the connection breaks, so that nobody takes what has gone out for the whole file.
+      await pipeline(Readable.from(linesOf(parts, wanted)), createGzip(), response);
+    } catch (error) {
+      // Whoever hangs up ends it.
+      if ((error as { code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    }
+  });
+  return router;
+}
+
+async function* linesOf(parts: ExportParts, wanted: Wanted): AsyncGenerator<string> {
+  const line = wanted.format === 'csv' ? csvLine : jsonLine;
+  if (wanted.format === 'csv') yield csvLine(undefined, wanted.fields);
+  let left = wanted.limit ?? Number.POSITIVE_INFINITY;
+  for (let after = ''; left > 0; ) {
+    const accounts = await parts.db.account.findMany({
+      where: {
+        userId: { gt: after },
+        linkedTo: null,
+        ...(wanted.connection !== null && { connection: wanted.connection }),
+      },
+      orderBy: { userId: 'asc' },
+      take: Math.min(pageMax, left),
+    });
+    if (accounts.length === 0) return;
+    for (const user of await presentUsers(parts, accounts)) yield line(user, wanted.fields);
+    after = accounts.at(-1)!.userId;
+    left -= accounts.length;
+  }
+}

@@ -1,0 +1,54 @@
+/** A user of an export as a line: of JSON, or of CSV as RFC 4180 has it. */
+
+/** A property, `user_metadata.plan` for one within, and what it is called in the file. */
+export type Field = { name: string; export_as?: string | undefined };
+/** `connection` null: of all of them. */
+export type Wanted = { connection: string | null; format: 'json' | 'csv'; limit?: number | undefined; fields: Field[] };
+
+/** Auth0's own choice. */
+export const usualFields: Field[] = [
+  'user_id',
+  'email',
+  'email_verified',
+  'name',
+  'given_name',
+  'family_name',
+  'nickname',
+  'picture',
+  'username',
+  'phone_number',
+  'phone_verified',
+  'created_at',
+  'updated_at',
+].map((name) => ({ name }));
+
+export function jsonLine(user: object | undefined, fields: Field[]): string {
+  const given = fields.map((field) => [field.export_as ?? field.name, propertyOf(user, field.name)]);
+  return `${JSON.stringify(Object.fromEntries(given.filter(([, value]) => value !== undefined)))}\n`;
+}
+
+/** The head, when there is no user. */
+export function csvLine(user: object | undefined, fields: Field[]): string {
+  const cells = fields.map(({ name, export_as = name }) => cell(user ? propertyOf(user, name) : export_as));
+  return `${cells.join(',')}\r\n`;
+}
+
+function propertyOf(user: object | undefined, name: string): unknown {
+  return name
+    .split('.')
+    .reduce<unknown>(
+      (value, key) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+          ? (value as Record<string, unknown>)[key]
+          : undefined,
+      user,
+    );
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  // A spreadsheet would take it for a formula: https://owasp.org/www-community/attacks/CSV_Injection
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,25 @@
+/** How the pages of second factors lead back: to the login, or to themselves with what was wrong. */
+import type { Interaction } from '../interaction/interaction.ts';
+import type { Outcome } from '../interaction/page-memory.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
+import { takePending } from './second-factor.ts';
+
+/** Nobody has proven a first factor here, or what he proved no longer counts. */
+export async function startAnew(interaction: Interaction): Promise<void> {
+  const { details, prompt } = interaction;
+  await takePending(interaction);
+  if (prompt === 'mfa') {
+    details.prompt = { name: 'login', reasons: ['second_factor'], details: {} };
+    await details.persist();
+  }
+  return interaction.turnTo('');
+}
+
+export function again(
+  interaction: Interaction,
+  step: string,
+  problem: ProblemName,
+  more: Partial<Outcome> = {},
+): Promise<void> {
+  return interaction.turnTo(step, {}, { problems: [problem], ...more });
+}

@@ -1,0 +1,222 @@
+/**
+ * Auth0’s MFA API, second part (https://auth0.com/docs/api/authentication#multi-factor-authentication): challenges, what a person has, and
+ * setting up more, with an `mfa_token`. A password alone reads what there is and is asked for it; it adds and removes nothing beside what
+ * protects the account already: that takes the second factor first, and then the same token for some minutes more.
+ */
+import { randomBytes } from 'node:crypto';
+import express, { type Request, type Response, type Router } from 'express';
+import type { Provider } from 'oidc-provider';
+import { parseIdentifier } from '../accounts/identifier.ts';
+import type { AccountStore } from '../accounts/store.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import { ApiError } from '../http/api-error.ts';
+import { textField } from '../http/api-router.ts';
+import { allowOrigin, makePreflight } from '../http/cors.ts';
+import { addressOf } from '../http/head.ts';
+import { setRoute } from '../http/route.ts';
+import { checkJson } from '../http/well-formed.ts';
+import { languagesOf } from '../mail/language.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { apiTypeOf, mfaOwner, pendingOfToken } from './mfa-token.ts';
+import type { FactorParts } from './parts.ts';
+import type { Pending } from './pending.ts';
+import { newRecoveryCodes } from './recovery-code.ts';
+import type { Method } from './store.ts';
+import { newTotpSecret, totpUri } from './totp.ts';
+import { isEnabled, mfaSettingsOf, type SecondFactor } from './types.ts';
+
+type Parts = FactorParts & { provider: Provider; accounts: AccountStore; settings: SettingsStore };
+type Asked = {
+  parts: Parts;
+  token: string;
+  pending: Pending & { request: { clientId: string } };
+  fields: Record<string, unknown>;
+  request: Request;
+  response: Response;
+};
+type Handler = (asked: Asked) => Promise<void>;
+
+export function makeMfaRoutes(parts: Parts): Router {
+  const router = express.Router();
+  const preflight = makePreflight('GET, POST, DELETE', 'authorization,content-type,auth0-client,x-request-language');
+  const bodies = [express.json({ limit: '56kb' }), express.urlencoded({ limit: '56kb', extended: false })];
+  const at = (method: 'get' | 'post' | 'delete', path: string, handler: Handler) => {
+    router.options(path, preflight);
+    router[method](path, ...bodies, async (request: Request, response: Response) => {
+      setRoute(response, path);
+      response.set('cache-control', 'no-store');
+      try {
+        await handler(await open(parts, request, response));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        response.status(error.status).json(error.body);
+      }
+    });
+  };
+  at('post', '/mfa/challenge', challenge);
+  at('post', '/mfa/associate', associate);
+  at('get', '/mfa/authenticators', list);
+  at('delete', '/mfa/authenticators/:id', remove);
+  return router;
+}
+
+/** @throws ApiError 401 without a token that counts */
+async function open(parts: Parts, request: Request, response: Response): Promise<Asked> {
+  const body = (request.body ?? {}) as unknown;
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new ApiError(400, 'invalid_request', 'the body must be a JSON object or a form');
+  checkJson(body);
+  const fields = body as Record<string, unknown>;
+  const bearer = /^Bearer ([\w-]{20,200})$/i.exec(request.get('authorization') ?? '')?.[1];
+  const token = bearer ?? textField(fields, 'mfa_token') ?? '';
+  const pending = await pendingOfToken(parts, token, textField(fields, 'client_id'));
+  const client = pending && (await parts.provider.Client.find(pending.request.clientId));
+  allowOrigin(request, response, client as unknown as OwnMetadata | undefined);
+  if (!pending || !client)
+    throw new ApiError(401, 'invalid_grant', 'mfa_token is missing, malformed, expired or another client’s');
+  return { parts, token, pending, fields, request, response };
+}
+
+/** Which kind of code is to be typed; one that is sent is sent now. */
+async function challenge(asked: Asked): Promise<void> {
+  const { parts, pending, token, fields, response } = asked;
+  if (pending.due !== 'challenge')
+    throw new ApiError(400, 'association_required', 'the person has no second factor yet: set one up at mfa/associate');
+  const wanted = (textField(fields, 'challenge_type') ?? 'otp oob').split(' ');
+  const id = textField(fields, 'authenticator_id');
+  const methods = (await parts.factors.listOf(pending.account, pending.types)).filter(
+    (method) => (id === undefined || method.id === id || apiIdOf(method) === id) && wanted.includes(kindOf(method)),
+  );
+  const method = methods.find(({ type }) => type === 'totp') ?? methods.at(-1);
+  if (!method)
+    throw new ApiError(
+      400,
+      'unsupported_challenge_type',
+      'the person has no authenticator of these that can be challenged here',
+    );
+  if (method.type === 'totp') {
+    response.json({ challenge_type: 'otp' });
+    return;
+  }
+  const to = { type: method.type as 'email' | 'phone', target: method.target! };
+  const oobCode = await sendCode(asked, to);
+  await parts.pending.keep(mfaOwner(token), { ...pending, sentTo: to, oobCode });
+  response.json({ challenge_type: 'oob', oob_code: oobCode, binding_method: 'prompt' });
+}
+
+/** Begins to set something up; the first code of it, at the token endpoint, confirms it. */
+async function associate(asked: Asked): Promise<void> {
+  const { parts, pending, token, fields, response } = asked;
+  if (pending.due === 'challenge')
+    throw new ApiError(403, 'access_denied', 'User is already enrolled: prove the second factor first');
+  const settings = await parts.settings.load();
+  const mfa = mfaSettingsOf(settings);
+  const [kind] = [fields.authenticator_types].flat();
+  const type = typeToEnrol(kind, [fields.oob_channels].flat()[0]);
+  if (type === undefined || !isEnabled(mfa, type))
+    throw new ApiError(400, 'invalid_request', 'authenticator_types: none of these can be set up here');
+  const account = await parts.accounts.find(pending.account.userId);
+  if (!account) throw new ApiError(401, 'invalid_grant', 'the account is gone');
+  // Where there was nothing before: whoever sets up the first gets the codes with it, as at Auth0.
+  const isFirst = pending.due === 'enrolment' || (await parts.factors.recoveryCodesLeft(account.userId)) === 0;
+  const recoveryCodes = mfa.factors['recovery-code'] && isFirst ? newRecoveryCodes() : undefined;
+  const withCodes = { ...(recoveryCodes && { recoveryCodes }) };
+  const answerWith = (body: object) =>
+    void response.json({ ...body, ...(recoveryCodes && { recovery_codes: recoveryCodes }) });
+  if (type === 'totp') {
+    const secret = newTotpSecret();
+    const label = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
+    const issuer = settings.friendlyName ?? new URL(parts.provider.issuer).host;
+    await parts.pending.keep(mfaOwner(token), { ...pending, enrolling: { type, secret, ...withCodes } });
+    return answerWith({ authenticator_type: 'otp', secret, barcode_uri: totpUri({ secret, issuer, label }) });
+  }
+  const field = type === 'phone' ? 'phone_number' : 'email';
+  const identifier = parseIdentifier(textField(fields, field) ?? (type === 'email' ? (account.email ?? '') : ''));
+  if (identifier?.kind !== type) throw new ApiError(400, 'invalid_request', `missing or malformed ${field}`);
+  const to = { type, target: identifier.value };
+  const oobCode = await sendCode(asked, to);
+  await parts.pending.keep(mfaOwner(token), { ...pending, enrolling: { ...to, ...withCodes }, sentTo: to, oobCode });
+  const oob_channel = type === 'phone' ? 'sms' : 'email';
+  return answerWith({ authenticator_type: 'oob', oob_channel, oob_code: oobCode, binding_method: 'prompt' });
+}
+
+function typeToEnrol(kind: unknown, channel: unknown): 'totp' | 'phone' | 'email' | undefined {
+  if (kind === 'otp') return 'totp';
+  if (kind === 'email' || (kind === 'oob' && channel === 'email')) return 'email';
+  return kind === 'oob' && channel === 'sms' ? 'phone' : undefined;
+}
+
+async function list({ parts, pending, response }: Asked): Promise<void> {
+  const { userId } = pending.account;
+  const [methods, codes] = await Promise.all([parts.factors.list(userId), parts.factors.recoveryCodesLeft(userId)]);
+  response.json([
+    ...(codes > 0
+      ? [{ id: recoveryId, authenticator_type: 'recovery-code', type: 'recovery-code', active: true }]
+      : []),
+    ...methods.map((method) => present(method, pending.due === 'proven')),
+  ]);
+}
+
+const recoveryId = 'recovery-code|dev_codes';
+
+async function remove({ parts, pending, request, response }: Asked): Promise<void> {
+  if (pending.due !== 'proven')
+    throw new ApiError(
+      403,
+      'access_denied',
+      'prove the second factor first: with the password alone nothing is removed',
+    );
+  const { userId } = pending.account;
+  const id = String(request.params.id);
+  const method = (await parts.factors.list(userId)).find((one) => one.id === id || apiIdOf(one) === id);
+  if (!method || !(await parts.factors.remove(userId, method.id)))
+    throw new ApiError(404, 'not_found', 'there is no such authenticator');
+  parts.factorEvents.removed({ userId }, method.type);
+  response.status(204).end();
+}
+
+/** `otp` or `oob`, as Auth0 calls the two kinds. */
+const kindOf = ({ type }: Method) =>
+  type === 'totp' ? 'otp' : type === 'email' || type === 'phone' ? 'oob' : 'webauthn';
+
+/** Auth0 names them by the kind: `otp|dev_…`, `sms|dev_…`. */
+function apiIdOf({ id, type }: Method): string {
+  const names: Partial<Record<string, string>> = { totp: 'otp', phone: 'sms' };
+  return `${names[type] ?? type}|${id.split('|')[1]}`;
+}
+
+function present(method: Method, isWhole: boolean): object {
+  const kind = kindOf(method);
+  const target = method.target ?? undefined;
+  return {
+    id: apiIdOf(method),
+    authenticator_type: kind === 'webauthn' ? method.type : kind,
+    type: apiTypeOf[method.type as SecondFactor] ?? method.type,
+    active: true,
+    ...(kind === 'oob' && { oob_channel: method.type === 'phone' ? 'sms' : 'email' }),
+    ...(kind === 'oob' && { oob_channels: [method.type === 'phone' ? 'sms' : 'email'] }),
+    ...(target !== undefined && { name: isWhole ? target : masked(target) }),
+  };
+}
+
+/** As Auth0 shows it to who has not proven it. */
+function masked(target: string): string {
+  const [name = '', domain] = target.split('@');
+  return domain === undefined ? `XXXXXX${target.slice(-4)}` : `${name.slice(0, 1)}***@${domain}`;
+}
+
+async function sendCode(
+  { parts, token, pending, request }: Asked,
+  to: { type: 'email' | 'phone'; target: string },
+): Promise<string> {
+  const account = await parts.accounts.find(pending.account.userId);
+  if (!account) throw new ApiError(401, 'invalid_grant', 'the account is gone');
+  const { clientId } = pending.request;
+  const ip = addressOf(request);
+  const languages = languagesOf(request);
+  const sent = await parts.sendFactorCode({ account, to, binding: mfaOwner(token), ip, clientId, languages });
+  if (sent === 'too_many')
+    throw new ApiError(429, 'too_many_requests', 'too many codes were asked for; try again later');
+  parts.factorEvents.codeSent({ userId: account.userId, clientId, ip }, to.type);
+  return randomBytes(32).toString('base64url');
+}

@@ -1,0 +1,99 @@
+/**
+ * Auth0’s MFA API, first part (https://auth0.com/docs/secure/multi-factor-authentication/authenticate-using-ropg-flow-with-mfa): a token
+ * request of a person who needs a second factor is answered with `mfa_required` and an `mfa_token`. It stands for what was proven and what
+ * was asked for, is the client’s alone, lives a quarter of an hour, and is good for tokens once.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
+import { type AccountStore, isStill, stateOf } from '../accounts/store.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { requestedAudience } from '../resources/audience.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { FactorEvents } from './events.ts';
+import type { Pending, PendingStore } from './pending.ts';
+import { dueOf } from './second-factor.ts';
+import type { MethodType } from './types.ts';
+
+/** @throws MfaRequired */
+export type RequireSecondFactor = (
+  ctx: KoaContextWithOIDC,
+  proven: { client: Client; account: AccountModel; amr: string[]; ip: string },
+) => Promise<void>;
+
+/** Auth0 answers it with 403. */
+export class MfaRequired extends errors.OIDCProviderError {
+  readonly mfaToken: string;
+  readonly requirements: object;
+  constructor(mfaToken: string, requirements: object) {
+    super(403, 'mfa_required');
+    this.error_description = 'Multifactor authentication required';
+    this.expose = true;
+    this.mfaToken = mfaToken;
+    this.requirements = requirements;
+  }
+}
+
+export const mfaOwner = (token: string) => `mfa token ${token}`;
+
+export function makeRequireSecondFactor(parts: {
+  settings: SettingsStore;
+  pending: PendingStore;
+  factorEvents: FactorEvents;
+}): RequireSecondFactor {
+  return async (ctx, { client, account, amr, ip }) => {
+    const settings = await parts.settings.load();
+    const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
+    const due = dueOf({ settings, client, factors: account.factors, params, amr });
+    if (due.kind === 'none') return;
+    const { clientId } = client;
+    parts.factorEvents.asked({ userId: account.userId, clientId, ip });
+    const token = randomBytes(32).toString('base64url');
+    const audience = requestedAudience(ctx);
+    const pending: Pending = {
+      account: stateOf(account),
+      amr,
+      at: Math.floor(Date.now() / 1000),
+      due: due.kind,
+      types: due.types,
+      isStepUp: false,
+      isReported: true,
+      request: {
+        clientId,
+        ...(typeof params.scope === 'string' && { scope: params.scope }),
+        ...(audience !== undefined && { audience }),
+        ...(typeof params.resource === 'string' && { resource: params.resource }),
+      },
+    };
+    await parts.pending.keep(mfaOwner(token), pending);
+    const types = due.types.flatMap((type) => apiTypeOf[type] ?? []).map((type) => ({ type }));
+    throw new MfaRequired(token, due.kind === 'challenge' ? { challenge: types } : { enroll: types });
+  };
+}
+
+/** By Auth0’s names here; what needs a browser is missing. */
+export const apiTypeOf: Partial<Record<MethodType, string>> = { totp: 'otp', phone: 'phone', email: 'email' };
+
+/** The library’s errors have no room for what goes with this one. */
+export function tellMfaTokens(provider: Provider): void {
+  provider.on('grant.error', (ctx, error) => {
+    if (!(error instanceof MfaRequired)) return;
+    ctx.body = { ...(ctx.body as object), mfa_token: error.mfaToken, mfa_requirements: error.requirements };
+  });
+}
+
+/**
+ * What the token stands for, if it is this client’s, and the account is as it was. Whoever was to set up their first factor does not once
+ * there is one: it may be somebody else’s who has the password too.
+ */
+export async function pendingOfToken(
+  { pending, accounts }: { pending: PendingStore; accounts: Pick<AccountStore, 'find'> },
+  token: string | undefined,
+  clientId?: string,
+): Promise<(Pending & { request: NonNullable<Pending['request']> }) | undefined> {
+  const found = token ? await pending.find(mfaOwner(token)) : undefined;
+  if (!found?.request || (clientId !== undefined && found.request.clientId !== clientId)) return undefined;
+  const account = await accounts.find(found.account.userId);
+  if (!isStill(account, found.account)) return undefined;
+  if (found.due === 'enrolment' && found.types.some((type) => account.factors.includes(type))) return undefined;
+  return { ...found, request: found.request };
+}

@@ -1,0 +1,14 @@
+/** What the pages and the API of second factors work with. */
+import type { FactorEvents } from './events.ts';
+import type { PendingStore } from './pending.ts';
+import type { Prove } from './proof.ts';
+import type { SendFactorCode } from './send-code.ts';
+import type { FactorStore } from './store.ts';
+
+export type FactorParts = {
+  factors: FactorStore;
+  prove: Prove;
+  pending: PendingStore;
+  sendFactorCode: SendFactorCode;
+  factorEvents: FactorEvents;
+};

@@ -1,0 +1,103 @@
+/** Passkeys: signing in by one, on the page that asks for the identifier, and making one after a login by password. */
+import type { Request } from 'express';
+import { isStill } from '../accounts/store.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { networkOf } from '../http/network.ts';
+import type { Interaction } from '../interaction/interaction.ts';
+import { again, startAnew } from './leave.ts';
+import { declinePasskey, hasPasskeys } from './passkey-offer.ts';
+import type { Pending } from './pending.ts';
+import { isMultiFactor } from './policy.ts';
+import { endLogin, eventOf, keepPending, ownerOf, pendingOf, takePending } from './second-factor.ts';
+import { hasSecondFactor } from './types.ts';
+import { askForKey, askForNewKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
+
+/** Each costs a signature’s check. */
+const tries = { max: 60, windowSeconds: 60 };
+
+/** What the page asks the browser for; undefined where nobody can have a passkey. Each page has a challenge of its own. */
+export async function passkeyOptions(interaction: Interaction): Promise<string | undefined> {
+  const { parts, client } = interaction;
+  if (!(await parts.connections.list(client.clientId)).some(hasPasskeys)) return undefined;
+  const asked = await askForKey(parts, []);
+  await parts.pending.keepChallenge(ownerOf(interaction), asked.challenge);
+  return JSON.stringify(asked);
+}
+
+export type PasskeyLogin =
+  | { kind: 'right'; account: AccountModel; amr: string[] }
+  /** `unknown`: nobody’s who may sign in here, or a wrong signature. `failed`: the browser gave none. */
+  | { kind: 'unknown' | 'failed' | 'busy' };
+
+/** Who signs in by the passkey that the page has sent. A challenge is answered once, whatever comes of it. */
+export async function logInByPasskey(interaction: Interaction, credential: string): Promise<PasskeyLogin> {
+  const { parts, client, address } = interaction;
+  const challenge = await parts.pending.takeChallenge(ownerOf(interaction));
+  if (challenge === undefined || /^\{"error"/.test(credential)) return { kind: 'failed' };
+  if (!(await parts.rate.take('passkeys-by', networkOf(address), tries.max, tries.windowSeconds)))
+    return { kind: 'busy' };
+  const proven = await checkPasskey(parts, { credential, challenge });
+  const account = proven && (await parts.accounts.find(proven.method.userId));
+  if (!account || account.blocked || account.linkedTo !== null) return { kind: 'unknown' };
+  if (!isHandleOf(credential, account)) return { kind: 'unknown' };
+  const connection = await parts.connections.find(account.connection, client.clientId);
+  return hasPasskeys(connection) ? { kind: 'right', account, amr: proven!.amr } : { kind: 'unknown' };
+}
+
+export async function showPasskeyOffer(interaction: Interaction): Promise<void> {
+  const pending = await offeredOf(interaction);
+  if (!pending) return;
+  const { parts } = interaction;
+  const { userId } = pending.account;
+  const [account, known, settings] = await Promise.all([
+    parts.accounts.find(userId),
+    parts.factors.list(userId),
+    parts.settings.load(),
+  ]);
+  if (!account) return startAnew(interaction);
+  const asked = await askForNewKey(parts, {
+    account,
+    type: 'passkey',
+    known,
+    tenant: settings.friendlyName ?? 'Gatepost',
+  });
+  await keepPending(interaction, { ...pending, enrolling: { type: 'passkey', challenge: asked.challenge } });
+  const { outcome } = await interaction.recall('mfa/passkey');
+  const page = { step: 'mfa/passkey', kind: 'passkey' as const, options: JSON.stringify(asked) };
+  return interaction.show('enrol-key', page, outcome);
+}
+
+export async function answerPasskeyOffer(interaction: Interaction, request: Request): Promise<void> {
+  const pending = await offeredOf(interaction);
+  if (!pending) return;
+  const { credential = '', action } = fieldsOf(request);
+  // Of two forms at once one goes on.
+  if (!(await takePending(interaction))) return startAnew(interaction);
+  if (action === 'skip') {
+    declinePasskey(interaction);
+    return endLogin(interaction, pending);
+  }
+  const { enrolling, ...rest } = pending;
+  const challenge = enrolling?.challenge ?? '';
+  const key = await checkNewKey(interaction.parts, { credential, challenge, type: 'passkey' });
+  const { userId } = pending.account;
+  const account = await interaction.parts.accounts.find(userId);
+  const isAllowed = isMultiFactor(pending.amr) || !hasSecondFactor(account?.factors ?? []);
+  if (!isStill(account, pending.account) || !isAllowed) return startAnew(interaction);
+  const isKept = key && (await interaction.parts.factors.add({ userId, type: 'passkey', ...key }));
+  if (!isKept) {
+    await keepPending(interaction, rest);
+    return again(interaction, 'mfa/passkey', 'key_failed');
+  }
+  interaction.parts.factorEvents.enrolled(eventOf(interaction, userId), 'passkey');
+  return endLogin(interaction, pending);
+}
+
+/** Undefined, with the answer given, where none is offered (any more). */
+async function offeredOf(interaction: Interaction): Promise<Pending | undefined> {
+  const pending = await pendingOf(interaction);
+  if (pending?.due === 'passkey') return pending;
+  await (pending ? interaction.turnTo('mfa') : startAnew(interaction));
+  return undefined;
+}

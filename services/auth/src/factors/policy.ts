@@ -1,0 +1,68 @@
+/** Whether a login needs a second factor, and what it can be: decided here alone, for pages, grants and sessions alike. */
+import { isEnabled, type MfaPolicy, type MfaSettings, type SecondFactor, secondFactors } from './types.ts';
+
+/** Auth0’s name for a sign-in with several factors; of every other one `acr` is `1` (interaction/acr.ts). */
+export const multiFactorAcr = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
+
+export type Due =
+  | { kind: 'none' }
+  /** One of these, which the person has. */
+  | { kind: 'challenge'; types: SecondFactor[] }
+  /** The person has none yet, and sets one of these up. */
+  | { kind: 'enrolment'; types: SecondFactor[] };
+
+export function secondFactorDue(given: {
+  settings: MfaSettings;
+  /** The client’s own, which goes before the tenant’s. */
+  policy: MfaPolicy | null | undefined;
+  /** The types of the account’s methods. */
+  factors: readonly string[];
+  /** The request asks for it, whatever the policy is. */
+  demanded: boolean;
+}): Due {
+  const { settings, demanded } = given;
+  const enabled = secondFactors.filter((type) => isEnabled(settings, type));
+  const types = enabled.filter((type) => given.factors.includes(type));
+  const policy = given.policy ?? settings.policy;
+  if (types.length > 0) return demanded || policy !== 'never' ? { kind: 'challenge', types } : { kind: 'none' };
+  return (demanded || policy === 'always') && enabled.length > 0
+    ? { kind: 'enrolment', types: enabled }
+    : { kind: 'none' };
+}
+
+/** Whether anybody could prove a second factor here. */
+export function hasSecondFactors(settings: MfaSettings): boolean {
+  return secondFactors.some((type) => isEnabled(settings, type));
+}
+
+type AcrRequest = { essential?: boolean; value?: unknown; values?: unknown } | null | undefined;
+
+/** Whether an authorization request asks for several factors: by `acr_values`, or by the claim `acr` of its ID token (Core 5.5.1.1). */
+export function demandsMultiFactor(params: Record<string, unknown>): boolean {
+  if (typeof params.acr_values === 'string' && params.acr_values.split(' ').includes(multiFactorAcr)) return true;
+  return wantedAcrs(acrRequestOf(params.claims)).includes(multiFactorAcr);
+}
+
+/** The values of which one must be reached; none where any will do. */
+export function essentialAcrs(request: AcrRequest): unknown[] {
+  return request?.essential ? wantedAcrs(request) : [];
+}
+
+function wantedAcrs(request: AcrRequest): unknown[] {
+  if (request?.value !== undefined) return [request.value];
+  return Array.isArray(request?.values) ? request.values : [];
+}
+
+function acrRequestOf(claims: unknown): AcrRequest {
+  try {
+    const parsed = (typeof claims === 'string' ? JSON.parse(claims) : claims) as { id_token?: { acr?: AcrRequest } };
+    return parsed?.id_token?.acr;
+  } catch {
+    return undefined; // the library has refused it
+  }
+}
+
+/** Of a session that has both factors, and of one that a remembered browser has spared the second. */
+export function isMultiFactor(amr: readonly string[] | undefined): boolean {
+  return amr?.includes('mfa') === true;
+}

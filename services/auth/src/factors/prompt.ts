@@ -1,0 +1,47 @@
+/**
+ * Step-up: a session that has one factor, where the request or the policy wants two, is asked for the second without logging in anew.
+ * Whoever has none sets one up, but only soon after a login: a session that was left open must not give itself a factor.
+ */
+import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { SettingsStore } from '../settings/store.ts';
+import type { Due } from './policy.ts';
+import { dueOf } from './second-factor.ts';
+
+const { Check, Prompt } = interactionPolicy;
+
+/** How old a login may be that sets up a factor. */
+const freshSeconds = 600;
+
+export function secondFactorPrompt(settings: SettingsStore) {
+  return new Prompt(
+    { name: 'mfa', requestable: false },
+    new Check('second_factor', 'a second factor is required', 'interaction_required', async (ctx) =>
+      (await dueNow(settings, ctx)).kind === 'none' ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
+    ),
+  );
+}
+
+export function needsFreshLogin(settings: SettingsStore) {
+  return new Check('enrolment', 'End-User authentication is required', 'login_required', async (ctx) => {
+    const { session, result } = ctx.oidc;
+    if (!session?.accountId || (result as { login?: unknown } | undefined)?.login) return Check.NO_NEED_TO_PROMPT;
+    if (!session.past(freshSeconds)) return Check.NO_NEED_TO_PROMPT;
+    return (await dueNow(settings, ctx)).kind === 'enrolment' ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+  });
+}
+
+async function dueNow(settings: SettingsStore, { oidc }: KoaContextWithOIDC): Promise<Due> {
+  const { session, account, client, params } = oidc;
+  if (!session?.accountId || !account || !client) return { kind: 'none' };
+  // Ours, beside what the typings have.
+  const { factors = [] } = account as { factors?: string[] };
+  const { amr, isRemembered } = session as { amr?: string[]; isRemembered?: boolean };
+  return dueOf({
+    settings: await settings.load(),
+    client,
+    factors,
+    params: params ?? {},
+    amr,
+    isRemembered: isRemembered === true,
+  });
+}

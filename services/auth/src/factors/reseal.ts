@@ -1,0 +1,18 @@
+/** Seals the keys of authenticator apps under the present `SECRETS_KEY` (management/encryption-keys.ts). @returns how many were sealed anew */
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Pool } from '../database.ts';
+import { totpPurpose } from './store.ts';
+
+export async function resealFactors(pool: Pool, seal: Seal): Promise<number> {
+  const { rows } = await pool.query<{ id: string; sealed: Buffer }>(
+    'SELECT id, sealed FROM authentication_methods WHERE sealed IS NOT NULL',
+  );
+  let resealed = 0;
+  for (const { id, sealed } of rows) {
+    const bytes = seal.reseal(sealed, totpPurpose(id));
+    if (!bytes) continue;
+    await pool.query('UPDATE authentication_methods SET sealed = $2 WHERE id = $1', [id, bytes]);
+    resealed += 1;
+  }
+  return resealed;
+}

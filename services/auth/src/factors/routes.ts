@@ -1,0 +1,69 @@
+/** The pages of second factors, below `/interaction/:uid/mfa`. */
+import type { Request } from 'express';
+import type { Interaction } from '../interaction/interaction.ts';
+import {
+  checkEmail,
+  checkOtp,
+  checkRecovery,
+  checkSecurityKey,
+  checkSms,
+  choose,
+  showChoice,
+  showEmail,
+  showKey,
+  showOtp,
+  showRecovery,
+  showSecondFactor,
+  showSms,
+  showWait,
+} from './challenge.ts';
+import {
+  chooseEnrolment,
+  confirmOtp,
+  enrolEmail,
+  enrolPlatform,
+  enrolRoaming,
+  enrolSms,
+  leaveRecoveryCodes,
+  showEmailEnrolment,
+  showEnrolmentChoice,
+  showOtpEnrolment,
+  showPlatformEnrolment,
+  showRecoveryCodes,
+  showRoamingEnrolment,
+  showSmsEnrolment,
+} from './enrol.ts';
+
+import { answerPasskeyOffer, showPasskeyOffer } from './passkey.ts';
+
+type Handler = (interaction: Interaction, request: Request) => Promise<void>;
+
+/** Path below `mfa`, what GET shows there, and what answers its form. */
+const pages: [path: string, show: Handler, check?: Handler][] = [
+  ['', showSecondFactor],
+  ['/choose', showChoice, choose],
+  ['/otp', showOtp, checkOtp],
+  ['/email', showEmail, checkEmail],
+  ['/sms', showSms, checkSms],
+  ['/key', showKey, checkSecurityKey],
+  ['/recovery', showRecovery, checkRecovery],
+  ['/wait', showWait],
+  ['/enrol', showEnrolmentChoice, chooseEnrolment],
+  ['/enrol/otp', showOtpEnrolment, confirmOtp],
+  ['/enrol/email', showEmailEnrolment, enrolEmail],
+  ['/enrol/sms', showSmsEnrolment, enrolSms],
+  ['/enrol/roaming', showRoamingEnrolment, enrolRoaming],
+  ['/enrol/platform', showPlatformEnrolment, enrolPlatform],
+  ['/passkey', showPasskeyOffer, answerPasskeyOffer],
+  ['/recovery-codes', showRecoveryCodes, leaveRecoveryCodes],
+];
+
+export function addFactorPages(
+  page: (path: string, show: Handler) => void,
+  post: (path: string, check: Handler) => void,
+): void {
+  for (const [path, show, check] of pages) {
+    page(`/interaction/:uid/mfa${path}`, show);
+    if (check) post(`/interaction/:uid/mfa${path}`, check);
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Between the first factor and the login: what is due, how it begins, and how it ends. The pages (challenge.ts, enrol.ts) prove or set up
+ * one; until then nobody is signed in.
+ *
+ *   first factor ──► due? ──► challenge ────────────┐
+ *       │               └───► enrolment ──► codes ──┤
+ *       └──────────────────────────────────────────►└──► logged in
+ *   session that needs more (prompt `mfa`) ──► the same
+ */
+import type { Client } from 'oidc-provider';
+import { type AccountState, stateOf } from '../accounts/store.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import type { AccountModel, SettingsModel } from '../generated/models.ts';
+import { signInAcr } from '../interaction/acr.ts';
+import type { Interaction } from '../interaction/interaction.ts';
+import { loginOf } from '../library/seam.ts';
+import { isPasskeyOffered } from './passkey-offer.ts';
+import type { Pending } from './pending.ts';
+import { type Due, demandsMultiFactor, isMultiFactor, multiFactorAcr, secondFactorDue } from './policy.ts';
+import { isRememberedBrowser, rememberBrowser } from './remembered.ts';
+import { mfaSettingsOf } from './types.ts';
+
+/** How a login is proven when it is done. */
+export type ProvenLogin = {
+  account: AccountState;
+  amr: string[];
+  /** Of the first factor, in epoch seconds. */
+  at?: number;
+  /** A remembered browser has spared the second factor. */
+  isRemembered?: boolean;
+  /** The log has it already, from where the first factor was proven. */
+  isReported?: boolean;
+};
+
+/** What this login still lacks. */
+export function dueOf(given: {
+  settings: Pick<SettingsModel, 'mfa'>;
+  client: Client;
+  factors: readonly string[];
+  params: Record<string, unknown>;
+  amr: readonly string[] | undefined;
+  isRemembered?: boolean;
+}): Due {
+  const { settings, client, factors, params, amr, isRemembered = false } = given;
+  if (isMultiFactor(amr)) return { kind: 'none' };
+  const demanded = demandsMultiFactor(params);
+  // A cookie proves nothing: it spares what the policy asks for, and not what a request does.
+  if (isRemembered && !demanded) return { kind: 'none' };
+  const policy = (client as Client & Partial<OwnMetadata>).mfa_policy;
+  return secondFactorDue({ settings: mfaSettingsOf(settings), policy, factors, demanded });
+}
+
+/** Sends the browser on to the second factor if one is due; undefined if none is, with whether a remembered browser spared it. */
+export async function beginSecondFactor(
+  interaction: Interaction,
+  account: AccountModel,
+  { amr, isReported }: Pick<ProvenLogin, 'amr' | 'isReported'>,
+): Promise<{ isDue: boolean; isRemembered: boolean }> {
+  const { parts, client, params } = interaction;
+  const settings = await parts.settings.load();
+  const asked = { settings, client, factors: account.factors, params, amr };
+  const due = dueOf(asked);
+  if (due.kind === 'none') return { isDue: false, isRemembered: false };
+  if (
+    dueOf({ ...asked, isRemembered: true }).kind === 'none' &&
+    (await isRememberedBrowser(interaction, account.userId))
+  )
+    return { isDue: false, isRemembered: true };
+  parts.factorEvents.asked(eventOf(interaction, account.userId));
+  await parts.pending.keep(ownerOf(interaction), {
+    account: stateOf(account),
+    amr,
+    at: Math.floor(Date.now() / 1000),
+    due: due.kind,
+    types: due.types,
+    isStepUp: false,
+    isReported: isReported === true,
+  });
+  await interaction.turnTo('mfa');
+  return { isDue: true, isRemembered: false };
+}
+
+/**
+ * Who has to prove a second factor in this interaction: somebody who has just proven the first, or the owner of a session that needs more.
+ * Undefined when there is nobody (any more): the login begins anew.
+ */
+export async function pendingOf(interaction: Interaction): Promise<Pending | undefined> {
+  const { parts, details, client, params, prompt } = interaction;
+  const known = await parts.pending.find(ownerOf(interaction));
+  if (known || prompt !== 'mfa' || !details.session) return known;
+  const [session, account, settings] = await Promise.all([
+    parts.provider.Session.findByUid(details.session.uid),
+    parts.accounts.find(details.session.accountId),
+    parts.settings.load(),
+  ]);
+  if (!session || !account || account.blocked || account.incarnation !== loginOf(session).incarnation) return undefined;
+  const amr = (session as { amr?: string[] }).amr ?? [];
+  const due = dueOf({ settings, client, factors: account.factors, params, amr });
+  if (due.kind === 'none') return undefined;
+  parts.factorEvents.asked(eventOf(interaction, account.userId));
+  const pending: Pending = {
+    account: stateOf(account),
+    amr,
+    at: loginOf(session).from ?? Math.floor(Date.now() / 1000),
+    due: due.kind,
+    types: due.types,
+    isStepUp: true,
+    isReported: true,
+  };
+  await parts.pending.keep(ownerOf(interaction), pending);
+  return pending;
+}
+
+/** Spends what is pending; undefined when another form of this interaction was quicker. */
+export async function takePending(interaction: Interaction): Promise<Pending | undefined> {
+  return interaction.parts.pending.take(ownerOf(interaction));
+}
+
+export async function keepPending(interaction: Interaction, pending: Pending): Promise<void> {
+  await interaction.parts.pending.keep(ownerOf(interaction), pending);
+}
+
+/** The login goes on, with both factors. What was pending has been taken. */
+export async function provenTwice(
+  interaction: Interaction,
+  pending: Pending,
+  proof: { amr: string[]; remember?: boolean },
+): Promise<void> {
+  const { account, at, isReported } = pending;
+  const amr = [...new Set([...pending.amr, ...proof.amr])];
+  if (proof.remember) await rememberBrowser(interaction, account.userId);
+  const login = { account, amr, at, isReported };
+  // A session that there is gets stronger; it began when it began.
+  if (pending.isStepUp) return interaction.finish({ mfa: {}, login: loginResult(login) });
+  return completeLogin(interaction, login);
+}
+
+/** All is proven that has to be: the login goes on, perhaps after a passkey was offered. */
+export async function completeLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
+  return (await isPasskeyOffered(interaction, login)) ? offerPasskey(interaction, login) : endLogin(interaction, login);
+}
+
+async function offerPasskey(interaction: Interaction, login: ProvenLogin): Promise<void> {
+  const { account, amr, at = Math.floor(Date.now() / 1000), isRemembered = false, isReported = false } = login;
+  const rest = { isRemembered, isReported, isStepUp: false, types: [] };
+  await keepPending(interaction, { account, amr, at, due: 'passkey', ...rest });
+  return interaction.turnTo('mfa/passkey');
+}
+
+/** Continues the authorization request as this account. */
+export async function endLogin(interaction: Interaction, login: ProvenLogin): Promise<void> {
+  const { parts, prompt, client, address } = interaction;
+  if (!login.isReported) parts.report.loggedIn(login.account, client.clientId, address, login.amr);
+  const selected = prompt === 'select_account' ? { select_account: {} } : {};
+  await interaction.finish({ ...selected, login: loginResult(login) }, false);
+}
+
+/** What the library is told of a login. */
+export function loginResult({ account, amr, at, isRemembered }: ProvenLogin) {
+  return {
+    accountId: account.userId,
+    incarnation: account.incarnation,
+    amr,
+    acr: isMultiFactor(amr) ? multiFactorAcr : signInAcr,
+    ...(at !== undefined && { ts: at }),
+    ...(isRemembered && { isRemembered }),
+  };
+}
+
+export const ownerOf = ({ uid }: Interaction) => `interaction ${uid}`;
+
+export const eventOf = ({ client, address }: Interaction, userId: string) => ({
+  userId,
+  clientId: client.clientId,
+  ip: address,
+});

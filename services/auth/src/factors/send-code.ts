@@ -1,0 +1,60 @@
+/** Sends the code of a second factor by mail or text message, as often as codes are sent at all. */
+import type { MessageLimits } from '../accounts/message-limits.ts';
+import { codeTtlSeconds, type OneTimeCodes } from '../accounts/one-time-code.ts';
+import type { Rate } from '../accounts/rate.ts';
+import type { Background } from '../background.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { networkOf } from '../http/network.ts';
+import type { Languages } from '../mail/language.ts';
+import type { Letters } from '../mail/letters.ts';
+import type { PostBox } from '../mail/post-box.ts';
+import { busy } from '../stores-away.ts';
+import { factorCodeRequest } from './proof.ts';
+
+export type SendFactorCode = (given: {
+  account: AccountModel;
+  to: { type: 'email' | 'phone'; target: string };
+  /** Where the code may be typed. */
+  binding: string;
+  ip: string;
+  clientId: string;
+  languages: Languages;
+}) => Promise<'sent' | 'too_many'>;
+
+/** For one account, wherever they go: text messages cost money. */
+const perAccount = { max: 20, windowSeconds: 3_600 };
+
+export function makeSendFactorCode(parts: {
+  factorCodes: Pick<OneTimeCodes, 'make'>;
+  rate: Rate;
+  messageLimits: MessageLimits;
+  letters: Letters;
+  postBox: PostBox;
+  background: Background;
+}): SendFactorCode {
+  const { factorCodes, rate, messageLimits, letters, postBox, background } = parts;
+  return async ({ account, to, binding, ip, clientId, languages }) => {
+    const { userId } = account;
+    if (!(await rate.take('factor-codes', userId, perAccount.max, perAccount.windowSeconds))) return 'too_many';
+    const network = networkOf(ip);
+    const ownNetwork = account.lastIp ? networkOf(account.lastIp) : undefined;
+    if (!(await messageLimits.take({ kind: 'login', recipient: to.target, network, ownNetwork }))) return 'too_many';
+    const code = await factorCodes.make(factorCodeRequest(userId, to, binding));
+    const about = { account, clientId, languages, code, ttlSeconds: codeTtlSeconds };
+    const send = async () => {
+      if (to.type === 'phone') await postBox.sendText({ to: to.target, text: await letters.writeText(about) });
+      else
+        await postBox.sendMail({
+          to: to.target,
+          ...(await letters.write({
+            name: 'auth_email_by_code',
+            connection: account.connection,
+            email: to.target,
+            ...about,
+          })),
+        });
+    };
+    if (!background.add('a message', send)) throw busy();
+    return 'sent';
+  };
+}

@@ -1,0 +1,202 @@
+/** Authentication methods, recovery codes and remembered browsers of people. Whatever is single use is spent by one conditional write. */
+import { randomBytes } from 'node:crypto';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { AccountState } from '../accounts/store.ts';
+import { hashId } from '../adapter/hashed.ts';
+import { type Database, type Pool, Prisma } from '../database.ts';
+import type { AuthenticationMethodModel } from '../generated/models.ts';
+import { hashRecoveryCode, newRecoveryCodes } from './recovery-code.ts';
+import type { MethodType } from './types.ts';
+
+export type Method = AuthenticationMethodModel;
+
+type NewMethod = { userId: string; type: MethodType; name?: string | undefined } & (
+  | { type: 'totp'; secret: string; step?: number }
+  | { type: 'email' | 'phone'; target: string }
+  | {
+      type: 'webauthn-roaming' | 'webauthn-platform' | 'passkey';
+      credentialId: string;
+      publicKey: Uint8Array;
+      signCount: number;
+      transports: string[];
+      aaguid: string;
+      backedUp: boolean;
+    }
+);
+
+export type FactorStore = {
+  /** Oldest first. */
+  list(userId: string): Promise<Method[]>;
+  /** Those of these types, if the account is still as it was and open. For this there is one statement in a login. */
+  listOf(account: AccountState, types: readonly string[]): Promise<Method[]>;
+  find(userId: string, id: string): Promise<Method | undefined>;
+  /** Undefined when the person has as many as anybody may have, or somebody has that key already. */
+  add(method: NewMethod): Promise<Method | undefined>;
+  rename(userId: string, id: string, name: string | null): Promise<Method | undefined>;
+  /** False when there is none. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Those of these types, or all, with the recovery codes that go with the last. @returns how many */
+  removeAll(userId: string, types?: readonly MethodType[]): Promise<number>;
+
+  /** The key of a TOTP method, opened. */
+  totpSecret(method: Pick<Method, 'id' | 'sealed'>): string;
+  /** Takes a code's step; false when that one or a later one was taken already. */
+  takeStep(method: Pick<Method, 'id' | 'userId'>, step: number): Promise<boolean>;
+  /** Notes a use that nothing else notes. */
+  used(method: Pick<Method, 'id' | 'userId'>): Promise<void>;
+
+  findCredential(credentialId: string): Promise<Method | undefined>;
+  /** Takes the signature counter of a key; false when one as high was seen already, as from a copy of the key. */
+  takeSignature(method: Pick<Method, 'id' | 'userId'>, count: number, backedUp: boolean): Promise<boolean>;
+
+  /** Ten new ones, or those that the person has been shown, in place of those before: readable here and never again. */
+  makeRecoveryCodes(userId: string, codes?: string[]): Promise<string[]>;
+  recoveryCodesLeft(userId: string): Promise<number>;
+  /** False when it is not one, or was used. */
+  spendRecoveryCode(userId: string, code: string): Promise<boolean>;
+
+  rememberBrowser(userId: string, browser: string): Promise<void>;
+  isRemembered(userId: string, browser: string): Promise<boolean>;
+  forgetBrowsers(userId: string): Promise<void>;
+};
+
+const columns = `id, user_id AS "userId", type, method.name, sealed, target, credential_id AS "credentialId", public_key AS "publicKey",
+  sign_count AS "signCount", transports, aaguid, backed_up AS "backedUp", last_step AS "lastStep",
+  method.created_at AS "createdAt", last_used_at AS "lastUsedAt"`;
+
+/** How many methods one person may have. */
+const methodsMax = 20;
+export const rememberedDays = 30;
+
+/** What binds a sealed key to its place. */
+export const totpPurpose = (id: string) => `totp ${id}`;
+
+export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; seal: Seal }): FactorStore {
+  return {
+    list: (userId) =>
+      db.authenticationMethod.findMany({ where: { userId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }),
+    async listOf({ userId, incarnation, credentialsVersion }, types) {
+      const { rows } = await pool.query<Method>({
+        name: 'factors of',
+        text: `SELECT ${columns} FROM authentication_methods method JOIN accounts account USING (user_id)
+               WHERE user_id = $1 AND incarnation = $2 AND credentials_version = $3 AND NOT blocked AND type = ANY ($4)
+               ORDER BY method.created_at, id`,
+        values: [userId, incarnation, credentialsVersion, types],
+      });
+      return rows;
+    },
+    find: async (userId, id) => (await db.authenticationMethod.findFirst({ where: { id, userId } })) ?? undefined,
+    add: (method) => add(db, seal, method),
+    async rename(userId, id, name) {
+      return (await db.authenticationMethod.updateManyAndReturn({ where: { id, userId }, data: { name } }))[0];
+    },
+    async remove(userId, id) {
+      const { count } = await db.authenticationMethod.deleteMany({ where: { id, userId } });
+      return count > 0;
+    },
+    async removeAll(userId, types) {
+      const { count } = await db.authenticationMethod.deleteMany({
+        where: { userId, ...(types && { type: { in: [...types] } }) },
+      });
+      if (!types) await db.recoveryCode.deleteMany({ where: { userId } });
+      return count;
+    },
+
+    totpSecret: ({ id, sealed }) => seal.open(sealed!, totpPurpose(id)),
+    takeStep: ({ id, userId }, step) =>
+      wrote(
+        pool,
+        'totp step',
+        [id, userId, step],
+        `UPDATE authentication_methods SET last_step = $3, last_used_at = now()
+        WHERE id = $1 AND user_id = $2 AND last_step < $3`,
+      ),
+    async used({ id, userId }) {
+      await wrote(
+        pool,
+        'factor used',
+        [id, userId],
+        `UPDATE authentication_methods SET last_used_at = now()
+        WHERE id = $1 AND user_id = $2`,
+      );
+    },
+
+    findCredential: async (credentialId) =>
+      (await db.authenticationMethod.findUnique({ where: { credentialId } })) ?? undefined,
+    // A key that does not count says 0 for ever (WebAuthn 6.1.1).
+    takeSignature: ({ id, userId }, count, backedUp) =>
+      wrote(
+        pool,
+        'signature',
+        [id, userId, count, backedUp],
+        `UPDATE authentication_methods
+        SET sign_count = $3, backed_up = $4, last_used_at = now()
+        WHERE id = $1 AND user_id = $2 AND (sign_count < $3 OR (sign_count = 0 AND $3 = 0))`,
+      ),
+
+    async makeRecoveryCodes(userId, codes = newRecoveryCodes()) {
+      await db.$transaction([
+        db.recoveryCode.deleteMany({ where: { userId } }),
+        db.recoveryCode.createMany({ data: codes.map((code) => ({ userId, hash: hashRecoveryCode(code) })) }),
+      ]);
+      return codes;
+    },
+    recoveryCodesLeft: (userId) => db.recoveryCode.count({ where: { userId } }),
+    spendRecoveryCode: (userId, code) =>
+      wrote(
+        pool,
+        'recovery code',
+        [userId, hashRecoveryCode(code)],
+        `DELETE FROM recovery_codes
+        WHERE user_id = $1 AND hash = $2`,
+      ),
+
+    async rememberBrowser(userId, browser) {
+      await pool.query({
+        name: 'remember browser',
+        text: `INSERT INTO remembered_browsers (hash, user_id, expires_at) VALUES ($1, $2, now() + $3 * interval '1 day')
+               ON CONFLICT (hash, user_id) DO UPDATE SET expires_at = excluded.expires_at`,
+        values: [hashId(browser), userId, rememberedDays],
+      });
+    },
+    async isRemembered(userId, browser) {
+      const { rowCount } = await pool.query({
+        name: 'remembered browser',
+        text: 'SELECT FROM remembered_browsers WHERE hash = $1 AND user_id = $2 AND expires_at > now()',
+        values: [hashId(browser), userId],
+      });
+      return rowCount === 1;
+    },
+    async forgetBrowsers(userId) {
+      await db.rememberedBrowser.deleteMany({ where: { userId } });
+    },
+  };
+}
+
+async function wrote(pool: Pool, name: string, values: unknown[], text: string): Promise<boolean> {
+  const { rowCount } = await pool.query({ name, text, values });
+  return rowCount === 1;
+}
+
+async function add(db: Database, seal: Seal, { userId, name, ...given }: NewMethod): Promise<Method | undefined> {
+  const id = `${given.type}|dev_${randomBytes(12).toString('base64url')}`;
+  if ((await db.authenticationMethod.count({ where: { userId } })) >= methodsMax) return undefined;
+  const { secret, step, publicKey, ...rest } = { secret: undefined, step: undefined, publicKey: undefined, ...given };
+  try {
+    return await db.authenticationMethod.create({
+      data: {
+        id,
+        userId,
+        name: name ?? null,
+        ...rest,
+        ...(secret !== undefined && { sealed: new Uint8Array(seal.seal(secret, totpPurpose(id))) }),
+        ...(step !== undefined && { lastStep: step, lastUsedAt: new Date() }),
+        ...(publicKey !== undefined && { publicKey: new Uint8Array(publicKey) }),
+      },
+    });
+  } catch (error) {
+    // The key is known; the account is gone.
+    if (error instanceof Prisma.PrismaClientKnownRequestError && /^P200[23]$/.test(error.code)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+/** The kinds of authentication methods, by the names that Auth0 has for them at its three doors. */
+import type { SettingsModel } from '../generated/models.ts';
+
+/** As `authentication-methods` of the management API has them. */
+export const methodTypes = ['totp', 'email', 'phone', 'webauthn-roaming', 'webauthn-platform', 'passkey'] as const;
+export type MethodType = (typeof methodTypes)[number];
+
+/** As `guardian/factors` has them. Those of Auth0 that are missing here (push, Duo) are not in Gatepost. */
+export const factorNames = ['otp', 'sms', 'email', 'webauthn-roaming', 'webauthn-platform', 'recovery-code'] as const;
+export type FactorName = (typeof factorNames)[number];
+
+/** What may be asked for beside a password, in the order of preference. A passkey is a sign-in of its own. */
+export const secondFactors = ['webauthn-platform', 'webauthn-roaming', 'totp', 'phone', 'email'] as const;
+export type SecondFactor = (typeof secondFactors)[number];
+
+/** Of the types of somebody's methods, whether one is a second factor. */
+export const hasSecondFactor = (factors: readonly string[]): boolean =>
+  secondFactors.some((type) => factors.includes(type));
+
+const nameOf: Record<SecondFactor, FactorName> = {
+  totp: 'otp',
+  phone: 'sms',
+  email: 'email',
+  'webauthn-roaming': 'webauthn-roaming',
+  'webauthn-platform': 'webauthn-platform',
+};
+
+/** When people are asked: never, if they have enrolled something, always; and in each case where a request’s `acr_values` wants it. */
+export const mfaPolicies = ['never', 'enrolled', 'always'] as const;
+export type MfaPolicy = (typeof mfaPolicies)[number];
+
+/** Nothing is offered until an administrator allows it; recovery codes come with whatever is. */
+const standard: Record<FactorName, boolean> = {
+  otp: false,
+  sms: false,
+  email: false,
+  'webauthn-roaming': false,
+  'webauthn-platform': false,
+  'recovery-code': true,
+};
+
+export type MfaSettings = { policy: MfaPolicy; factors: Record<FactorName, boolean> };
+
+export function mfaSettingsOf({ mfa }: Pick<SettingsModel, 'mfa'>): MfaSettings {
+  const { policy = 'enrolled', factors } = mfa as Partial<MfaSettings>;
+  return { policy, factors: { ...standard, ...factors } };
+}
+
+export function isEnabled({ factors }: MfaSettings, type: SecondFactor): boolean {
+  return factors[nameOf[type]];
+}

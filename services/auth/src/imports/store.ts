@@ -1,0 +1,134 @@
+/** Imports as they are stored, and the writing of their users. */
+import { randomBytes } from 'node:crypto';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { PoolClient } from 'pg';
+import type { Pool } from '../database.ts';
+import type { Fault, ImportedUser } from './read-user.ts';
+
+/** How many may be pending at a time, as at Auth0. */
+export const pendingMax = 2;
+
+export type Import = {
+  id: string;
+  connection_id: string;
+  connection: string;
+  upsert: boolean;
+  external_id: string | null;
+  state: 'pending' | 'completed' | 'failed';
+  total: number;
+  inserted: number;
+  updated: number;
+  failed: number;
+  created_at: Date;
+};
+
+/** A user who was not imported. `user` is what was given, without hashes; `index` its place in the file, from 0. */
+export type Refused = { index: number; user: object; errors: Fault[] };
+
+const shown = 'id, connection_id, connection, upsert, external_id, state, total, inserted, updated, failed, created_at';
+
+/** Stores the users of an import, sealed; undefined when too many are pending. */
+export async function createImport(
+  pool: Pool,
+  seal: Seal,
+  given: Pick<Import, 'connection_id' | 'connection' | 'upsert' | 'external_id'> & { users: unknown[] },
+): Promise<Import | undefined> {
+  const id = `job_${randomBytes(12).toString('base64url')}`;
+  const sealed = seal.seal(JSON.stringify(given.users), purposeOf(id));
+  const { rows } = await pool.query<Import>(
+    `INSERT INTO user_imports (id, connection_id, connection, upsert, external_id, users, total)
+     SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM user_imports WHERE state = 'pending') < $8
+     RETURNING ${shown}`,
+    [
+      id,
+      given.connection_id,
+      given.connection,
+      given.upsert,
+      given.external_id,
+      sealed,
+      given.users.length,
+      pendingMax,
+    ],
+  );
+  return rows[0];
+}
+
+const purposeOf = (id: string) => `user import ${id}`;
+
+export async function findImport(pool: Pool, id: string): Promise<Import | undefined> {
+  const { rows } = await pool.query<Import>(`SELECT ${shown} FROM user_imports WHERE id = $1`, [id]);
+  return rows[0];
+}
+
+/** Undefined: no such import. */
+export async function refusedOf(pool: Pool, id: string): Promise<Refused[] | undefined> {
+  const { rows } = await pool.query<{ faults: Refused[] }>('SELECT faults FROM user_imports WHERE id = $1', [id]);
+  return rows[0]?.faults;
+}
+
+/** Locks the oldest one that is pending and that nobody else has, until the transaction ends. */
+export async function takeImport(client: PoolClient): Promise<(Import & { users: Buffer }) | undefined> {
+  const { rows } = await client.query<Import & { users: Buffer }>(
+    `SELECT ${shown}, users FROM user_imports WHERE state = 'pending' ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  );
+  return rows[0];
+}
+
+/** @throws when no key of ours opens them */
+export const usersOf = (seal: Seal, { id, users }: { id: string; users: Buffer }): unknown[] =>
+  JSON.parse(seal.open(users, purposeOf(id))) as unknown[];
+
+/** Notes how it ended, and forgets what it was to write. */
+export async function endImport(
+  client: PoolClient,
+  id: string,
+  {
+    state,
+    inserted,
+    updated,
+    refused,
+  }: { state: 'completed' | 'failed'; inserted: number; updated: number; refused: Refused[] },
+): Promise<void> {
+  await client.query(
+    `UPDATE user_imports SET state = $2, inserted = $3, updated = $4, failed = $5, faults = $6, users = NULL, ended_at = now()
+      WHERE id = $1`,
+    [id, state, inserted, updated, refused.length, JSON.stringify(refused)],
+  );
+}
+
+const columns = `user_id text, email text, email_verified boolean, username text, phone_number text, phone_verified boolean, name text,
+  nickname text, given_name text, family_name text, picture text, blocked boolean, password_hash text, last_password_reset timestamptz,
+  user_metadata jsonb, app_metadata jsonb`;
+
+/** Writes those whose names nobody has yet. @returns the user ids of the ones that were written */
+export async function insertUsers(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Set<string>> {
+  const { rows } = await client.query<{ user_id: string }>(
+    `INSERT INTO accounts (user_id, connection, email, email_verified, username, phone_number, phone_verified, name, nickname, given_name,
+                           family_name, picture, blocked, password_hash, last_password_reset, user_metadata, app_metadata)
+     SELECT user_id, $1, email, coalesce(email_verified, false), username, phone_number, coalesce(phone_verified, false), name, nickname,
+            given_name, family_name, picture, coalesce(blocked, false), password_hash, last_password_reset, coalesce(user_metadata, '{}'),
+            coalesce(app_metadata, '{}')
+       FROM json_to_recordset($2) AS r (${columns})
+     ON CONFLICT DO NOTHING RETURNING user_id`,
+    [connection, JSON.stringify(users)],
+  );
+  return new Set(rows.map(({ user_id }) => user_id));
+}
+
+/**
+ * Brings those up to date that are there already, by their address: what Auth0 calls upsertable, so neither how they sign in nor whether they
+ * may. @returns their addresses
+ */
+export async function updateUsers(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Set<string>> {
+  const { rows } = await client.query<{ email: string }>(
+    `UPDATE accounts a SET email_verified = coalesce(r.email_verified, a.email_verified), name = coalesce(r.name, a.name),
+            nickname = coalesce(r.nickname, a.nickname), given_name = coalesce(r.given_name, a.given_name),
+            family_name = coalesce(r.family_name, a.family_name), picture = coalesce(r.picture, a.picture),
+            user_metadata = coalesce(r.user_metadata, a.user_metadata), app_metadata = coalesce(r.app_metadata, a.app_metadata),
+            updated_at = now()
+       FROM json_to_recordset($2) AS r (${columns})
+      WHERE a.connection = $1 AND a.email = r.email RETURNING a.email`,
+    [connection, JSON.stringify(users)],
+  );
+  return new Set(rows.map(({ email }) => email));
+}

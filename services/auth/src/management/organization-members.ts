@@ -1,0 +1,115 @@
+/** `organizations/{id}/members`: who belongs to an organization, and the roles that they have there alone. */
+import { z } from '@gatepost/runtime/env';
+import type { Prisma } from '../database.ts';
+import { gone, operation } from './operation.ts';
+import { loadOrganization } from './organizations.ts';
+import { checkpointQuery, fieldsQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
+import type { Parts } from './parts.ts';
+import { namesOf } from './present-user.ts';
+import { missing } from './problem.ts';
+import { checkRolesHeld, presentRole } from './roles.ts';
+
+const membersBody = z.strictObject({ members: z.array(z.string().min(1).max(300)).min(1).max(100) });
+const rolesBody = z.strictObject({ roles: z.array(z.string().min(1).max(100)).min(1).max(50) });
+
+const whole = { account: true, roles: { include: { role: true } } } as const;
+type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof whole }>;
+
+export const listMembers = operation({
+  query: z.strictObject({ ...pageQuery, ...checkpointQuery, ...fieldsQuery }),
+  async run({ parts, params, query }) {
+    const { db } = parts;
+    const { id: organizationId } = await loadOrganization(parts, params.id);
+    const source: Source<Member> = {
+      total: () => db.organizationMember.count({ where: { organizationId } }),
+      items: ({ skip, take, after }) =>
+        db.organizationMember.findMany({
+          where: { organizationId, ...(after !== undefined && { userId: { gt: after } }) },
+          orderBy: { userId: 'asc' },
+          include: whole,
+          skip,
+          take,
+        }),
+      key: ({ userId }) => userId,
+    };
+    // Roles are shown to whoever asks for them (https://auth0.com/docs/api/management/v2/organizations/get-members).
+    const withRoles = query.fields?.split(',').some((field) => field.trim() === 'roles') ?? false;
+    return list('members', query, source, ({ account, roles }) => ({
+      user_id: account.userId,
+      name: namesOf(account).name,
+      ...(account.email !== null && { email: account.email }),
+      ...(account.picture !== null && { picture: account.picture }),
+      ...(withRoles && { roles: roles.map(({ role: { id, name } }) => ({ id, name })) }),
+    }));
+  },
+});
+
+export const addMembers = operation({
+  body: membersBody,
+  async run({ parts, params, body: { members } }) {
+    const { id: organizationId } = await loadOrganization(parts, params.id);
+    const where = { userId: { in: members }, linkedTo: null };
+    const known = await parts.db.account.findMany({ where, select: { userId: true } });
+    if (known.length < new Set(members).size) throw missing('user', 'One or more of the users specified do not exist.');
+    const data = known.map(({ userId }) => ({ organizationId, userId }));
+    await parts.db.organizationMember.createMany({ data, skipDuplicates: true });
+    return gone;
+  },
+});
+
+/** With their roles there, and all that was granted for the organization (a trigger does). */
+export const removeMembers = operation({
+  body: membersBody,
+  async run({ parts, params, body: { members } }) {
+    const { id: organizationId } = await loadOrganization(parts, params.id);
+    await parts.db.organizationMember.deleteMany({ where: { organizationId, userId: { in: members } } });
+    return gone;
+  },
+});
+
+export const listRolesOfMember = operation({
+  query: z.strictObject({ ...pageQuery, ...checkpointQuery }),
+  async run({ parts, params, query }) {
+    const { roles } = await loadMember(parts, params);
+    const all = roles.map(({ role }) => role);
+    return list(
+      'roles',
+      query,
+      ofArray(all, ({ name }) => name),
+      presentRole,
+    );
+  },
+});
+
+export const assignRolesToMember = operation({
+  body: rolesBody,
+  async run({ parts, params, body: { roles }, scopes: held }) {
+    const { organizationId, userId } = await loadMember(parts, params);
+    const known = await parts.db.role.findMany({ where: { id: { in: roles } }, select: { id: true } });
+    if (known.length < new Set(roles).size) throw missing('role', 'One or more of the roles specified do not exist.');
+    await checkRolesHeld(parts, roles, held);
+    const data = known.map(({ id: roleId }) => ({ organizationId, userId, roleId }));
+    await parts.db.organizationMemberRole.createMany({ data, skipDuplicates: true });
+    return gone;
+  },
+});
+
+export const removeRolesFromMember = operation({
+  body: rolesBody,
+  async run({ parts, params, body: { roles } }) {
+    const { organizationId, userId } = await loadMember(parts, params);
+    await parts.db.organizationMemberRole.deleteMany({ where: { organizationId, userId, roleId: { in: roles } } });
+    return gone;
+  },
+});
+
+async function loadMember(parts: Parts, { id, user_id: userId = '' }: Record<string, string>): Promise<Member> {
+  const { id: organizationId } = await loadOrganization(parts, id);
+  const key = { organizationId, userId };
+  const found = await parts.db.organizationMember.findUnique({
+    where: { organizationId_userId: key },
+    include: whole,
+  });
+  if (!found) throw missing('organization_member', 'The user is not a member of the organization.');
+  return found;
+}

@@ -1,0 +1,96 @@
+/** Permissions as the operations of roles and of people take and show them: a scope of an API, by the API's identifier. */
+import { z } from '@gatepost/runtime/env';
+import type { AccountModel } from '../generated/models.ts';
+import type { Parts } from './parts.ts';
+import { badBody, insufficientScope, ManagementProblem, missing } from './problem.ts';
+import { scope } from './shapes.ts';
+
+export type Permission = { audience: string; permission: string };
+
+export const permissionsBody = z.strictObject({
+  permissions: z
+    .array(z.strictObject({ resource_server_identifier: z.string().min(1).max(600), permission_name: scope }))
+    .min(1)
+    .max(1_000),
+});
+
+/**
+ * The permissions that a body gives, each of which there must be. Whoever gives permissions of the management API could give them to
+ * themselves, so a token gives only those that it holds.
+ */
+export async function givenPermissions(
+  parts: Pick<Parts, 'resources'>,
+  body: z.infer<typeof permissionsBody>,
+  held: ReadonlySet<string>,
+): Promise<Permission[]> {
+  const apis = await parts.resources.list();
+  const given = await namedPermissions(parts, body);
+  for (const { audience, permission } of given) {
+    const api = apis.find(({ identifier }) => identifier === audience);
+    if (!api) throw missing('resource_server', `No resource server has the identifier ${audience}`);
+    if (!api.scopes.some(({ value }) => value === permission))
+      throw badBody(`The API ${audience} does not define the permission ${permission}`);
+  }
+  await checkHeld(parts, given, held);
+  return given;
+}
+
+/** The permissions of a body; the management API may be named as at any of our issuers. */
+export function namedPermissions(
+  { resources }: Pick<Parts, 'resources'>,
+  { permissions }: z.infer<typeof permissionsBody>,
+): Promise<Permission[]> {
+  return Promise.all(
+    permissions.map(async ({ resource_server_identifier: audience, permission_name: permission }) => ({
+      audience: (await resources.find(audience))?.identifier ?? audience,
+      permission,
+    })),
+  );
+}
+
+/** @throws ManagementProblem 403 naming the permissions of the management API that the token does not hold itself. */
+export async function checkHeld(
+  { resources }: Pick<Parts, 'resources'>,
+  given: Permission[],
+  held: ReadonlySet<string>,
+): Promise<void> {
+  const management = (await resources.list()).find(({ isSystem }) => isSystem);
+  const beyond = given.filter(
+    ({ audience, permission }) => audience === management?.identifier && !held.has(permission),
+  );
+  if (beyond.length > 0) throw insufficientScope([...new Set(beyond.map(({ permission }) => permission))]);
+}
+
+/**
+ * Whoever decides how somebody signs in can sign in as them. So that is for a token that holds all that the person may do here.
+ * @throws ManagementProblem 403
+ */
+export async function checkNotAbove(
+  { permissions, resources }: Pick<Parts, 'permissions' | 'resources'>,
+  { userId, linkedTo }: Pick<AccountModel, 'userId' | 'linkedTo'>,
+  held: ReadonlySet<string>,
+): Promise<void> {
+  if (!(await permissions.openManagement())) return;
+  const { identifier } = (await resources.list()).find(({ isSystem }) => isSystem)!;
+  const beyond = (await permissions.of(linkedTo ?? userId, identifier)).filter((permission) => !held.has(permission));
+  if (beyond.length > 0)
+    throw new ManagementProblem(403, 'insufficient_scope', 'The user may do more here than this token');
+}
+
+/** Shows permissions with the names of their APIs; those of an API that is gone are nobody's. */
+export async function permissionPresenter({ resources }: Parts): Promise<(permission: Permission) => object> {
+  const apis = new Map((await resources.list()).map((api) => [api.identifier, api]));
+  return ({ audience, permission }) => {
+    const api = apis.get(audience);
+    const description = api?.scopes.find(({ value }) => value === permission)?.description;
+    return {
+      resource_server_identifier: audience,
+      resource_server_name: api?.isSystem ? 'Auth0 Management API' : (api?.name ?? audience),
+      permission_name: permission,
+      ...(description !== undefined && { description }),
+    };
+  };
+}
+
+/** In the order of lists and their checkpoints. */
+export const permissionKey = ({ audience, permission }: Permission): string => `${audience} ${permission}`;

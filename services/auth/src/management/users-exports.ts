@@ -1,0 +1,44 @@
+/** `jobs/users-exports`: all people, or those of a connection, as a file; never their hashes. */
+import { z } from '@gatepost/runtime/env';
+import { locationOf } from '../exports/exports.ts';
+import { usualFields } from '../exports/lines.ts';
+import type { Job } from './job-store.ts';
+import { operation } from './operation.ts';
+import type { Parts } from './parts.ts';
+import { missing } from './problem.ts';
+
+export const createUsersExport = operation({
+  body: z.strictObject({
+    connection_id: z.string().max(256).optional(),
+    format: z.enum(['json', 'csv']).default('json'),
+    limit: z.int().min(1).max(10_000_000).optional(),
+    fields: z
+      .array(z.strictObject({ name: z.string().min(1).max(255), export_as: z.string().min(1).max(255).optional() }))
+      .min(1)
+      .max(100)
+      .optional(),
+  }),
+  async run({ parts, body }) {
+    const { connection_id: id, format, limit, fields = usualFields } = body;
+    const connection = id === undefined ? undefined : (await parts.connections.list()).find((one) => one.id === id);
+    if (id !== undefined && !connection) throw missing('connection', 'The connection does not exist.');
+    const wanted = { connection: connection?.name ?? null, format, limit, fields };
+    const job = await parts.jobs.create('users_export', wanted);
+    const { location, ...pending } = presentExport(parts, job);
+    return { status: 200, body: { ...pending, status: 'pending', ...(id !== undefined && { connection_id: id }) } };
+  },
+});
+
+export function presentExport(parts: Pick<Parts, 'issuer' | 'exportLinks'>, job: Job) {
+  const { export: wanted, ...rest } = job;
+  const { format, limit, fields } = wanted!;
+  return {
+    ...rest,
+    status: 'completed',
+    format,
+    ...(limit !== undefined && { limit }),
+    fields,
+    location: locationOf(parts, job.id, format),
+    percentage_done: 100,
+  };
+}

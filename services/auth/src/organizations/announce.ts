@@ -1,0 +1,120 @@
+/**
+ * Tells the post of organizations that are accounts there (`gatepost_account: "true"` in their metadata). Each change counts a version up
+ * in the database; what is not announced yet is said here, all of the organization each time, until the broker has confirmed it. So nothing
+ * is lost, whoever made the change, and what comes twice or late changes nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { openPublisher } from '@gatepost/amqp/publisher';
+import { reconnectCounter } from '@gatepost/amqp/reconnects';
+import {
+  type OrganizationStatement,
+  organizationMembersMax,
+  organizationStatement,
+  organizationsExchange,
+  organizationsTopology,
+} from '@gatepost/contracts/organizations';
+import { describeError, type Log, logOfModule } from '@gatepost/runtime/log';
+import type { Registry } from '@gatepost/runtime/metrics';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import type { Seal } from '@gatepost/runtime/seal';
+import { importJWK, SignJWT } from 'jose';
+import type { Env } from '../config.ts';
+import type { Database, Pool } from '../database.ts';
+import { loadSigningKeys } from '../keys/signing-keys.ts';
+
+const everyMs = 1_000;
+const atOnce = 50;
+
+type Announced = { env: Env; log: Log; registry: Registry; db: Database; pool: Pool; seal: Seal };
+
+/** @throws Misconfigured without a broker. */
+export async function openAnnouncements({ env, log, registry, db, pool, seal }: Announced): Promise<AsyncDisposable> {
+  if (env.AMQP_URL === undefined)
+    throw new Misconfigured('bad environment', ['ORGANIZATION_ACCOUNTS is on, but AMQP_URL is not set']);
+  const told = logOfModule(log, 'organizations');
+  const publisher = await openPublisher({
+    url: env.AMQP_URL,
+    name: 'gatepost-auth organizations',
+    log: told,
+    reconnects: reconnectCounter(registry),
+    topology: organizationsTopology,
+    waitForConnect: false,
+  });
+  const say = async (statement: OrganizationStatement) => {
+    const key = (await loadSigningKeys(db, seal)).find(({ alg }) => alg === 'RS256')!;
+    const { typ, audience } = organizationStatement;
+    const text = await new SignJWT({ organization: statement })
+      .setProtectedHeader({ alg: 'RS256', typ, kid: key.kid! })
+      .setIssuer(env.ISSUER)
+      .setAudience(audience)
+      .setIssuedAt()
+      .sign(await importJWK(key, 'RS256'));
+    const message = { exchange: organizationsExchange, routingKey: '', messageId: randomUUID() };
+    await publisher.publish({ ...message, contentType: 'application/jwt', body: Buffer.from(text) });
+  };
+  const announce = async () => {
+    for (const row of await unannounced(pool)) {
+      await say(row.statement);
+      await row.done();
+    }
+  };
+  let running: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    if (!publisher.isConnected()) return;
+    running ??= announce()
+      .catch((error) => told.warn({ error: describeError(error) }, 'organizations were not announced'))
+      .finally(() => {
+        running = undefined;
+      });
+  }, everyMs);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await running;
+      await publisher[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Row = {
+  id: string;
+  name: string;
+  version: string;
+  is_account: boolean;
+  members: OrganizationStatement['members'];
+};
+
+/** Whoever's roles within the organization allow `admin:org` is an admin of the account, and with machines left aside nobody else. */
+async function unannounced(pool: Pool): Promise<{ statement: OrganizationStatement; done(): Promise<unknown> }[]> {
+  const { rows } = await pool.query<Row>({
+    name: 'organizations unannounced',
+    text: `SELECT o.id, o.name, o.version, coalesce(o.metadata ->> 'gatepost_account', '') = 'true' AS is_account,
+             coalesce((SELECT jsonb_agg(jsonb_build_object('subject', member.user_id, 'role', member.role) ORDER BY member.user_id)
+               FROM (SELECT m.user_id, CASE WHEN EXISTS (
+                       SELECT FROM organization_member_roles r JOIN role_permissions p ON p.role_id = r.role_id AND p.permission = 'admin:org'
+                        WHERE r.organization_id = m.organization_id AND r.user_id = m.user_id) THEN 'admin' ELSE 'member' END AS role
+                       FROM organization_members m WHERE m.organization_id = o.id LIMIT ${organizationMembersMax}) member), '[]') AS members
+             FROM organizations o WHERE o.version > o.announced ORDER BY o.id LIMIT ${atOnce}`,
+  });
+  const { rows: former } = await pool.query<Pick<Row, 'id' | 'name' | 'version'>>({
+    name: 'organizations gone',
+    text: `SELECT id, name, version FROM former_organizations ORDER BY id LIMIT ${atOnce}`,
+  });
+  const said = ({ version, is_account: isAccount, members, ...row }: Row): OrganizationStatement => ({
+    ...row,
+    version: Number(version),
+    is_account: isAccount,
+    members: isAccount ? members : [],
+  });
+  return [
+    ...rows.map((row) => ({
+      statement: said(row),
+      done: () =>
+        pool.query('UPDATE organizations SET announced = greatest(announced, $2) WHERE id = $1', [row.id, row.version]),
+    })),
+    ...former.map((row) => ({
+      statement: said({ ...row, is_account: false, members: [] }),
+      done: () => pool.query('DELETE FROM former_organizations WHERE id = $1', [row.id]),
+    })),
+  ];
+}

@@ -1,0 +1,32 @@
+/** The mail with the link of an invitation. */
+import type { Background } from '../background.ts';
+import type { Letters } from '../mail/letters.ts';
+import type { PostBox } from '../mail/post-box.ts';
+import { busy } from '../stores-away.ts';
+
+export type SendInvitation = (invitation: {
+  email: string;
+  clientId: string;
+  connection: string;
+  organization: { name: string; displayName: string };
+  inviter: string;
+  url: string;
+  ttlSeconds: number;
+}) => Promise<void>;
+
+/** Sends it after the answer. Nothing is sent if the tenant has switched that template off. */
+export function makeSendInvitation(parts: {
+  letters: Letters;
+  postBox: PostBox;
+  background: Background;
+}): SendInvitation {
+  const { letters, postBox, background } = parts;
+  return async ({ email, clientId, connection, organization, inviter, url, ttlSeconds }) => {
+    if (!(await letters.linkRules('user_invitation', clientId)).isSent) return;
+    const invitation = { organization: organization.name, displayName: organization.displayName, inviter };
+    const letter = { email, account: undefined, connection, clientId, languages: {}, url, ttlSeconds, invitation };
+    const work = async () =>
+      postBox.sendMail({ to: email, ...(await letters.write({ name: 'user_invitation', ...letter })) });
+    if (!background.add('an invitation', work)) throw busy();
+  };
+}

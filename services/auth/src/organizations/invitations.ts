@@ -1,0 +1,61 @@
+/** Invitations into an organization: a ticket in a link, which works once, for whoever has the address that it was sent to. */
+import { randomBytes } from 'node:crypto';
+import { inTransaction } from '@gatepost/runtime/transaction';
+import { hashId } from '../adapter/hashed.ts';
+import type { Database, Pool } from '../database.ts';
+import type { AccountModel, OrganizationInvitationModel } from '../generated/models.ts';
+
+export type InvitationStore = {
+  /** One that can still be accepted. */
+  find(ticket: string): Promise<OrganizationInvitationModel | undefined>;
+  /** Whether somebody signs in by the address that was invited. */
+  hasAccount(invitation: OrganizationInvitationModel): Promise<boolean>;
+  /**
+   * Makes the account a member, with the roles and metadata of the invitation, which is spent by that.
+   * @returns false if it is somebody else's address, or the invitation was accepted or taken back meanwhile
+   */
+  accept(invitation: OrganizationInvitationModel, account: AccountModel): Promise<boolean>;
+};
+
+export const makeInvitationTicket = (): { ticket: string; ticketHash: string } => {
+  const ticket = randomBytes(24).toString('base64url');
+  return { ticket, ticketHash: hashId(ticket) };
+};
+
+export function makeInvitationStore(db: Database, pool: Pool): InvitationStore {
+  return {
+    find: async (ticket) =>
+      (await db.organizationInvitation.findFirst({
+        where: { ticketHash: hashId(ticket), expiresAt: { gt: new Date() } },
+      })) ?? undefined,
+    hasAccount: async ({ invitee }) => (await db.account.count({ where: { email: invitee } })) > 0,
+    async accept({ id, organizationId, invitee }, account) {
+      if (account.email !== invitee) return false;
+      const { userId } = account;
+      return inTransaction(pool, async (client) => {
+        const { rows } = await client.query<Pick<OrganizationInvitationModel, 'roles'>>(
+          `DELETE FROM organization_invitations WHERE id = $1 AND expires_at > now()
+           RETURNING roles, app_metadata, user_metadata`,
+          [id],
+        );
+        const [spent] = rows as { roles: string[]; app_metadata: object; user_metadata: object }[];
+        if (!spent) return false;
+        await client.query(
+          'INSERT INTO organization_members (organization_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+          [organizationId, userId],
+        );
+        await client.query(
+          `INSERT INTO organization_member_roles (organization_id, user_id, role_id)
+           SELECT $1, $2, id FROM roles WHERE id = ANY ($3) ON CONFLICT DO NOTHING`,
+          [organizationId, userId, spent.roles],
+        );
+        await client.query(
+          `UPDATE accounts SET app_metadata = app_metadata || $2::jsonb, user_metadata = user_metadata || $3::jsonb, updated_at = now()
+            WHERE user_id = $1 AND ($2::jsonb <> '{}' OR $3::jsonb <> '{}')`,
+          [userId, JSON.stringify(spent.app_metadata), JSON.stringify(spent.user_metadata)],
+        );
+        return true;
+      });
+    },
+  };
+}

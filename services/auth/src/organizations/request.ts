@@ -1,0 +1,52 @@
+/**
+ * `organization` and `invitation` of an authorization request, by Auth0's rules
+ * (https://auth0.com/docs/manage-users/organizations/configure-organizations/define-organization-behavior). From here on the parameter
+ * holds the organization's id.
+ */
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { AccountStore } from '../accounts/store.ts';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import type { InvitationStore } from './invitations.ts';
+import type { OrganizationStore } from './store.ts';
+
+export type OrganizationParts = {
+  organizations: OrganizationStore;
+  invitations: InvitationStore;
+  accounts: Pick<AccountStore, 'find'>;
+};
+
+type Parameters = Record<string, string | undefined>;
+
+/** Validator of the parameter `organization`, whether or not it is there. */
+export async function checkOrganization(
+  { organizations }: OrganizationParts,
+  ctx: KoaContextWithOIDC,
+  asked: string | undefined,
+  client: Client,
+): Promise<void> {
+  const usage = (client as Client & OwnMetadata).organization_usage ?? 'deny';
+  if (!asked) {
+    if (usage === 'require') throw new errors.InvalidRequest('parameter organization is required for this client');
+    return;
+  }
+  if (usage === 'deny') throw new errors.InvalidRequest('parameter organization is not allowed for this client');
+  const found = await organizations.find(asked);
+  if (!found) throw new errors.InvalidRequest('parameter organization is invalid');
+  (ctx.oidc.params as Parameters).organization = found.id;
+}
+
+/** Validator of the parameter `invitation`: the ticket of a link that a mail has brought. Whoever has it is led to sign up. */
+export async function checkInvitation(
+  { invitations }: OrganizationParts,
+  ctx: KoaContextWithOIDC,
+  ticket: string | undefined,
+  client: Client,
+): Promise<void> {
+  if (!ticket) return;
+  const params = ctx.oidc.params as Parameters;
+  const found = await invitations.find(ticket);
+  if (!found || found.organizationId !== params.organization || found.clientId !== client.clientId)
+    throw new errors.InvalidRequest('the invitation is not valid, or not any more');
+  params.login_hint = found.invitee;
+  if (!(await invitations.hasAccount(found))) params.screen_hint = 'signup';
+}

@@ -1,0 +1,62 @@
+/** Organizations as sign-ins and tokens see them. */
+import { makeCache } from '../cache.ts';
+import type { Changes } from '../changes.ts';
+import type { Database, Pool } from '../database.ts';
+import type { ConnectionModel, OrganizationConnectionModel, OrganizationModel } from '../generated/models.ts';
+
+export type Organization = OrganizationModel & {
+  connections: (OrganizationConnectionModel & { connection: ConnectionModel })[];
+};
+
+export type OrganizationStore = {
+  /** By id or by name; cached. */
+  find(idOrName: string): Promise<Organization | undefined>;
+  isMember(id: string, userId: string): Promise<boolean>;
+  /** @returns whether they are new there */
+  join(id: string, userId: string): Promise<boolean>;
+  /** What tokens say of it. */
+  claims(id: string): Promise<{ org_id: string; org_name?: string }>;
+  /** Something of an organization has changed beside these functions. */
+  clear(): void;
+};
+
+export const isOrganizationId = (text: string): boolean => /^org_[A-Za-z0-9]{16}$/.test(text);
+
+const cachedOrganizations = 2_000;
+
+export function makeOrganizationStore(db: Database, pool: Pool, changes: Changes): OrganizationStore {
+  const cache = makeCache<Organization | undefined>({
+    changes,
+    tables: ['organizations', 'organization_connections', 'connections'],
+    max: cachedOrganizations,
+    load: async (key) =>
+      (await db.organization.findUnique({
+        where: isOrganizationId(key) ? { id: key } : { name: key.toLowerCase() },
+        include: { connections: { include: { connection: true } } },
+      })) ?? undefined,
+  });
+  return {
+    find: (idOrName) => cache.get(idOrName),
+    async isMember(id, userId) {
+      const { rowCount } = await pool.query({
+        name: 'organization member',
+        text: 'SELECT FROM organization_members WHERE organization_id = $1 AND user_id = $2',
+        values: [id, userId],
+      });
+      return rowCount === 1;
+    },
+    async join(id, userId) {
+      const { rowCount } = await pool.query({
+        name: 'organization join',
+        text: 'INSERT INTO organization_members (organization_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+        values: [id, userId],
+      });
+      return rowCount === 1;
+    },
+    async claims(id) {
+      const found = await cache.get(id);
+      return { org_id: id, ...(found && { org_name: found.name }) };
+    },
+    clear: cache.clear,
+  };
+}

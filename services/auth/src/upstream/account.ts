@@ -1,0 +1,59 @@
+/**
+ * The account of somebody who signed in elsewhere: found by the connection and the provider's own id of the person, made at the first
+ * sign-in. Never found by an address: whoever has the same one, proven or not, is somebody else until an administrator or the person
+ * links the two (management/identities.ts).
+ */
+import type { AccountStore } from '../accounts/store.ts';
+import type { AccountModel } from '../generated/models.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { Remote } from './discovery.ts';
+import type { Tokens } from './exchange.ts';
+import { UpstreamFailure } from './failure.ts';
+import { type Profile, profileOf, type Said, subjectOf } from './profile.ts';
+import { userIdOf } from './strategies.ts';
+import type { UpstreamTokens } from './tokens.ts';
+
+export type OpenUpstreamAccount = (
+  remote: Remote,
+  answered: { said: Said; tokens: Tokens },
+  /** A link is no sign-up. */
+  options?: { isLink?: boolean },
+) => Promise<{ account: AccountModel; isNew: boolean }>;
+
+type Parts = { accounts: AccountStore; settings: SettingsStore; upstreamTokens: UpstreamTokens };
+
+/** @returns the account of that identity, also one that is linked to another. @throws UpstreamFailure */
+export function makeOpenUpstreamAccount({ accounts, settings, upstreamTokens }: Parts): OpenUpstreamAccount {
+  return async (remote, { said, tokens }, { isLink = false } = {}) => {
+    const userId = userIdOf(remote, subjectOf(remote, said));
+    const profile = profileOf(remote, said);
+    const known = await accounts.find(userId);
+    const account = known ? await updated(known) : await created();
+    if (account.connection !== remote.name) throw new UpstreamFailure('taken');
+    if (account.blocked) throw new UpstreamFailure('blocked');
+    if (remote.options.federated_connections_access_tokens?.active) await upstreamTokens.keep(userId, tokens);
+    return { account, isNew: !known };
+
+    /** A directory decides by itself who is in it; elsewhere it is a sign-up. */
+    async function created(): Promise<AccountModel> {
+      if (!isLink && remote.known.kind === 'social' && !(await settings.load()).allowSignup)
+        throw new UpstreamFailure('no_signup');
+      const made = await accounts.create({ ...profile, userId, connection: remote.name });
+      // Two windows may finish at once.
+      const found = made ?? (await accounts.find(userId));
+      if (!found) throw new UpstreamFailure('taken');
+      return found;
+    }
+
+    async function updated(found: AccountModel): Promise<AccountModel> {
+      const isAsked = (remote.options.set_user_root_attributes ?? 'on_each_login') === 'on_each_login';
+      if (!isAsked || found.connection !== remote.name || isSame(found, profile)) return found;
+      // Whatever changes it at this moment counts too.
+      return (await accounts.updateState(found, profile)) ?? (await accounts.find(userId)) ?? found;
+    }
+  };
+}
+
+function isSame(account: AccountModel, profile: Profile): boolean {
+  return (Object.keys(profile) as (keyof Profile)[]).every((name) => account[name] === profile[name]);
+}

@@ -1,0 +1,265 @@
+/**
+ * What is known of the providers behind connections: their metadata, found or configured, and their keys. Metadata are kept for an
+ * hour, and for a day while they cannot be found again; what failed is not tried again for some seconds. So a login asks the provider
+ * twice at most: for the tokens, its keys being read meanwhile if they are old, and for the person's profile.
+ */
+import type { Guard } from '@gatepost/runtime/address';
+import type { Seal } from '@gatepost/runtime/seal';
+import * as oidc from 'openid-client';
+import type { ConnectionModel } from '../generated/models.ts';
+import { isLoopback } from '../http/loopback.ts';
+import { AnswerTooLarge, makeAnsweredFetch } from '../http/outside-fetch.ts';
+import { appleSecret } from './apple.ts';
+import { failureOf, UpstreamFailure } from './failure.ts';
+import { type Options, openOptions, tenantOf } from './options.ts';
+import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
+
+/** A provider, ready to be asked. */
+export type Remote = {
+  name: string;
+  strategy: Strategy;
+  known: Known;
+  options: Options;
+  metadata: oidc.ServerMetadata;
+  /** Its keys are as old as five minutes at most. */
+  configuration(): oidc.Configuration;
+};
+
+export type Remotes = {
+  /** @throws UpstreamFailure */
+  open(connection: ConnectionModel): Promise<Remote>;
+};
+
+/** Of one request to a provider. */
+const timeoutSeconds = 5;
+const freshMs = 3_600_000;
+const staleMs = 24 * freshMs;
+const failedMs = 5_000;
+const keysMs = 240_000;
+const remotesMax = 1_000;
+
+type Entry = { key: string; at: number; remote: Promise<Remote>; again?: Promise<void> | undefined };
+
+export function makeRemotes({
+  guard,
+  seal,
+  now = Date.now,
+}: {
+  guard: Guard;
+  seal: Seal;
+  now?: () => number;
+}): Remotes {
+  const ask = boundedFetch(makeAnsweredFetch(guard));
+  const entries = new Map<string, Entry>();
+  const load = (connection: ConnectionModel) => loadRemote(connection, { seal, ask, now });
+
+  function begin(connection: ConnectionModel, key: string): Entry {
+    const entry: Entry = { key, at: now(), remote: load(connection) };
+    entries.delete(connection.id);
+    entries.set(connection.id, entry);
+    if (entries.size > remotesMax) entries.delete(entries.keys().next().value!);
+    entry.remote.catch(() => {
+      // Found anew after a while, and not by each of those who are waiting at the door.
+      entry.at = now() - staleMs + failedMs;
+    });
+    return entry;
+  }
+
+  return {
+    async open(connection) {
+      const key = JSON.stringify([connection.strategy, connection.options]);
+      const known = entries.get(connection.id);
+      const age = known ? now() - known.at : Number.POSITIVE_INFINITY;
+      if (!known || known.key !== key || age >= staleMs) return begin(connection, key).remote;
+      if (age < freshMs) return known.remote;
+      const remote = await known.remote;
+      known.again ??= load(connection)
+        .then((found) => void entries.set(connection.id, { key, at: now(), remote: Promise.resolve(found) }))
+        .catch(() => undefined) // the old one serves, for a day
+        .finally(() => setTimeout(() => delete known.again, failedMs).unref());
+      return remote;
+    },
+  };
+}
+
+type Means = { seal: Seal; ask: typeof fetch; now: () => number };
+
+async function loadRemote(connection: ConnectionModel, means: Means): Promise<Remote> {
+  const { strategy, name } = connection;
+  if (!isUpstream(strategy)) throw new UpstreamFailure('misconfigured');
+  const known: Known = strategies[strategy];
+  let options: Options;
+  try {
+    options = openOptions(connection, means.seal);
+  } catch (cause) {
+    throw new UpstreamFailure('misconfigured', { cause });
+  }
+  const metadata = configured(known, options) ?? (await discover(strategy, known, options, means.ask));
+  return {
+    name,
+    strategy,
+    known,
+    options,
+    metadata,
+    configuration: makeConfigurations({ known, options, metadata, ...means }),
+  };
+}
+
+/** Metadata that need not be asked for. */
+function configured(known: Known, options: Options): oidc.ServerMetadata | undefined {
+  if (known.protocol === 'oauth2') {
+    const authorization = options.authorizationURL ?? known.authorizationURL;
+    const token_endpoint = options.tokenURL ?? known.tokenURL;
+    if (!authorization || !token_endpoint) throw new UpstreamFailure('misconfigured');
+    // Without a name of its own it is known by where people are sent.
+    const isKnown = options.authorizationURL === undefined;
+    const issuer = options.issuer ?? (isKnown ? known.issuer : undefined) ?? new URL(authorization).origin;
+    return { issuer, authorization_endpoint: authorization, token_endpoint };
+  }
+  const { issuer, authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint, end_session_endpoint } = options;
+  if (options.discovery_url || !issuer || !authorization_endpoint || !token_endpoint || !jwks_uri) return undefined;
+  return {
+    issuer,
+    authorization_endpoint,
+    token_endpoint,
+    jwks_uri,
+    ...(userinfo_endpoint && { userinfo_endpoint }),
+    ...(end_session_endpoint && { end_session_endpoint }),
+  };
+}
+
+const wellKnown = '/.well-known/openid-configuration';
+
+async function discover(
+  strategy: Strategy,
+  known: Known,
+  options: Options,
+  ask: typeof fetch,
+): Promise<oidc.ServerMetadata> {
+  const given =
+    options.discovery_url ?? options.issuer ?? known.discoveryUrl?.replace('{tenant}', tenantOf(options) ?? '');
+  if (!given) throw new UpstreamFailure('misconfigured');
+  // Auth0 takes the address of the document or the one that it is below.
+  const base = given.replace(/\/?(?:\.well-known\/openid-configuration)?$/, '');
+  try {
+    const response = await ask(`${base}${wellKnown}`, {
+      headers: { accept: 'application/json' },
+      signal: AbortSignal.timeout(timeoutSeconds * 1000),
+    });
+    if (response.status >= 500) throw new UpstreamFailure('out_of_order', { detail: `status ${response.status}` });
+    const metadata = (await response.json()) as oidc.ServerMetadata;
+    checkMetadata(metadata, { strategy, base, expected: options.issuer });
+    return metadata;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure instanceof UpstreamFailure) throw failure;
+    throw new UpstreamFailure('bad_metadata', { cause: error, detail: (error as Error).message });
+  }
+}
+
+const addresses = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'jwks_uri',
+  'userinfo_endpoint',
+  'end_session_endpoint',
+] as const;
+
+/** That they are those of the issuer whose address was asked (OpenID Connect Discovery 1.0, section 4.3), and name nothing unsafe. */
+function checkMetadata(
+  metadata: oidc.ServerMetadata,
+  { strategy, base, expected }: { strategy: Strategy; base: string; expected: string | undefined },
+): void {
+  const { issuer } = metadata;
+  if (typeof issuer !== 'string') throw new Error('there is no issuer in it');
+  // A directory that is asked for by one of its domains answers with its id, at the same address.
+  const isDirectory = strategy === 'waad' && !issuer.includes('{') && new URL(issuer).origin === new URL(base).origin;
+  const isIts = expected === undefined ? withoutSlash(issuer) === base || isDirectory : issuer === expected;
+  if (!isIts) throw new Error(`it is of the issuer ${issuer.slice(0, 200)}`);
+  for (const name of addresses) {
+    const url = metadata[name] === undefined ? undefined : URL.parse(String(metadata[name]));
+    if (url === undefined && !['authorization_endpoint', 'token_endpoint', 'jwks_uri'].includes(name)) continue;
+    const isSafe = url?.protocol === 'https:' || (url && isLoopback(url) && isLoopback(new URL(base)));
+    if (!isSafe) throw new Error(`its ${name} is no https URL`);
+  }
+}
+
+const withoutSlash = (url: string) => url.replace(/\/$/, '');
+
+/** One for some minutes: the library would read keys that have become old only when a login waits for them. */
+function makeConfigurations({
+  known,
+  options,
+  metadata,
+  ask,
+  now,
+}: Means & Pick<Remote, 'known' | 'options' | 'metadata'>) {
+  let current: { configuration: oidc.Configuration; until: number } | undefined;
+  return () => {
+    if (!current || now() >= current.until)
+      current = { configuration: makeConfiguration(known, options, metadata, ask), until: now() + keysMs };
+    return current.configuration;
+  };
+}
+
+function makeConfiguration(
+  known: Known,
+  options: Options,
+  metadata: oidc.ServerMetadata,
+  ask: typeof fetch,
+): oidc.Configuration {
+  const configuration = new oidc.Configuration(metadata, options.client_id, {}, authenticationOf(options, metadata));
+  configuration.timeout = timeoutSeconds;
+  if (isLoopback(new URL(String(metadata.token_endpoint)))) oidc.allowInsecureRequests(configuration);
+  if (known.protocol === 'oidc') oidc.enableNonRepudiationChecks(configuration);
+  let keys: Promise<void> | undefined;
+  const readKeys = async (address: string) => {
+    const signal = AbortSignal.timeout(timeoutSeconds * 1000);
+    const response = await ask(address, { headers: { accept: 'application/json' }, signal });
+    const jwks = (await response.json()) as { keys: oidc.JWK[] };
+    if (response.status === 200 && Array.isArray(jwks?.keys))
+      oidc.setJwksCache(configuration, { jwks, uat: Math.floor(Date.now() / 1000) });
+  };
+  configuration[oidc.customFetch] = (async (url: string, init: RequestInit) => {
+    if (url !== metadata.token_endpoint) return ask(url, init);
+    // A failure here is met again by the library, which then asks itself.
+    if (known.protocol === 'oidc') keys ??= readKeys(String(metadata.jwks_uri)).catch(() => undefined);
+    const [answer] = await Promise.all([ask(url, init), keys]);
+    return known.protocol === 'oauth2' ? asError(answer) : answer;
+  }) as oidc.CustomFetch;
+  return configuration;
+}
+
+function authenticationOf(options: Options, metadata: oidc.ServerMetadata): oidc.ClientAuth {
+  const { client_secret: secret, token_endpoint_auth_method: method, team_id, kid, app_secret } = options;
+  if (team_id && kid && app_secret) return appleSecret({ team_id, kid, app_secret });
+  if (!secret) return oidc.None();
+  const { token_endpoint_auth_methods_supported: supported } = metadata;
+  const posts = method ? method === 'client_secret_post' : (supported?.includes('client_secret_post') ?? true);
+  return posts ? oidc.ClientSecretPost(secret) : oidc.ClientSecretBasic(secret);
+}
+
+/** GitHub says with status 200 what went wrong. */
+async function asError(answer: Response): Promise<Response> {
+  if (answer.status !== 200) return answer;
+  const body = await answer.text();
+  const { headers } = answer;
+  let isError = false;
+  try {
+    const said = JSON.parse(body) as { error?: unknown } | null;
+    isError = typeof said?.error === 'string';
+  } catch {
+    // no JSON: the library says so
+  }
+  return new Response(body, { status: isError ? 400 : 200, headers });
+}
+
+function boundedFetch(ask: typeof fetch): typeof fetch {
+  return async (url, init) => {
+    try {
+      return await ask(url, init);
+    } catch (error) {
+      throw error instanceof AnswerTooLarge ? new UpstreamFailure('too_large', { cause: error }) : error;
+    }
+  };
+}

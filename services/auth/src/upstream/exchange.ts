@@ -1,0 +1,138 @@
+/** What follows from a provider's answer: its code becomes tokens, and those say who signed in. */
+import * as oidc from 'openid-client';
+import type { Attempt } from './attempts.ts';
+import type { Remote } from './discovery.ts';
+import { failureOf, UpstreamFailure } from './failure.ts';
+import type { Said } from './profile.ts';
+
+export type Tokens = { access_token: string; refresh_token?: string; id_token?: string; expires_at?: number };
+
+/** @throws UpstreamFailure */
+export async function exchange(
+  remote: Remote,
+  attempt: Attempt,
+  answer: URLSearchParams,
+): Promise<{ said: Said; tokens: Tokens }> {
+  checkIssuer(remote, answer);
+  try {
+    return await (remote.known.protocol === 'oidc' ? oidcExchange : oauthExchange)(remote, attempt, answer);
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+/** RFC 9207: the answer is of the provider that was asked. Where it does not say so, nothing but the state tells. */
+function checkIssuer({ metadata }: Remote, answer: URLSearchParams): void {
+  const iss = answer.get('iss');
+  const isMissing = iss === null && metadata.authorization_response_iss_parameter_supported === true;
+  if (isMissing || (iss !== null && iss !== metadata.issuer))
+    throw new UpstreamFailure('mixed_up', { detail: `iss is ${iss}, not ${metadata.issuer}` });
+}
+
+async function askForTokens(remote: Remote, attempt: Attempt, answer: URLSearchParams, more: object) {
+  const configuration = remote.configuration();
+  const url = new URL(attempt.redirectUri);
+  url.search = String(answer);
+  const checks = { pkceCodeVerifier: attempt.verifier, expectedState: answer.get('state')!, ...more };
+  return { configuration, response: await oidc.authorizationCodeGrant(configuration, url, checks) };
+}
+
+async function oidcExchange(remote: Remote, attempt: Attempt, answer: URLSearchParams) {
+  const { configuration, response } = await askForTokens(remote, attempt, answer, {
+    expectedNonce: attempt.nonce,
+    idTokenExpected: true,
+  });
+  const tokenset = { ...response.claims()!, ...namesOf(answer) };
+  const userinfo = lacks(remote, tokenset)
+    ? await oidc.fetchUserInfo(configuration, response.access_token, String(tokenset.sub))
+    : {};
+  return { said: { tokenset, userinfo }, tokens: tokensOf(response) };
+}
+
+/** Whether the person is to be asked for: the ID token lacks what was asked for, and somebody answers. */
+function lacks({ metadata, options }: Remote, claims: Record<string, unknown>): boolean {
+  if (!metadata.userinfo_endpoint) return false;
+  const { mapping_mode, attributes } = options.attribute_map ?? {};
+  const isMapped = mapping_mode === 'use_map' && JSON.stringify(attributes ?? {}).includes('context.userinfo.');
+  return isMapped || claims.email === undefined || claims.name === undefined;
+}
+
+/** Apple tells the name once, beside the code, and unsigned: nothing but a name is taken from there. */
+function namesOf(answer: URLSearchParams): Record<string, string> {
+  try {
+    const { name } = JSON.parse(answer.get('user') ?? '{}') as { name?: { firstName?: unknown; lastName?: unknown } };
+    const [first, last] = [name?.firstName, name?.lastName].map((each) => (typeof each === 'string' ? each : ''));
+    if (!first && !last) return {};
+    return { given_name: first!, family_name: last!, name: `${first} ${last}`.trim() };
+  } catch {
+    return {};
+  }
+}
+
+/** GitHub's addresses are a list of their own, asked for at the same time. */
+async function oauthExchange(remote: Remote, attempt: Attempt, answer: URLSearchParams) {
+  const { configuration, response } = await askForTokens(remote, attempt, answer, {});
+  const isGithub = remote.strategy === 'github';
+  const address = new URL(remote.options.userInfoURL ?? userInfoUrlOf(remote));
+  const read = async (url: URL) => {
+    const answered = await oidc.fetchProtectedResource(
+      configuration,
+      response.access_token,
+      url,
+      'GET',
+      undefined,
+      headers,
+    );
+    if (answered.status !== 200)
+      throw new UpstreamFailure(answered.status >= 500 ? 'out_of_order' : 'bad_profile', {
+        detail: `${url.pathname} answered ${answered.status}`,
+      });
+    return (await answered.json()) as unknown;
+  };
+  const [person, emails] = await Promise.all([
+    read(address),
+    isGithub ? read(new URL(`${address.href.replace(/\/$/, '')}/emails`)).catch(() => []) : undefined,
+  ]).catch((error: unknown) => {
+    throw error instanceof SyntaxError ? new UpstreamFailure('bad_profile', { cause: error }) : error;
+  });
+  if (typeof person !== 'object' || person === null || Array.isArray(person)) throw new UpstreamFailure('bad_profile');
+  const userinfo = person as Record<string, unknown>;
+  return {
+    said: { tokenset: {}, userinfo: isGithub ? ofGithub(userinfo, emails) : userinfo },
+    tokens: tokensOf(response),
+  };
+}
+
+const headers = new Headers({ accept: 'application/json' });
+
+/** A GitHub Enterprise Server has its API below its own address. */
+function userInfoUrlOf({ known, options }: Remote): string {
+  if (options.tokenURL) return `${new URL(options.tokenURL).origin}/api/v3/user`;
+  if (!known.userInfoURL) throw new UpstreamFailure('misconfigured');
+  return known.userInfoURL;
+}
+
+/** https://docs.github.com/en/rest/users/emails: the primary address, which may not be proven. */
+function ofGithub(person: Record<string, unknown>, emails: unknown): Record<string, unknown> {
+  const all = (Array.isArray(emails) ? emails : []) as { email?: unknown; primary?: unknown; verified?: unknown }[];
+  const primary = all.find((each) => each?.primary === true);
+  return {
+    ...person,
+    email: primary?.email ?? person.email,
+    email_verified: primary?.verified === true,
+    name: person.name ?? person.login,
+    nickname: person.login,
+    picture: person.avatar_url,
+  };
+}
+
+function tokensOf(response: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers): Tokens {
+  const { access_token, refresh_token, id_token } = response;
+  const seconds = response.expiresIn();
+  return {
+    access_token,
+    ...(refresh_token !== undefined && { refresh_token }),
+    ...(id_token !== undefined && { id_token }),
+    ...(seconds !== undefined && { expires_at: Math.floor(Date.now() / 1000) + seconds }),
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Somebody links what they are at another provider to their own account: they are signed in here, and prove the other by signing in
+ * there. The answer counts only in the browser that has that very session; it begins none.
+ */
+import type { Request, Response } from 'express';
+import { errors, type Provider } from 'oidc-provider';
+import type { AccountStore } from '../accounts/store.ts';
+import type { Pool } from '../database.ts';
+import { link } from '../management/identities.ts';
+import { ManagementProblem } from '../management/problem.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import type { Attempt } from './attempts.ts';
+import { exchange } from './exchange.ts';
+import { failureOf, UpstreamFailure } from './failure.ts';
+import { addressOf, answerOf, type Upstream } from './sign-in.ts';
+
+type Link = Extract<Attempt['for'], { kind: 'link' }>;
+
+export type Linking = {
+  /**
+   * Where somebody proves who they are there. A page of ours that has checked the session and its form sends them; they come back to
+   * `returnTo`, a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `refused`, `failed`.
+   * @throws UpstreamFailure
+   */
+  begin(connection: string, whose: Omit<Link, 'kind'>): Promise<string>;
+  /** Where the browser goes on. @throws errors.SessionNotFound when it has not the session that asked, or the answer was used before */
+  finish(request: Request, response: Response, provider: Provider): Promise<string>;
+};
+
+type Parts = { upstream: Upstream; accounts: AccountStore; connections: ConnectionStore; pool: Pool };
+
+export function makeLinking({ upstream, accounts, connections, pool }: Parts): Linking {
+  return {
+    async begin(name, whose) {
+      const connection = await connections.find(name);
+      if (!connection) throw new UpstreamFailure('not_enabled');
+      return (await addressOf(upstream, connection, { kind: 'link', ...whose })).href;
+    },
+
+    async finish(request, response, provider) {
+      const answer = answerOf(request);
+      const state = answer.get('state') ?? '';
+      const asked = await upstream.attempts.find(state);
+      const session = await provider.Session.get(provider.createContext(request, response));
+      const isTheirs =
+        asked?.for.kind === 'link' && session.uid === asked.for.sessionUid && session.accountId === asked.for.accountId;
+      const attempt = isTheirs ? await upstream.attempts.redeem(state) : undefined;
+      if (attempt?.for.kind !== 'link') throw new errors.SessionNotFound('another session asked for this link');
+      const { accountId, returnTo } = attempt.for;
+      const outcome = await linked(attempt, answer, accountId);
+      return `${returnTo}?${new URLSearchParams(outcome)}`;
+    },
+  };
+
+  async function linked(attempt: Attempt, answer: URLSearchParams, accountId: string): Promise<Record<string, string>> {
+    try {
+      const connection = await connections.find(attempt.connection);
+      if (!connection) throw new UpstreamFailure('not_enabled');
+      const remote = await upstream.remotes.open(connection);
+      const { account } = await upstream.openAccount(remote, await exchange(remote, attempt, answer), { isLink: true });
+      const owner = await accounts.ownerOf(account);
+      if (owner?.userId !== accountId) await link({ pool }, accountId, account.userId);
+      return { linked: connection.name };
+    } catch (error) {
+      if (error instanceof ManagementProblem) return { link_error: 'already_linked' };
+      const failure = failureOf(error);
+      if (!(failure instanceof UpstreamFailure)) throw failure;
+      return { link_error: failure.code === 'access_denied' ? 'refused' : 'failed' };
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * A federated logout: ends the session at the provider that ours was begun at (OpenID Connect RP-Initiated Logout 1.0). The browser
+ * goes there and comes back to `v2/logout`, which the provider knows, with a `state` that says where it was to go.
+ */
+import { randomBytes } from 'node:crypto';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
+import { describeError, type Log } from '@gatepost/runtime/log';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Redis } from 'ioredis';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import * as oidc from 'openid-client';
+import { hashId } from '../adapter/hashed.ts';
+import { minute } from '../clients/lifetimes.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+import type { Remotes } from './discovery.ts';
+import { openHint, type StoredUpstream } from './session.ts';
+
+export type FederatedLogout = {
+  /** Where the browser is sent, and from there to `back`. Undefined where the provider ends no sessions, or is away: ours is over anyway. */
+  addressOf(upstream: StoredUpstream | undefined, back: string): Promise<string | undefined>;
+  /** Where a browser goes on that comes back from there, once. */
+  redeem(state: string): Promise<string | undefined>;
+};
+
+type Parts = {
+  issuer: string;
+  redis: Redis;
+  prefix: string;
+  seal: Seal;
+  connections: ConnectionStore;
+  remotes: Remotes;
+  log: Log;
+};
+
+const ttlSeconds = 10 * minute;
+
+export function makeFederatedLogout({
+  issuer,
+  redis,
+  prefix,
+  seal,
+  connections,
+  remotes,
+  log,
+}: Parts): FederatedLogout {
+  const keyOf = (state: string) => `${prefix}upstream-logout:${hashId(state)}`;
+  return {
+    async addressOf(upstream, back) {
+      const connection = upstream && (await connections.find(upstream.connection));
+      if (!connection) return undefined;
+      try {
+        const remote = await remotes.open(connection);
+        if (remote.options.logoutUrl) return remote.options.logoutUrl;
+        if (!remote.metadata.end_session_endpoint) return undefined;
+        const state = randomBytes(32).toString('base64url');
+        await redis.set(keyOf(state), back, 'EX', ttlSeconds);
+        const hint = openHint(upstream, seal);
+        const parameters = {
+          ...(hint && { id_token_hint: hint }),
+          post_logout_redirect_uri: `${baseUrlOf(issuer)}v2/logout`,
+          state,
+        };
+        return oidc.buildEndSessionUrl(remote.configuration(), parameters).href;
+      } catch (error) {
+        log.info({ connection: connection.name, error: describeError(error) }, 'a provider’s session was not ended');
+        return undefined;
+      }
+    },
+    async redeem(state) {
+      return (await redis.getdel(keyOf(state))) ?? undefined;
+    },
+  };
+}
+
+/** The name of the field that carries `federated` through the page that asks. */
+export const federatedField = 'federated';
+
+/** `oidc/logout?federated`: the same, where the library would lead to the application. */
+export function federateLogouts(provider: Provider, federated: FederatedLogout): void {
+  provider.use(async (context, next) => {
+    const ctx = context as KoaContextWithOIDC;
+    await next();
+    if (ctx.oidc?.route !== 'end_session_confirm' || ctx.status !== 303 || !ctx.oidc.params?.logout) return;
+    if ((ctx.oidc.body as Record<string, unknown> | undefined)?.[federatedField] === undefined) return;
+    const { upstream } = ctx.oidc.session as unknown as { upstream?: StoredUpstream };
+    const address = await federated.addressOf(upstream, String(ctx.response.get('location')));
+    if (address) ctx.redirect(address);
+  });
+}

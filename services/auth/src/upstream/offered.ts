@@ -1,0 +1,47 @@
+/** The providers that a sign-in offers: its buttons, and who is sent to one by the domain of an address (home realm discovery). */
+import type { ConnectionModel } from '../generated/models.ts';
+import type { Elsewhere } from '../pages/pages.ts';
+import { domainsOf } from './options.ts';
+import { isUpstream, type Known, strategies } from './strategies.ts';
+
+type Shown = { display_name?: unknown; show_as_button?: unknown };
+
+/** What people read. */
+export function labelOf({ name, strategy, inert }: Pick<ConnectionModel, 'name' | 'strategy' | 'inert'>): string {
+  const { display_name: given } = inert as Shown;
+  if (typeof given === 'string' && given.trim()) return given.trim();
+  const label = isUpstream(strategy) && name === strategy ? (strategies[strategy] as Known).label : undefined;
+  return label ?? name;
+}
+
+/**
+ * Those of the connections that have a button: as at Auth0 all that anybody may use, and a directory if it says so
+ * (`show_as_button`) or could not be found otherwise, having no domains.
+ */
+export function buttonsOf(connections: ConnectionModel[], path: (step: string) => string): Elsewhere[] {
+  return connections.filter(hasButton).map((connection) => {
+    const { icon_url: icon } = connection.options as { icon_url?: unknown };
+    return {
+      href: path(`connection/${encodeURIComponent(connection.name)}`),
+      label: labelOf(connection),
+      mark: connection.strategy,
+      ...(typeof icon === 'string' && { icon }),
+    };
+  });
+}
+
+function hasButton(connection: ConnectionModel): boolean {
+  const { show_as_button: given } = connection.inert as Shown;
+  if (!isUpstream(connection.strategy) || given === false) return false;
+  return given === true || strategies[connection.strategy].kind === 'social' || domainsOf(connection).length === 0;
+}
+
+/** The connection of whoever has this address. */
+export function homeOf(connections: ConnectionModel[], typed: string): ConnectionModel | undefined {
+  const domain = typed.trim().toLowerCase().split('@')[1];
+  return domain ? connections.find((connection) => domainsOf(connection).includes(domain)) : undefined;
+}
+
+export function hasHomes(connections: ConnectionModel[]): boolean {
+  return connections.some((connection) => domainsOf(connection).length > 0);
+}

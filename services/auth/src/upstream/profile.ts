@@ -1,0 +1,106 @@
+/** Claims of a provider as a profile of ours: bounded, and only what can be stored. */
+import { isEmail } from '../accounts/identifier.ts';
+import { isStorable } from '../http/well-formed.ts';
+import type { Remote } from './discovery.ts';
+import { UpstreamFailure } from './failure.ts';
+
+type Claims = Record<string, unknown>;
+
+/** What a provider has said. */
+export type Said = { tokenset: Claims; userinfo: Claims };
+
+/** Columns of an account. What the provider does not say is null, so that what it no longer says goes. */
+export type Profile = {
+  email: string | null;
+  emailVerified: boolean;
+  name: string | null;
+  givenName: string | null;
+  familyName: string | null;
+  nickname: string | null;
+  picture: string | null;
+};
+
+/** The person's id at the provider: it has to be there, and text that can be part of ours. */
+export function subjectOf(remote: Remote, said: Said): string {
+  const all = { ...said.userinfo, ...said.tokenset };
+  const named = mapped(remote, said).user_id;
+  const id = remote.known.protocol === 'oidc' ? said.tokenset.sub : (named ?? all.sub ?? all.id ?? all.user_id);
+  const subject = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
+  if (typeof subject !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(subject)) throw new UpstreamFailure('bad_profile');
+  return subject;
+}
+
+export function profileOf(remote: Remote, said: Said): Profile {
+  const own = mapped(remote, said);
+  const all: Claims = { ...said.userinfo, ...said.tokenset, ...own };
+  // Proven is the address of whoever says so, and no other that stands beside it.
+  const source = [own, said.tokenset, said.userinfo].find(({ email: address }) => address !== undefined);
+  const given = text(all.email, 320)?.toLowerCase();
+  const email = given !== undefined && isEmail(given) ? given : null;
+  return {
+    email,
+    emailVerified: email !== null && isProven(remote, source?.email_verified),
+    name: text(all.name, 300) ?? null,
+    givenName: text(all.given_name, 150) ?? null,
+    familyName: text(all.family_name, 150) ?? null,
+    nickname: text(all.nickname ?? all.preferred_username, 300) ?? null,
+    picture: address(all.picture) ?? null,
+  };
+}
+
+/** Apple says it as text. */
+function isProven({ known, options }: Remote, claim: unknown): boolean {
+  switch (options.should_trust_email_verified_connection) {
+    case 'always_set_emails_as_verified':
+      return true;
+    case 'never_set_emails_as_verified':
+      return false;
+    default:
+      return !known.unprovenEmail && (claim === true || claim === 'true');
+  }
+}
+
+/** What the connection's own mapping makes of it: Auth0's templates (oidc), or names of fields (oauth2). */
+function mapped({ options, known }: Remote, said: Said): Claims {
+  const { attribute_map: map, fieldsMap: fields } = options;
+  const made: Claims = {};
+  if (known.protocol === 'oidc' && map?.mapping_mode === 'use_map')
+    for (const [name, template] of Object.entries(map.attributes ?? {}))
+      if (typeof template === 'string') made[name] = filled(template, said);
+  for (const [name, field] of Object.entries(fields ?? {})) made[name] = at(said.userinfo, field.split('.'));
+  return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined));
+}
+
+/** `${context.tokenset.name}`: the value itself where it is all of the template. */
+function filled(template: string, said: Said): unknown {
+  const whole = /^\$\{context\.(tokenset|userinfo)\.([\w.:/-]{1,255})\}$/.exec(template);
+  if (whole) return at(said[whole[1] as keyof Said], whole[2]!.split('.'));
+  return template.replaceAll(
+    /\$\{context\.(tokenset|userinfo)\.([\w.:/-]{1,255})\}/g,
+    (_, of: keyof Said, path: string) => {
+      const value = at(said[of], path.split('.'));
+      return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+    },
+  );
+}
+
+function at(claims: unknown, path: string[]): unknown {
+  let value: unknown = claims;
+  for (const name of path.slice(0, 10)) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Claims)[name];
+  }
+  return value ?? undefined;
+}
+
+function text(value: unknown, max: number): string | undefined {
+  if (typeof value !== 'string' || !isStorable(value)) return undefined;
+  // Never half a character.
+  return value.trim().slice(0, max).toWellFormed().trim() || undefined;
+}
+
+function address(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > 2_048 || !isStorable(value)) return undefined;
+  const url = URL.parse(value);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : undefined;
+}

@@ -1,0 +1,180 @@
+/**
+ * A sign-in at another provider, from the page that leads there to the one that goes on. The browser leaves with a `state` of this
+ * interaction, comes back to the address that every provider knows (routes.ts), and from there to the interaction itself, whose cookie
+ * shows that it is the browser that left: nobody is signed in by an answer that somebody else has got (login CSRF, RFC 9700 4.7).
+ */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
+import type { Request } from 'express';
+import { errors } from 'oidc-provider';
+import * as oidc from 'openid-client';
+import type { AccountStore } from '../accounts/store.ts';
+import type { ConnectionModel } from '../generated/models.ts';
+import type { Interaction } from '../interaction/interaction.ts';
+import { finishLogin } from '../interaction/login.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { makeOpenUpstreamAccount, type OpenUpstreamAccount } from './account.ts';
+import type { Attempt, Attempts } from './attempts.ts';
+import type { Remote, Remotes } from './discovery.ts';
+import { exchange } from './exchange.ts';
+import { descriptionOf, failureOf, UpstreamFailure } from './failure.ts';
+import { labelOf } from './offered.ts';
+import { rememberUpstream } from './session.ts';
+import { isUpstream } from './strategies.ts';
+import type { UpstreamTokens } from './tokens.ts';
+
+export type Upstream = {
+  /** The address that providers answer to. */
+  callback: string;
+  remotes: Remotes;
+  attempts: Attempts;
+  openAccount: OpenUpstreamAccount;
+};
+
+export function makeUpstream(parts: {
+  issuer: string;
+  remotes: Remotes;
+  attempts: Attempts;
+  accounts: AccountStore;
+  settings: SettingsStore;
+  upstreamTokens: UpstreamTokens;
+}): Upstream {
+  const { issuer, remotes, attempts } = parts;
+  return {
+    callback: `${baseUrlOf(issuer)}login/callback`,
+    remotes,
+    attempts,
+    openAccount: makeOpenUpstreamAccount(parts),
+  };
+}
+
+/** Sends the browser to the provider, or back to the application with what is wrong. */
+export async function leaveFor(interaction: Interaction, connection: ConnectionModel, hint?: string): Promise<void> {
+  const { upstream } = interaction.parts;
+  const { params, details } = interaction;
+  const given = hint ?? (typeof params.login_hint === 'string' ? params.login_hint : undefined);
+  const isAnew = details.prompt.reasons?.some((reason) => reason === 'login_prompt' || reason === 'max_age') ?? false;
+  try {
+    const address = await addressOf(
+      upstream,
+      connection,
+      { kind: 'login', uid: interaction.uid },
+      { params, hint: given, isAnew },
+    );
+    interaction.leave(address.href);
+  } catch (error) {
+    await refuse(interaction, connection, error);
+  }
+}
+
+/** By its name, in an interaction's path. */
+export async function leaveByName(interaction: Interaction, request: Request): Promise<void> {
+  const { connections } = interaction.parts;
+  const connection = await connections.find(String(request.params.connection), interaction.client.clientId);
+  if (!connection || !isUpstream(connection.strategy)) return interaction.turnTo('identifier');
+  const { identifier } = await interaction.recall('');
+  return leaveFor(interaction, connection, identifier?.includes('@') ? identifier : undefined);
+}
+
+type Asked = { params?: Record<string, unknown>; hint?: string | undefined; isAnew?: boolean };
+
+/** Where somebody signs in there, for this purpose. @throws UpstreamFailure */
+export async function addressOf(
+  { remotes, attempts, callback }: Upstream,
+  connection: ConnectionModel,
+  purpose: Attempt['for'],
+  { params = {}, hint, isAnew = false }: Asked = {},
+): Promise<URL> {
+  const remote = await remotes.open(connection);
+  const { known, options } = remote;
+  const redirectUri = options.own_callback ? `${callback}/${encodeURIComponent(connection.name)}` : callback;
+  const nonce = oidc.randomNonce();
+  const isOff = options.pkce_enabled === false || options.connection_settings?.pkce === 'disabled';
+  const verifier = isOff ? undefined : oidc.randomPKCECodeVerifier();
+  const state = await attempts.begin({ for: purpose, connection: connection.name, redirectUri, nonce, verifier });
+  const wanted: Record<string, string | undefined> = {
+    ...(hint && known.hint && { [known.hint]: hint }),
+    ...(isAnew && known.reauthenticate && { prompt: known.reauthenticate }),
+    ...chosenParameters(remote, params),
+    redirect_uri: redirectUri,
+    scope: scopeOf(remote),
+    state,
+    ...(known.protocol === 'oidc' && { nonce }),
+    ...(known.responseMode && { response_mode: known.responseMode }),
+    ...(verifier && {
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }),
+  };
+  const set = Object.entries(wanted).filter((entry): entry is [string, string] => !!entry[1]);
+  return oidc.buildAuthorizationUrl(remote.configuration(), Object.fromEntries(set));
+}
+
+/** What the connection adds: constants, and parameters of the application's own request. */
+function chosenParameters({ options }: Remote, params: Record<string, unknown>): Record<string, string> {
+  const chosen: Record<string, unknown> = { ...options.authParams };
+  for (const [name, of] of Object.entries(options.authParamsMap ?? {})) chosen[name] = params[of];
+  for (const [name, given] of Object.entries(options.upstream_params ?? {}))
+    if (given) chosen[name] = 'alias' in given ? params[String(given.alias)] : given.value;
+  return Object.fromEntries(
+    Object.entries(chosen).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
+function scopeOf({ known, options }: Remote): string {
+  const given = options.scope ?? [];
+  const asked = typeof given === 'string' ? given.split(/[\s,]+/) : given;
+  const all = asked.filter(Boolean).length > 0 && known.label === undefined ? asked : [...known.scope, ...asked];
+  const base = known.protocol === 'oidc' ? ['openid'] : [];
+  return [...new Set([...base, ...all.filter(Boolean)])].join(' ');
+}
+
+/** The provider's answer, in the browser that left for it. */
+export async function comeBack(interaction: Interaction, request: Request): Promise<void> {
+  const { parts, uid, client } = interaction;
+  const answer = answerOf(request);
+  const attempt = await parts.upstream.attempts.redeem(answer.get('state') ?? '');
+  if (attempt?.for.kind !== 'login' || attempt.for.uid !== uid)
+    throw new errors.SessionNotFound('the answer of a provider was used before, or is of another sign-in');
+  const connection = await parts.connections.find(attempt.connection, client.clientId);
+  if (!connection) return refuse(interaction, attempt.connection, new UpstreamFailure('not_enabled'));
+  try {
+    const remote = await parts.upstream.remotes.open(connection);
+    const answered = await exchange(remote, attempt, answer);
+    const { account, isNew } = await parts.upstream.openAccount(remote, answered);
+    const owner = await parts.accounts.ownerOf(account);
+    if (!owner || owner.blocked) throw new UpstreamFailure('blocked');
+    if (isNew) parts.report.signedUp(account, client.clientId);
+    await rememberUpstream(interaction, {
+      accountId: owner.userId,
+      connection: connection.name,
+      idToken: answered.tokens.id_token,
+    });
+    return await finishLogin(interaction, owner, ['fed']);
+  } catch (error) {
+    return refuse(interaction, connection, error);
+  }
+}
+
+/** What a provider may answer with. */
+export const answerFields = ['code', 'state', 'iss', 'error', 'error_description', 'user'];
+
+export function answerOf(request: Request): URLSearchParams {
+  const { search } = new URL(request.originalUrl, 'http://gate');
+  const given = new URLSearchParams(search);
+  return new URLSearchParams([...given].filter(([name]) => answerFields.includes(name)));
+}
+
+/** The application hears an OAuth error; the log, what to do. @throws what is no failure of the provider's */
+async function refuse(interaction: Interaction, connection: ConnectionModel | string, error: unknown): Promise<void> {
+  const failure = failureOf(error);
+  if (!(failure instanceof UpstreamFailure)) throw failure;
+  const isKnown = typeof connection !== 'string';
+  const name = isKnown ? connection.name : connection;
+  interaction.parts.report.upstreamFailed(interaction, {
+    connection: name,
+    strategy: isKnown ? connection.strategy : '',
+    failure,
+  });
+  const error_description = descriptionOf(failure, isKnown ? labelOf(connection) : name);
+  await interaction.finish({ error: failure.code, error_description }, false);
+}

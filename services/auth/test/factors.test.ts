@@ -1,0 +1,257 @@
+/** Second factors on the hosted pages: set up after a login, asked for by policy, client and `acr_values`, with recovery codes. */
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { decodeJwt } from 'jose';
+import { TOTP } from 'otpauth';
+import pg from 'pg';
+import { openGate } from './gate.ts';
+import { alice, bob, connections, settings, spa } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
+const person = (name: string, number: number) => ({
+  ...alice,
+  user_id: `auth0|${name}`,
+  email: `${name}@example.com`,
+  nickname: name,
+  phone_number: `+155555502${number}`,
+});
+/** How many statements the gate has sent; what is written behind a login, for several at once, is no part of one. */
+let statements = 0;
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+  if (!/^(?:audit insert|last logins)$/.test((given[0] as { name?: string }).name ?? '')) statements += 1;
+  return (query as (...all: unknown[]) => unknown).apply(this, given);
+} as never;
+
+const gate = stack.use(
+  await openGate({
+    settings: { ...settings, guardian_factors: ['otp', 'sms', 'email'] },
+    clients: [
+      spa,
+      { ...spa, client_id: 'strict', mfa_policy: 'always' },
+      { ...spa, client_id: 'lax', mfa_policy: 'never' },
+    ],
+    users: [
+      alice,
+      bob,
+      ...['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy'].map((name, index) =>
+        person(name, 10 + index),
+      ),
+    ],
+    connections,
+  }),
+);
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+
+const request = {
+  client_id: 'spa',
+  redirect_uri: 'https://app.example/cb',
+  scope: 'openid',
+  response_type: 'id_token',
+  nonce: 'n',
+  state: 's',
+};
+const stepUp = { ...request, acr_values: multiFactor };
+const claimsOf = ({ location }: Page) => decodeJwt(new URLSearchParams(location?.hash.slice(1)).get('id_token') ?? '');
+const errorOf = ({ location }: Page) => new URLSearchParams(location?.hash.slice(1)).get('error');
+const secretIn = ({ html }: Page) => /<code>([A-Z2-7 ]{32,})<\/code>/.exec(html)![1]!.replaceAll(' ', '');
+const codesIn = ({ html }: Page) =>
+  [...html.matchAll(/<code>((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})<\/code>/g)].map(([, code]) => code!);
+/** Of the step before, the present one or the next: each is good once. */
+/** Of the next step, or one before: it goes on being taken should the present one end meanwhile. */
+const codeOf = (secret: string, step = 0) =>
+  new TOTP({ secret }).generate({ timestamp: Date.now() + (step + 1) * 30_000 });
+
+/** Sets up an authenticator app on the way into the application. */
+async function enrol(browser: Browser, email: string, asked: Record<string, string> = stepUp) {
+  const choice = await browser.logIn(await browser.authorize(asked), email);
+  const form = await browser.submit(choice, { factor: 'otp' });
+  const secret = secretIn(form);
+  const codes = await browser.submit(form, { code: codeOf(secret, -1) });
+  return { choice, form, secret, recovery: codesIn(codes), done: await browser.submit(codes) };
+}
+
+describe('an authenticator app', () => {
+  test('is set up where a request asks for several factors, with ten recovery codes; the next login asks for its code', async () => {
+    const browser = new Browser(gate);
+    const { choice, form, secret, recovery, done } = await enrol(browser, 'alice@example.com');
+    expect(choice.html).toContain('Authenticator app');
+    expect(form.html).toContain('src="data:image/svg+xml;base64,');
+    expect(new Set(recovery).size).toBe(10);
+    expect(claimsOf(done)).toMatchObject({ sub: 'auth0|alice', acr: multiFactor, amr: ['pwd', 'otp', 'mfa'] });
+
+    const later = new Browser(gate);
+    const asked = await later.logIn(await later.authorize(request));
+    expect(asked.html).toContain('authenticator app shows');
+    // Nobody is signed in by a password alone.
+    expect(errorOf(await later.authorize({ ...request, prompt: 'none' }))).toBe('login_required');
+    const wrong = await later.submit(asked, { code: '000000' });
+    expect([wrong.status, wrong.html]).toEqual([400, expect.stringContaining('That code is not right')]);
+    expect(claimsOf(await later.submit(wrong, { code: codeOf(secret) }))).toMatchObject({
+      sub: 'auth0|alice',
+      amr: ['pwd', 'otp', 'mfa'],
+    });
+  });
+
+  test('a code that was taken is refused in other browsers, in words that say so', async () => {
+    const { secret } = await enrol(new Browser(gate), 'bob@example.com');
+    const [one, two] = [new Browser(gate), new Browser(gate)];
+    const pages = await Promise.all(
+      [one, two].map(async (each) => each.logIn(await each.authorize(request), 'bob@example.com')),
+    );
+    const code = codeOf(secret);
+    expect(claimsOf(await one.submit(pages[0]!, { code })).sub).toBe('auth0|bob');
+    const refused = await two.submit(pages[1]!, { code });
+    expect([refused.status, refused.html]).toEqual([400, expect.stringContaining('was used already')]);
+  });
+
+  test('wants a fresh login: a session of an hour ago logs in anew before it sets one up', async () => {
+    const browser = new Browser(gate);
+    expect(claimsOf(await browser.logIn(await browser.authorize(request), 'carol@example.com')).acr).toBeUndefined();
+    await ageSessions('auth0|carol', 3_600);
+    expect((await browser.authorize(stepUp)).html).toContain('name="identifier"');
+    expect(claimsOf(await browser.authorize({ ...request, prompt: 'none' })).sub).toBe('auth0|carol');
+  });
+});
+
+/** Moves the login of a person's sessions into the past. */
+async function ageSessions(userId: string, seconds: number): Promise<void> {
+  const redis = new Redis(gate.env.REDIS_URL!);
+  try {
+    for (const key of await redis.keys(`${gate.redisPrefix}auth:Session:*`)) {
+      const payload = JSON.parse((await redis.hget(key, 'payload').catch(() => null)) ?? '{}');
+      if (payload.accountId !== userId) continue;
+      await redis.hset(key, 'payload', JSON.stringify({ ...payload, loginTs: payload.loginTs - seconds }));
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+describe('step-up', () => {
+  test('asks a session for the second factor alone, and leaves its auth_time as it was', async () => {
+    const browser = new Browser(gate);
+    const { secret } = await enrol(new Browser(gate), 'dave@example.com');
+    const first = claimsOf(
+      await browser.logIn(
+        await browser.authorize({ ...request, client_id: 'lax', max_age: '1000' }),
+        'dave@example.com',
+      ),
+    );
+    expect([first.amr, first.acr]).toEqual([['pwd'], undefined]);
+    expect(errorOf(await browser.authorize({ ...stepUp, prompt: 'none' }))).toBe('interaction_required');
+    const asked = await browser.authorize({ ...stepUp, max_age: '1000' });
+    expect(asked.html).not.toContain('name="password"');
+    const done = claimsOf(await browser.submit(asked, { code: codeOf(secret) }));
+    expect(done).toMatchObject({ acr: multiFactor, amr: ['pwd', 'otp', 'mfa'], auth_time: first.auth_time });
+    // It stays so, also for who asks for nothing.
+    expect(claimsOf(await browser.authorize({ ...stepUp, prompt: 'none' })).acr).toBe(multiFactor);
+  });
+
+  test('a client whose policy is `always` sets one up for everybody; one of `never` asks nobody', async () => {
+    const browser = new Browser(gate);
+    const { choice, done } = await enrol(browser, 'erin@example.com', { ...request, client_id: 'strict' });
+    expect(choice.html).toContain('asks for more than a password');
+    expect(claimsOf(done).amr).toEqual(['pwd', 'otp', 'mfa']);
+    const lax = new Browser(gate);
+    expect(
+      claimsOf(await lax.logIn(await lax.authorize({ ...request, client_id: 'lax' }), 'erin@example.com')).amr,
+    ).toEqual(['pwd']);
+    // That session is not enough elsewhere.
+    expect((await lax.authorize(request)).html).toContain('authenticator app shows');
+  });
+
+  test('an acr that nobody can reach is refused', async () => {
+    const claims = JSON.stringify({ id_token: { acr: { essential: true, value: 'urn:unknown' } } });
+    expect(errorOf(await new Browser(gate).authorize({ ...request, claims }))).toBe(
+      'unmet_authentication_requirements',
+    );
+  });
+});
+
+describe('a recovery code', () => {
+  test('logs in once, whichever way it is typed', async () => {
+    const { recovery } = await enrol(new Browser(gate), 'frank@example.com');
+    const logInBy = async (code: string) => {
+      const browser = new Browser(gate);
+      const asked = await browser.logIn(await browser.authorize(request), 'frank@example.com');
+      const choice = await browser.submit(asked, { action: 'other' });
+      const form = await browser.submit(choice, { factor: 'recovery' });
+      return browser.submit(form, { code });
+    };
+    const [code = ''] = recovery;
+    expect(claimsOf(await logInBy(code.toLowerCase().replaceAll('-', ' '))).amr).toEqual(['pwd', 'otp', 'mfa']);
+    const again = await logInBy(code);
+    expect([again.status, again.html]).toEqual([400, expect.stringContaining('was used already')]);
+  });
+});
+
+describe('codes by mail and text message', () => {
+  test('are set up by a first code, and sent at the next login to an address that is shown in part', async () => {
+    const browser = new Browser(gate);
+    const choice = await browser.logIn(await browser.authorize(stepUp), 'grace@example.com');
+    const form = await browser.submit(choice, { factor: 'email' });
+    const sent = await browser.submit(form, { address: 'grace@work.example' });
+    const codes = await browser.submit(sent, { code: await codeSentTo('grace@work.example') });
+    expect(claimsOf(await browser.submit(codes)).acr).toBe(multiFactor);
+
+    const later = new Browser(gate);
+    const ways = await later.logIn(await later.authorize(request), 'grace@example.com');
+    const asked = await later.submit(ways, { factor: 'email' });
+    expect(asked.html).toContain('g••••@work.example');
+    const done = await later.submit(asked, { code: await codeSentTo('grace@work.example', 1) });
+    expect(claimsOf(done).amr).toEqual(['pwd', 'otp', 'mfa']);
+  });
+});
+
+async function codeSentTo(to: string, seen = 0): Promise<string> {
+  const message = await until(
+    `a message to ${to}`,
+    async () => (await gate.outbox()).filter((text) => text.includes(to))[seen],
+  );
+  return /code is (\d{6})/.exec(message)![1]!;
+}
+
+test('a remembered browser is not asked again, but where the request asks for several factors; it is forgotten on request', async () => {
+  const { secret } = await enrol(new Browser(gate), 'heidi@example.com');
+  const browser = new Browser(gate);
+  const asked = await browser.logIn(await browser.authorize(request), 'heidi@example.com');
+  await browser.submit(asked, { code: codeOf(secret), remember: 'yes' });
+  for (const key of browser.cookies.keys()) if (key.startsWith('_session')) browser.cookies.delete(key);
+  const spared = await browser.logIn(await browser.authorize(request), 'heidi@example.com');
+  expect(claimsOf(spared)).toMatchObject({ amr: ['pwd'] });
+  expect(claimsOf(await browser.authorize({ ...request, prompt: 'none' })).sub).toBe('auth0|heidi');
+  expect((await browser.authorize(stepUp)).html).toContain('authenticator app shows');
+  await db.query('DELETE FROM remembered_browsers');
+  for (const key of browser.cookies.keys()) if (key.startsWith('_session')) browser.cookies.delete(key);
+  expect((await browser.logIn(await browser.authorize(request), 'heidi@example.com')).html).toContain(
+    'authenticator app',
+  );
+});
+
+test('a login with an authenticator app costs at most three statements more than one by password alone', async () => {
+  const { secret } = await enrol(new Browser(gate), 'ivan@example.com');
+  const statementsOf = async (login: () => Promise<unknown>) => {
+    const before = statements;
+    await login();
+    return statements - before;
+  };
+  const logIn = async (email: string, code?: string) => {
+    const browser = new Browser(gate);
+    const page = await browser.logIn(await browser.authorize(request), email);
+    const done = code === undefined ? page : await browser.submit(page, { code });
+    expect(claimsOf(done).sub).toBeDefined();
+  };
+  await logIn('judy@example.com');
+  const plain = await statementsOf(() => logIn('judy@example.com'));
+  const withCode = await statementsOf(() => logIn('ivan@example.com', codeOf(secret)));
+  expect(plain).toBeGreaterThan(2);
+  expect(withCode - plain).toBeLessThanOrEqual(3);
+  expect(withCode - plain).toBeGreaterThan(0);
+});

@@ -1,0 +1,106 @@
+/** Invitations into an organization (https://auth0.com/docs/manage-users/organizations/configure-organizations/invite-members). */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { all, openManagement, refusal } from './management/target.ts';
+
+const redirect_uri = 'https://app.example/cb';
+const password = 'correct horse battery staple';
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask } = stack.use(await openManagement());
+const { invitations, members } = auth0.organizations;
+let orchard = '';
+let role = '';
+
+beforeAll(async () => {
+  const initiate_login_uri = 'https://app.example/login?from=mail';
+  await ask('PATCH', 'clients/spa', { organization_usage: 'allow', initiate_login_uri });
+  orchard = (await auth0.organizations.create({ name: 'orchard', display_name: 'Orchard Ltd' })).id!;
+  role = (await auth0.roles.create({ name: 'Editor' })).id!;
+});
+
+const invite = (email: string, more: object = {}) =>
+  invitations.create(orchard, { inviter: { name: 'Alice' }, invitee: { email }, client_id: 'spa', ...more });
+
+/** As the application does: it goes on to the gate with what the link brought. */
+async function follow(url: string, browser = new Browser(gate)) {
+  const { code_verifier, ...challenge } = pkce();
+  const { invitation, organization } = Object.fromEntries(new URL(url).searchParams) as Record<string, string>;
+  const request = { client_id: 'spa', redirect_uri, response_type: 'code', scope: 'openid', ...challenge };
+  const page = await browser.authorize({ ...request, invitation: invitation!, organization: organization! });
+  return { browser, page, code_verifier };
+}
+const answerOf = ({ location }: { location?: URL | undefined }) => Object.fromEntries(location?.searchParams ?? []);
+
+test('a newcomer gets a mail, signs up by its link and is a member, with roles and metadata, whose tokens say so', async () => {
+  const made = await invite('Maria@Example.com', { roles: [role], user_metadata: { colour: 'green' } });
+  expect(made).toMatchObject({
+    id: expect.stringMatching(/^uinv_/),
+    organization_id: orchard,
+    invitee: { email: 'maria@example.com' },
+    roles: [role],
+  });
+  const mail = (await until('the mail has left', async () =>
+    (await gate.outbox()).find((one) => one.includes('maria@example.com')),
+  ))!;
+  expect(mail).toContain('Alice invites you to join Orchard Ltd on Single Page.');
+  expect(mail.replace(/=\r?\n/g, '').replaceAll('=3D', '=')).toContain(`invitation=${made.ticket_id}`);
+
+  const { browser, page, code_verifier } = await follow(made.invitation_url!);
+  expect(page.html).toContain('value="maria@example.com"');
+  const done = await browser.submit(page, { email: 'maria@example.com', password });
+  const form = { grant_type: 'authorization_code', client_id: 'spa', redirect_uri, code_verifier };
+  const { json } = await gate.post('oauth/token', { ...form, code: answerOf(done).code! });
+  expect(decodeJwt(json.id_token as string)).toMatchObject({ org_id: orchard, org_name: 'orchard' });
+  const [member] = await all(await members.list(orchard));
+  expect(member).toMatchObject({ email: 'maria@example.com' });
+  expect(await all(await members.roles.list(orchard, member!.user_id!))).toMatchObject([{ id: role }]);
+  expect(await auth0.users.get(member!.user_id!)).toMatchObject({ user_metadata: { colour: 'green' } });
+  expect(await all(await invitations.list(orchard))).toEqual([]);
+  expect(answerOf((await follow(made.invitation_url!)).page)).toMatchObject({ error: 'invalid_request' });
+});
+
+test('who has an account signs in by it; the link is shown once, and taken back', async () => {
+  const { id = '', invitation_url } = await invite('bob@example.com', { send_invitation_email: false });
+  expect(await invitations.get(orchard, id)).not.toHaveProperty('invitation_url');
+  const { browser, page } = await follow(invitation_url!);
+  expect(page.html).toContain('name="identifier"');
+  expect(answerOf(await browser.logIn(page, 'bob@example.com'))).toHaveProperty('code');
+  expect((await ask('GET', 'users/auth0%7Cbob/organizations')).body).toMatchObject([{ id: orchard }]);
+
+  const { id: other = '', invitation_url: gone } = await invite('carol@example.com');
+  await invitations.delete(orchard, other);
+  expect(answerOf((await follow(gone!)).page)).toMatchObject({ error: 'invalid_request' });
+  await expect(invitations.get(orchard, other)).rejects.toEqual(refusal(404));
+});
+
+test('somebody else who has the link is refused, also in a session of theirs, and the invitation stays', async () => {
+  const { invitation_url } = await invite('carol@example.com');
+  const browser = new Browser(gate);
+  await browser.logIn(
+    await browser.authorize({ client_id: 'spa', redirect_uri, response_type: 'code', scope: 'openid', ...pkce() }),
+    'alice@example.com',
+  );
+  const { page } = await follow(invitation_url!, browser);
+  const refused = await browser.logIn(page, 'alice@example.com');
+  expect(answerOf(refused)).toMatchObject({
+    error: 'access_denied',
+    error_description: 'the specified account is not allowed to accept the current invitation',
+  });
+  expect((await ask('GET', 'users/auth0%7Calice/organizations')).body).toEqual([]);
+  const { browser: own, page: hers } = await follow(invitation_url!);
+  expect(answerOf(await own.logIn(hers, 'carol@example.com'))).toHaveProperty('code');
+});
+
+test('an invitation needs an application that signs people in to organizations, and an address of its login', async () => {
+  const spa = (change: object) => ask('PATCH', 'clients/spa', change);
+  await spa({ initiate_login_uri: null });
+  await expect(invite('x@example.com')).rejects.toEqual(refusal(400, 'invalid_body'));
+  await spa({ organization_usage: null, initiate_login_uri: 'https://app.example/login' });
+  await expect(invite('x@example.com')).rejects.toEqual(refusal(400, 'invalid_body'));
+  await spa({ organization_usage: 'allow' });
+  await expect(invite('x@example.com', { roles: ['rol_none'] })).rejects.toEqual(refusal(404, 'inexistent_role'));
+});

@@ -1,0 +1,119 @@
+/** Connections to other providers through the `auth0` package, unmodified, and the requests of auth0-deploy-cli. */
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { all, openManagement, refusal } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { auth0, ask, clientOf } = stack.use(await openManagement());
+const secret = { client_id: 'ours', client_secret: 'our-secret' };
+
+describe('a connection', () => {
+  test.each([
+    [
+      'oidc',
+      {
+        ...secret,
+        type: 'back_channel',
+        discovery_url: 'https://login.acme.example',
+        domain_aliases: ['acme.example'],
+      },
+    ],
+    [
+      'oauth2',
+      {
+        ...secret,
+        authorizationURL: 'https://a.example/a',
+        tokenURL: 'https://a.example/t',
+        userInfoURL: 'https://a.example/u',
+        scope: 'who',
+      },
+    ],
+    ['google-oauth2', { ...secret, scope: ['email', 'profile'], email: true, profile: true }],
+    ['github', { ...secret, scope: ['read:user'], read_user: true }],
+    ['windowslive', { ...secret, strategy_version: 2, scope: ['signin'] }],
+    [
+      'waad',
+      {
+        ...secret,
+        tenant_domain: 'acme.onmicrosoft.com',
+        identity_api: 'microsoft-identity-platform-v2.0',
+        waad_protocol: 'openid-connect',
+      },
+    ],
+    ['apple', { client_id: 'ours', team_id: 'T', kid: 'K', app_secret: 'PEM', name: true, email: true }],
+  ] as const)('%s is made, read, changed and deleted by node-auth0', async (strategy, options) => {
+    const made = await auth0.connections.create({
+      name: `a-${strategy}`,
+      strategy,
+      options,
+      display_name: 'Acme',
+      show_as_button: true,
+      enabled_clients: ['web'],
+    } as never);
+    expect(made).toMatchObject({
+      strategy,
+      options,
+      display_name: 'Acme',
+      show_as_button: true,
+      enabled_clients: ['web'],
+    });
+    const id = made.id as string;
+    expect(await auth0.connections.get(id)).toEqual(made);
+    // Secrets are for those who may replace them.
+    const shown = (await clientOf('reader').connections.get(id)).options as Record<string, unknown>;
+    expect(shown.client_id).toBe('ours');
+    expect([shown.client_secret, shown.app_secret]).toEqual([undefined, undefined]);
+    const changed = await auth0.connections.update(id, {
+      options: { ...options, icon_url: 'https://acme.example/i.svg' },
+      display_name: null,
+    } as never);
+    expect(changed.options).toMatchObject({ ...options, icon_url: 'https://acme.example/i.svg' });
+    expect(changed).not.toHaveProperty('display_name');
+    expect(await all(await auth0.connections.list({ strategy: [strategy] } as never))).toHaveLength(1);
+    await auth0.connections.delete(id);
+    await expect(auth0.connections.get(id)).rejects.toEqual(refusal(404));
+  });
+
+  test.each([
+    ['waad', { ...secret }, 'options.tenant_domain'],
+    ['waad', { ...secret, tenant_domain: 'common' }, 'options.tenant_domain'],
+    ['apple', { client_id: 'ours', team_id: 'T' }, 'options.kid'],
+    [
+      'oauth2',
+      {
+        ...secret,
+        authorizationURL: 'https://a.example/a',
+        tokenURL: 'https://a.example/t',
+        scripts: { fetchUserProfile: 'function () {}' },
+      },
+      'options.userInfoURL',
+    ],
+    ['github', { client_id: 'ours' }, 'options.client_secret'],
+    ['samlp', {}, 'strategy'],
+  ])('%s that could not work is refused, with what is missing', async (strategy, options, says) => {
+    const { status, body } = await ask('POST', 'connections', { name: 'bad', strategy, options });
+    expect([status, body.message]).toEqual([400, expect.stringContaining(says)]);
+  });
+});
+
+// The requests of `a0deploy import` with a connection to a provider, made and then changed (auth0-deploy-cli 8.44.0).
+test('auth0-deploy-cli makes a connection to a provider, opens it to applications, and changes it', async () => {
+  const options = {
+    ...secret,
+    type: 'back_channel',
+    discovery_url: 'https://login.acme.example/.well-known/openid-configuration',
+    scope: 'openid profile email',
+    domain_aliases: ['acme.example'],
+    attribute_map: { mapping_mode: 'bind_all' },
+  };
+  const given = { name: 'acme', strategy: 'oidc', display_name: 'Acme', show_as_button: true, options };
+  const { status, body: made } = await ask('POST', 'connections', given);
+  expect([status, made.options]).toEqual([201, options]);
+  const opened = await ask('PATCH', `connections/${made.id}/clients`, [{ client_id: 'web', status: true }]);
+  expect(opened.status).toBe(204);
+  expect((await ask('GET', 'connections?take=50&strategy=oidc')).body.connections).toMatchObject([{ name: 'acme' }]);
+  const { name: _name, strategy: _strategy, ...change } = given;
+  const changed = await ask('PATCH', `connections/${made.id}`, { ...change, options: { ...options, scope: 'openid' } });
+  expect(changed).toMatchObject({ status: 200, body: { options: { ...options, scope: 'openid' } } });
+  await ask('DELETE', `connections/${made.id}`);
+});

@@ -1,0 +1,97 @@
+/** Second factors as an administrator sees them: through the `auth0` package, unmodified. */
+import { Browser } from '@gatepost/testkit/browser';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { TOTP } from 'otpauth';
+import { openManagement } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask } = stack.use(await openManagement());
+const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+const request = {
+  client_id: 'spa',
+  redirect_uri: 'https://app.example/cb',
+  scope: 'openid',
+  response_type: 'id_token',
+  nonce: 'n',
+};
+const logIn = async (email: string) => {
+  const browser = new Browser(gate);
+  return { browser, page: await browser.logIn(await browser.authorize(request), email) };
+};
+
+describe('guardian', () => {
+  test('factors are switched on one by one; what is not in Gatepost cannot be', async () => {
+    const listed = await auth0.guardian.factors.list();
+    expect(listed).toContainEqual({ name: 'otp', enabled: false, trial_expired: false });
+    expect(await auth0.guardian.factors.set('otp', { enabled: true })).toEqual({ enabled: true });
+    expect(await auth0.guardian.factors.list()).toContainEqual({ name: 'otp', enabled: true, trial_expired: false });
+    expect((await ask('PUT', 'guardian/factors/duo', { enabled: false })).status).toBe(200);
+    expect(await ask('PUT', 'guardian/factors/duo', { enabled: true })).toMatchObject({
+      status: 404,
+      body: { errorCode: 'feature_not_available' },
+    });
+  });
+
+  test('policies say whether everybody is asked; `mfa_policy` of the tenant says more', async () => {
+    expect(await auth0.guardian.policies.list()).toEqual([]);
+    expect(await auth0.guardian.policies.set(['all-applications'])).toEqual(['all-applications']);
+    expect((await ask('GET', 'tenants/settings')).body).toMatchObject({ mfa_policy: 'always' });
+    expect(await auth0.guardian.policies.set([])).toEqual([]);
+    expect((await ask('GET', 'tenants/settings')).body).toMatchObject({ mfa_policy: 'enrolled' });
+    expect((await ask('PATCH', 'tenants/settings', { mfa_policy: 'never' })).body).toMatchObject({
+      mfa_policy: 'never',
+    });
+    expect((await ask('PATCH', 'clients/web', { mfa_policy: 'always' })).body).toMatchObject({ mfa_policy: 'always' });
+    await ask('PATCH', 'clients/web', { mfa_policy: null });
+    await ask('PATCH', 'tenants/settings', { mfa_policy: 'enrolled' });
+  });
+});
+
+describe('authentication methods of a person', () => {
+  test('are added, listed, renamed and deleted; the key of an app is written, never read', async () => {
+    const methods = auth0.users.authenticationMethods;
+    const made = await methods.create('auth0|carol', { type: 'totp', name: 'Phone', totp_secret: secret });
+    expect(made).toMatchObject({ id: expect.stringMatching(/^totp\|dev_/), type: 'totp', name: 'Phone' });
+    expect(JSON.stringify(made)).not.toContain(secret);
+    const { page, browser } = await logIn('carol@example.com');
+    expect(page.html).toContain('authenticator app shows');
+    expect((await browser.submit(page, { code: new TOTP({ secret }).generate() })).location?.hash).toContain(
+      'id_token=',
+    );
+
+    expect((await methods.list('auth0|carol')).data).toMatchObject([{ id: made.id, confirmed: true }]);
+    expect(await methods.get('auth0|carol', made.id!)).toMatchObject({ last_auth_at: expect.any(String) });
+    expect(await methods.update('auth0|carol', made.id!, { name: 'Old phone' })).toMatchObject({ name: 'Old phone' });
+    await methods.delete('auth0|carol', made.id!);
+    expect((await methods.list('auth0|carol')).data).toEqual([]);
+    expect((await logIn('carol@example.com')).page.location?.hash).toContain('id_token=');
+  });
+
+  test('a lost phone: recovery codes are made anew, remembered browsers forgotten, all factors deleted', async () => {
+    await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
+    const { recovery_code } = await auth0.users.regenerateRecoveryCode('auth0|carol');
+    const { page, browser } = await logIn('carol@example.com');
+    const choice = await browser.submit(page, { action: 'other' });
+    const form = await browser.submit(choice, { factor: 'recovery' });
+    expect((await browser.submit(form, { code: recovery_code! })).location?.hash).toContain('id_token=');
+    await auth0.users.multifactor.invalidateRememberBrowser('auth0|carol');
+    await auth0.users.multifactor.deleteProvider('auth0|carol', 'google-authenticator');
+    expect((await auth0.users.authenticationMethods.list('auth0|carol')).data).toMatchObject([
+      { type: 'recovery-code' },
+    ]);
+    await auth0.users.authenticationMethods.deleteAll('auth0|carol');
+    expect((await auth0.users.authenticationMethods.list('auth0|carol')).data).toEqual([]);
+  });
+
+  test.each([
+    [{ type: 'totp' }, 'Missing required property: totp_secret'],
+    [{ type: 'phone', phone_number: 'none' }, 'phone_number must be a number with its country code'],
+    [{ type: 'push-notification' }, 'type'],
+  ])('what cannot be added is refused with the reason: %j', async (body, reason) => {
+    expect(await ask('POST', 'users/auth0%7Ccarol/authentication-methods', body)).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(reason) },
+    });
+  });
+});

@@ -1,0 +1,231 @@
+/** People who come from elsewhere with their passwords' hashes, through the `auth0` package, unmodified. */
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { hash as bcrypt } from '@node-rs/bcrypt';
+import pg from 'pg';
+import { openManagement, refusal } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, signIn, tokenOf } = stack.use(await openManagement());
+const database = stack.adopt(
+  new pg.Client({ connectionString: gate.databaseUrl, options: '-c search_path=auth' }),
+  (opened) => opened.end(),
+);
+await database.connect();
+
+const password = 'correct horse battery staple';
+const connection = async () => {
+  const { data } = await auth0.connections.list({ strategy: ['auth0'] });
+  return data[0]!.id!;
+};
+const fileOf = (users: unknown) => new Blob([typeof users === 'string' ? users : JSON.stringify(users)]);
+
+/** Waits for its end. */
+async function importUsers(users: unknown, options: { upsert?: boolean; external_id?: string } = {}) {
+  const begun = await auth0.jobs.usersImports.create({
+    users: fileOf(users),
+    connection_id: await connection(),
+    ...options,
+  });
+  expect(begun).toMatchObject({ status: 'pending', type: 'users_import' });
+  return until('the import to end', async () => {
+    const job = (await auth0.jobs.get(begun.id)) as unknown as Job;
+    return job.status === 'pending' ? undefined : job;
+  });
+}
+type Job = { id: string; status: string; summary: Record<string, number>; percentage_done: number };
+
+const errorsOf = async (id: string) => {
+  const answer = await fetch(`${gate.issuer}api/v2/jobs/${id}/errors`, {
+    headers: { authorization: `Bearer ${await tokenOf('manager')}` },
+  });
+  return { status: answer.status, text: await answer.text() };
+};
+
+test('people keep their passwords, and what was said of them', async () => {
+  const job = await importUsers(
+    [
+      {
+        email: 'Bea@Example.com',
+        email_verified: true,
+        password_hash: await bcrypt(password, { cost: 4 }),
+        name: 'Bea',
+      },
+      {
+        email: 'md@example.com',
+        user_id: 'old-17',
+        user_metadata: { colour: 'green', none: null },
+        custom_password_hash: {
+          algorithm: 'md5',
+          hash: { value: createHash('md5').update(`salt${password}`).digest('hex'), encoding: 'hex' },
+          salt: { value: 'salt' },
+        },
+      },
+    ],
+    { external_id: 'from the shop' },
+  );
+  expect(job).toMatchObject({
+    status: 'completed',
+    external_id: 'from the shop',
+    percentage_done: 100,
+    summary: { failed: 0, inserted: 2, updated: 0, total: 2 },
+  });
+  expect((await errorsOf(job.id)).status).toBe(204);
+  expect(await auth0.users.get('auth0|old-17')).toMatchObject({ user_metadata: { colour: 'green' } });
+
+  const stored = async (email: string) => {
+    const { rows } = await database.query<{ password_hash: string }>(
+      'SELECT password_hash FROM accounts WHERE email = $1',
+      [email],
+    );
+    return rows[0]!.password_hash;
+  };
+  expect(await stored('bea@example.com')).toMatch(/^\$2b\$04\$/);
+  for (const email of ['bea@example.com', 'md@example.com']) {
+    for (const _ of ['with the old hash', 'with ours'])
+      expect(await signIn(new Browser(gate), email)).toHaveProperty('accessToken', expect.any(String));
+    // Nothing weaker stays.
+    expect(await stored(email)).toMatch(/^\$argon2id\$v=19\$m=19456/);
+  }
+});
+
+test('who cannot be imported is named with what is wrong, and nobody’s hash is shown; the others come in', async () => {
+  const job = await importUsers([
+    { email: 'good@example.com' },
+    { email: 'no address', password_hash: await bcrypt('x', { cost: 4 }) },
+    { email: 'weak@example.com', password_hash: '$1$salt$hash' },
+    { email: 'more@example.com', is_admin: true },
+    { email: 'alice@example.com', password_hash: await bcrypt('x', { cost: 4 }) },
+    { email: 'good@example.com' },
+    'a text',
+  ]);
+  expect(job.summary).toEqual({ failed: 6, inserted: 1, updated: 0, total: 7 });
+  const { text } = await errorsOf(job.id);
+  expect(text).not.toMatch(/\$2b|\$1\$/);
+  const told = (JSON.parse(text) as { index: number; errors: { code: string; path: string }[] }[]).map(
+    ({ index, errors }) => [index, errors[0]!.code, errors[0]!.path],
+  );
+  expect(told).toEqual([
+    [1, 'INVALID_FORMAT', 'email'],
+    [2, 'INVALID_FORMAT', 'password_hash'],
+    [3, 'OBJECT_ADDITIONAL_PROPERTIES', ''],
+    [4, 'DUPLICATED_USER', 'email'],
+    [5, 'DUPLICATED_USER', 'email'],
+    [6, 'INVALID_FORMAT', ''],
+  ]);
+});
+
+test('a moment that cannot be stored is its user’s fault alone, and one of any time zone is taken', async () => {
+  const given = (email: string, password_set_date: string) => ({ email: `${email}@example.com`, password_set_date });
+  const job = await importUsers([
+    given('east', '2024-01-01T00:00:00+23:59'),
+    given('nobody', '0000-01-01T00:00:00Z'),
+    given('plain', '2024-01-01T00:00:00Z'),
+  ]);
+  expect(job).toMatchObject({ status: 'completed', summary: { failed: 1, inserted: 2, updated: 0, total: 3 } });
+  expect((await errorsOf(job.id)).text).toContain('"path":"password_set_date"');
+});
+
+test('with upsert those who are there are brought up to date, but for how they sign in', async () => {
+  const before = await database.query('SELECT password_hash FROM accounts WHERE email = $1', ['carol@example.com']);
+  const job = await importUsers(
+    [{ email: 'Carol@example.com', name: 'Caroline', blocked: true, password_hash: await bcrypt('x', { cost: 4 }) }],
+    { upsert: true },
+  );
+  expect(job.summary).toEqual({ failed: 0, inserted: 0, updated: 1, total: 1 });
+  expect(await auth0.users.get('auth0|carol')).toMatchObject({ name: 'Caroline', blocked: false });
+  expect(
+    (await database.query('SELECT password_hash FROM accounts WHERE email = $1', ['carol@example.com'])).rows,
+  ).toEqual(before.rows);
+});
+
+test('a form that ends in the middle of its file, or of a field, is refused, and harms nobody else', async () => {
+  const authorization = `Bearer ${await tokenOf('manager')}`;
+  const send = (body: string) =>
+    fetch(`${gate.issuer}api/v2/jobs/users-imports`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'multipart/form-data; boundary=x' },
+      body,
+    });
+  const file = '--x\r\ncontent-disposition: form-data; name="users"; filename="users.json"\r\n\r\n[{"email"';
+  const field = '--x\r\ncontent-disposition: form-data; name="connection_id"\r\n\r\ncon';
+  const nameless = '--x\r\ncontent-type: text/plain\r\n\r\nwhat';
+  for (const body of [file, field, nameless, '--x\r\n', '', `${file}${'x'.repeat(600_000)}`])
+    expect([400, 413]).toContain((await send(body)).status);
+  expect((await auth0.users.get('auth0|carol')).user_id).toBe('auth0|carol');
+});
+
+test('what is to be imported is stored sealed, and forgotten when it is written', async () => {
+  const { rows } = await database.query<{ users: Buffer | null }>('SELECT users FROM user_imports', []);
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.every(({ users }) => users === null)).toBe(true);
+});
+
+test('people are exported as JSON lines or CSV, by a link that nobody can guess; their hashes never', async () => {
+  const exportUsers = async (wanted: Parameters<typeof auth0.jobs.usersExports.create>[0]) => {
+    const begun = await auth0.jobs.usersExports.create(wanted);
+    expect(begun).toMatchObject({ type: 'users_export', status: 'pending' });
+    const { location } = (await auth0.jobs.get(begun.id)) as unknown as { location: string };
+    const file = await fetch(location);
+    return { location, text: gunzipSync(Buffer.from(await file.arrayBuffer())).toString() };
+  };
+  const { location, text } = await exportUsers({ connection_id: await connection(), format: 'json' });
+  const people = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { user_id: string });
+  expect(people.find(({ user_id }) => user_id === 'auth0|old-17')).toMatchObject({ email: 'md@example.com' });
+  expect(text).not.toMatch(/argon2|\$2b/);
+  await auth0.users.update('auth0|carol', { name: '=cmd|"x"' });
+  const table = await exportUsers({
+    format: 'csv',
+    fields: [{ name: 'user_id' }, { name: 'name', export_as: 'called' }, { name: 'user_metadata.colour' }],
+  });
+  expect(table.text.split('\r\n')).toEqual(
+    expect.arrayContaining([
+      'user_id,called,user_metadata.colour',
+      'auth0|old-17,md@example.com,green',
+      `auth0|carol,"'=cmd|""x""",`,
+    ]),
+  );
+  expect((await fetch(location.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')))).status).toBe(404);
+  expect((await fetch(location.replace(/\?.*/, ''))).status).toBe(404);
+});
+
+test('a file of many people is whole', async () => {
+  await database.query(
+    `INSERT INTO accounts (user_id, connection, email, name)
+     SELECT 'auth0|many-' || n, connection, 'many-' || n || '@example.com', md5(n::text) || md5((n + 1)::text)
+       FROM generate_series(1, 3000) n, (SELECT connection FROM accounts WHERE user_id = 'auth0|carol') of_carol`,
+  );
+  const begun = await auth0.jobs.usersExports.create({ connection_id: await connection() });
+  const { location } = (await auth0.jobs.get(begun.id)) as unknown as { location: string };
+  const file = await fetch(location);
+  const lines = gunzipSync(Buffer.from(await file.arrayBuffer()))
+    .toString()
+    .trim()
+    .split('\n');
+  expect(lines.filter((line) => line.includes('many-'))).toHaveLength(3_000);
+});
+
+test('what is not a file of users is refused in words', async () => {
+  const connection_id = await connection();
+  const create = (users: Blob, id = connection_id) => auth0.jobs.usersImports.create({ users, connection_id: id });
+  await expect(create(fileOf('[{'))).rejects.toEqual(refusal(400, 'invalid_body'));
+  await expect(create(fileOf([]))).rejects.toEqual(refusal(400, 'invalid_body'));
+  await expect(create(fileOf({ email: 'x@example.com' }))).rejects.toEqual(refusal(400, 'invalid_body'));
+  await expect(create(fileOf([{ email: 'x@example.com' }]), 'con_none')).rejects.toEqual(
+    refusal(404, 'inexistent_connection'),
+  );
+  await expect(create(fileOf('x'.repeat(512_001)))).rejects.toEqual(refusal(413, 'payload_too_large'));
+  const bare = await fetch(`${gate.issuer}api/v2/jobs/users-imports`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await tokenOf('manager')}`, 'content-type': 'multipart/form-data' },
+    body: 'x',
+  });
+  expect([bare.status, ((await bare.json()) as { errorCode: string }).errorCode]).toEqual([400, 'invalid_body']);
+});

@@ -1,0 +1,247 @@
+/** Auth0's MFA API for programs that take a password themselves, through Auth0's own client library where it has a call. */
+import { AuthClient } from '@auth0/auth0-auth-js';
+import { openLog } from '@gatepost/runtime/log';
+import { makeSeal } from '@gatepost/runtime/seal';
+import { freshPrefix, redisUrl } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { TOTP } from 'otpauth';
+import pg from 'pg';
+import { makePendingStore } from '../src/factors/pending.ts';
+import { openRedis } from '../src/redis.ts';
+import { openGate } from './gate.ts';
+import { alice, api, apis, connections, settings, trusted } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
+const grantType = (name: string) => `http://auth0.com/oauth/grant-type/mfa-${name}`;
+const names = ['otp', 'oob', 'recovery-code'].map(grantType);
+const client = { ...trusted, grant_types: [...trusted.grant_types, ...names], mfa_policy: 'always' };
+const person = (name: string, index: number) => ({
+  ...alice,
+  user_id: `auth0|${name}`,
+  email: `${name}@example.com`,
+  nickname: name,
+  phone_number: `+1555555040${index}`,
+});
+const gate = stack.use(
+  await openGate({
+    settings: { ...settings, guardian_factors: ['otp', 'sms', 'email'] },
+    apis,
+    clients: [client, { ...client, client_id: 'other', client_secret: 'other-secret' }],
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus'].map(person),
+    connections,
+  }),
+);
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+const auth0 = new AuthClient({
+  domain: 'tenant.example',
+  clientId: 'trusted',
+  clientSecret: 'trusted-secret',
+  // The library speaks https alone.
+  customFetch: (url, init) => fetch(String(url).replace('https://tenant.example/', gate.issuer), init as RequestInit),
+}).mfa;
+
+const credentials = { client_id: 'trusted', client_secret: 'trusted-secret' };
+const logIn = (name: string, more: Record<string, string> = {}) =>
+  gate.post('oauth/token', {
+    ...credentials,
+    grant_type: 'password',
+    username: `${name}@example.com`,
+    password: alice.password,
+    ...more,
+  });
+const mfaTokenOf = async (name: string, more: Record<string, string> = {}) =>
+  String((await logIn(name, more)).json.mfa_token);
+const verify = (name: string, fields: Record<string, string>) =>
+  gate.post('oauth/token', { ...credentials, grant_type: grantType(name), ...fields });
+/** Of the next step, or one before: it goes on being taken should the present one end meanwhile. */
+const codeOf = (secret: string, step = 0) =>
+  new TOTP({ secret }).generate({ timestamp: Date.now() + (step + 1) * 30_000 });
+const codeSentTo = async (to: string, seen = 0) => {
+  const message = await until(
+    `a message to ${to}`,
+    async () => (await gate.outbox()).filter((text) => text.includes(to))[seen],
+  );
+  return /code is (\d{6})/.exec(message)![1]!;
+};
+
+/** Sets up an authenticator app with the first password grant. */
+async function enrol(name: string) {
+  const mfaToken = await mfaTokenOf(name);
+  const app = (await auth0.enrollAuthenticator({ mfaToken, authenticatorTypes: ['otp'] })) as {
+    secret: string;
+    barcodeUri: string;
+    recoveryCodes: string[];
+  };
+  const code = codeOf(app.secret, -1);
+  const answer = await verify('otp', { mfa_token: mfaToken, otp: code });
+  return { ...app, mfaToken, code, answer };
+}
+
+describe('the password grant', () => {
+  test('says mfa_required; an app is set up by its first code, and the tokens are those that were asked for', async () => {
+    const refused = await logIn('ann', { scope: 'openid read:x', audience: api });
+    expect([refused.status, refused.json]).toEqual([
+      403,
+      {
+        error: 'mfa_required',
+        error_description: 'Multifactor authentication required',
+        mfa_token: expect.any(String),
+        mfa_requirements: { enroll: [{ type: 'otp' }, { type: 'phone' }, { type: 'email' }] },
+      },
+    ]);
+    const mfaToken = String(refused.json.mfa_token);
+    const app = (await auth0.enrollAuthenticator({ mfaToken, authenticatorTypes: ['otp'] })) as {
+      secret: string;
+      barcodeUri: string;
+      recoveryCodes: string[];
+    };
+    expect(app.barcodeUri).toMatch(/^otpauth:\/\/totp\//);
+    expect(app.recoveryCodes).toHaveLength(10);
+    const wrong = await verify('otp', { mfa_token: mfaToken, otp: '000000' });
+    expect([wrong.status, wrong.json]).toEqual([
+      400,
+      { error: 'invalid_grant', error_description: 'Invalid otp_code.' },
+    ]);
+    const { json } = await verify('otp', { mfa_token: mfaToken, otp: codeOf(app.secret, -1) });
+    expect(json).toMatchObject({ token_type: 'Bearer', scope: 'openid read:x' });
+    expect(decodeJwt(String(json.access_token))).toMatchObject({ sub: 'auth0|ann', scope: 'openid read:x' });
+    expect(decodeJwt(String(json.id_token))).toMatchObject({ amr: ['pwd', 'otp', 'mfa'], acr: multiFactor });
+
+    const again = await verify('otp', { mfa_token: mfaToken, otp: codeOf(app.secret) });
+    expect(again.json).toEqual({ error: 'invalid_grant', error_description: 'mfa_token was used already' });
+  });
+
+  test('of an app that is there asks for its code; a code that was taken is refused, and a recovery code works once', async () => {
+    const { secret, code, recoveryCodes } = await enrol('ben');
+    const mfaToken = await mfaTokenOf('ben');
+    expect(await auth0.challengeAuthenticator({ mfaToken, challengeType: 'otp' })).toEqual({ challengeType: 'otp' });
+    const used = await verify('otp', { mfa_token: mfaToken, otp: code });
+    expect(used.json.error_description).toContain('used already');
+    expect((await verify('otp', { mfa_token: mfaToken, otp: codeOf(secret) })).status).toBe(200);
+    const recover = async () =>
+      verify('recovery-code', { mfa_token: await mfaTokenOf('ben'), recovery_code: recoveryCodes[0]! });
+    expect((await recover()).status).toBe(200);
+    expect((await recover()).json).toEqual({ error: 'invalid_grant', error_description: 'Invalid recovery_code.' });
+  });
+
+  test('sends codes by text message, which belong to one mfa_token', async () => {
+    const mfaToken = await mfaTokenOf('cleo');
+    const phone = (await auth0.enrollAuthenticator({
+      mfaToken,
+      authenticatorTypes: ['oob'],
+      oobChannels: ['sms'],
+      phoneNumber: '+15555550499',
+    })) as { oobCode: string };
+    const first = { mfa_token: mfaToken, oob_code: phone.oobCode, binding_code: await codeSentTo('+15555550499') };
+    expect((await verify('oob', first)).status).toBe(200);
+
+    const next = await mfaTokenOf('cleo');
+    const sent = await auth0.challengeAuthenticator({ mfaToken: next, challengeType: 'oob' });
+    expect(sent).toMatchObject({ challengeType: 'oob', bindingMethod: 'prompt' });
+    const binding_code = await codeSentTo('+15555550499', 1);
+    const stranger = await mfaTokenOf('cleo');
+    const elsewhere = await verify('oob', { mfa_token: stranger, oob_code: sent.oobCode!, binding_code });
+    expect(elsewhere.json.error).toBe('invalid_grant');
+    expect((await verify('oob', { mfa_token: next, oob_code: sent.oobCode!, binding_code })).status).toBe(200);
+  });
+});
+
+test('with the password alone nothing is added to what protects an account, and nothing removed; after the second factor both are possible', async () => {
+  const { mfaToken: proven } = await enrol('dan');
+  const mfaToken = await mfaTokenOf('dan');
+  const [codes, app] = await auth0.listAuthenticators({ mfaToken });
+  expect([codes, app]).toMatchObject([
+    { authenticatorType: 'recovery-code' },
+    { authenticatorType: 'otp', active: true },
+  ]);
+  await expect(auth0.enrollAuthenticator({ mfaToken, authenticatorTypes: ['otp'] })).rejects.toMatchObject({
+    cause: { error: 'access_denied' },
+  });
+  await expect(auth0.deleteAuthenticator({ mfaToken, authenticatorId: app!.id })).rejects.toMatchObject({
+    cause: { error: 'access_denied' },
+  });
+  // Another client cannot use the token.
+  const foreign = await gate.post('oauth/token', {
+    client_id: 'other',
+    client_secret: 'other-secret',
+    grant_type: grantType('otp'),
+    mfa_token: mfaToken,
+    otp: '000000',
+  });
+  expect(foreign.json.error_description).toContain('another client’s');
+  await auth0.deleteAuthenticator({ mfaToken: proven, authenticatorId: app!.id });
+  expect(await auth0.listAuthenticators({ mfaToken: proven })).toHaveLength(1);
+});
+
+describe('whoever has the password too, before its owner has a second factor,', () => {
+  const begin = async (name: string) => {
+    const mfaToken = await mfaTokenOf(name);
+    const app = (await auth0.enrollAuthenticator({ mfaToken, authenticatorTypes: ['otp'] })) as {
+      secret: string;
+      recoveryCodes: string[];
+    };
+    return { mfaToken, ...app };
+  };
+
+  test('has no recovery codes of what he did not confirm, and cannot go on with it', async () => {
+    const stranger = await begin('eve');
+    const { recoveryCodes, answer } = await enrol('eve');
+    expect([recoveryCodes.length, answer.status]).toEqual([10, 200]);
+
+    const goesOn = await verify('otp', { mfa_token: stranger.mfaToken, otp: codeOf(stranger.secret) });
+    expect([goesOn.status, goesOn.json.error]).toEqual([400, 'invalid_grant']);
+    await expect(
+      auth0.enrollAuthenticator({ mfaToken: stranger.mfaToken, authenticatorTypes: ['otp'] }),
+    ).rejects.toMatchObject({ cause: { error: 'invalid_grant' } });
+    const recover = async (recovery_code: string) =>
+      (await verify('recovery-code', { mfa_token: await mfaTokenOf('eve'), recovery_code })).status;
+    expect(await recover(stranger.recoveryCodes[0]!)).toBe(400);
+    expect(await recover(recoveryCodes[0]!)).toBe(200);
+  });
+
+  test('is out once the password has changed, whatever was begun', async () => {
+    const changePassword = (name: string) =>
+      db.query("UPDATE accounts SET password_hash = password_hash || ' ' WHERE user_id = $1", [`auth0|${name}`]);
+    const begun = await begin('finn');
+    await changePassword('finn');
+    expect((await verify('otp', { mfa_token: begun.mfaToken, otp: codeOf(begun.secret) })).status).toBe(400);
+
+    const { recoveryCodes } = await enrol('gus');
+    const mfaToken = await mfaTokenOf('gus');
+    await changePassword('gus');
+    const recovered = await verify('recovery-code', { mfa_token: mfaToken, recovery_code: recoveryCodes[0]! });
+    expect([recovered.status, recovered.json.error]).toEqual([400, 'invalid_grant']);
+  });
+});
+
+test('an mfa_token ends a quarter of an hour after the password, however often it is used', async () => {
+  const redis = stack.adopt(await openRedis(redisUrl(), 30_000, openLog('test', 'silent')), (open) =>
+    open.disconnect(),
+  );
+  const prefix = freshPrefix();
+  const store = makePendingStore(redis, prefix, makeSeal(Buffer.alloc(32)));
+  const account = { userId: 'auth0|ann', incarnation: '', credentialsVersion: 1 };
+  const begun = {
+    account,
+    amr: ['pwd'],
+    at: 0,
+    due: 'challenge',
+    types: [],
+    isStepUp: false,
+    isReported: true,
+  } as const;
+  const endOfKey = async () => redis.expiretime((await redis.keys(`${prefix}*`))[0]!);
+  await store.keep('a token', { ...begun, amr: [...begun.amr], types: [] });
+  const found = (await store.find('a token'))!;
+  expect(found.until).toBe(await endOfKey());
+  const until = found.until! - 60;
+  await store.keep('a token', { ...found, until });
+  await store.keep('a token', { ...(await store.take('a token'))!, due: 'proven' });
+  expect(await endOfKey()).toBe(until);
+});

@@ -1,0 +1,152 @@
+/** Signing in to an organization (https://auth0.com/docs/manage-users/organizations): who may, by what, and what tokens say. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { openManagement } from './management/target.ts';
+
+const api = 'https://api.example.com/';
+const redirect_uri = 'https://app.example/cb';
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask } = stack.use(await openManagement());
+let orchard = '';
+let mill = '';
+let editor = '';
+
+beforeAll(async () => {
+  await ask('PATCH', `resource-servers/${encodeURIComponent(api)}`, { enforce_policies: true });
+  for (const id of ['web', 'spa']) await ask('PATCH', `clients/${id}`, { organization_usage: 'allow' });
+  orchard = (await auth0.organizations.create({ name: 'orchard', display_name: 'Orchard Ltd' })).id!;
+  mill = (await auth0.organizations.create({ name: 'mill' })).id!;
+  editor = (await auth0.roles.create({ name: 'Editor' })).id!;
+  const permission = (permission_name: string) => ({ resource_server_identifier: api, permission_name });
+  await auth0.roles.permissions.add(editor, { permissions: [permission('write:x')] });
+  await auth0.users.permissions.create('auth0|alice', { permissions: [permission('read:x')] });
+  for (const id of [orchard, mill]) await auth0.organizations.members.create(id, { members: ['auth0|alice'] });
+  await auth0.organizations.members.roles.assign(orchard, 'auth0|alice', { roles: [editor] });
+});
+
+type Form = Record<string, string>;
+type Answer = { error?: string; error_description?: string; code?: string };
+
+async function authorize(given: Form, browser: Browser, email = 'alice@example.com') {
+  const { code_verifier, ...challenge } = pkce();
+  const request = {
+    client_id: 'spa',
+    redirect_uri,
+    response_type: 'code',
+    scope: 'openid read:x write:x offline_access',
+    audience: api,
+    ...challenge,
+    ...given,
+  };
+  let page = await browser.authorize(request);
+  const asked = !page.location;
+  if (!page.location) page = await browser.logIn(page, email);
+  const answer = Object.fromEntries(page.location!.searchParams) as Answer;
+  return {
+    answer,
+    asked,
+    form: { grant_type: 'authorization_code', client_id: 'spa', redirect_uri, code: answer.code ?? '', code_verifier },
+  };
+}
+
+async function redeem(form: Form) {
+  const { status, json } = await gate.post('oauth/token', form);
+  const { access_token: access, id_token: id, refresh_token: refresh } = json as Form;
+  return { status, json, refresh: refresh!, access: access ? decodeJwt(access) : {}, id: id ? decodeJwt(id) : {} };
+}
+const signIn = async (given: Form, browser = new Browser(gate), email?: string) =>
+  redeem((await authorize(given, browser, email)).form);
+const refresh = (refresh_token: string) => redeem({ grant_type: 'refresh_token', client_id: 'spa', refresh_token });
+
+test.each([
+  ['its id', () => orchard],
+  ['its name, in any case', () => 'Orchard'],
+])('a member signs in to an organization by %s: tokens name it, and say what the member may there', async (_, name) => {
+  const { access, id, refresh: token } = await signIn({ organization: name() });
+  const claims = { org_id: orchard, org_name: 'orchard' };
+  expect(id).toMatchObject(claims);
+  expect(access).toMatchObject({ ...claims, scope: 'openid read:x write:x offline_access' });
+  const next = await refresh(token);
+  expect(next.access).toMatchObject({ ...claims, scope: 'openid read:x write:x offline_access' });
+  expect(next.id).toMatchObject(claims);
+});
+
+test('one session signs in to several organizations and to none, each with tokens of its own', async () => {
+  const browser = new Browser(gate);
+  const first = await signIn({ organization: orchard }, browser);
+  const second = await signIn({ organization: 'mill' }, browser);
+  const third = await signIn({}, browser);
+  expect(second.access).toMatchObject({ org_id: mill, org_name: 'mill', scope: 'openid read:x offline_access' });
+  expect(third.access).not.toHaveProperty('org_id');
+  expect(third.id).not.toHaveProperty('org_id');
+  expect((await refresh(first.refresh)).access).toMatchObject({ org_id: orchard });
+  expect((await refresh(third.refresh)).access).not.toHaveProperty('org_id');
+});
+
+test('who is no member is sent back with Auth0’s error; somebody else’s session leads to the login page', async () => {
+  const browser = new Browser(gate);
+  await signIn({}, browser, 'bob@example.com');
+  const { answer, asked } = await authorize({ organization: orchard }, browser, 'bob@example.com');
+  expect(asked).toBe(true);
+  expect(answer).toMatchObject({
+    error: 'access_denied',
+    error_description: `user auth0|bob is not part of the ${orchard} organization`,
+  });
+  const silent = await authorize({ organization: orchard, prompt: 'none' }, browser);
+  expect(silent.answer).toMatchObject({ error: 'login_required' });
+});
+
+test('a member who leaves has no token of the organization any more', async () => {
+  await auth0.organizations.members.create(mill, { members: ['auth0|bob'] });
+  const browser = new Browser(gate);
+  const { refresh: token } = await signIn({ organization: mill }, browser, 'bob@example.com');
+  const own = await signIn({}, browser, 'bob@example.com');
+  await auth0.organizations.members.delete(mill, { members: ['auth0|bob'] });
+  expect(await refresh(token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+  expect((await refresh(own.refresh)).status).toBe(200);
+});
+
+describe('an application says whether its people sign in to organizations', () => {
+  const usage = (organization_usage: string | null) => ask('PATCH', 'clients/spa', { organization_usage });
+
+  test.each([
+    ['deny', { organization: 'orchard' }, 'parameter organization is not allowed for this client'],
+    [null, { organization: 'orchard' }, 'parameter organization is not allowed for this client'],
+    ['require', {}, 'parameter organization is required for this client'],
+    ['allow', { organization: 'none-such' }, 'parameter organization is invalid'],
+  ])('%s with %j is refused', async (value, given, error_description) => {
+    await usage(value);
+    const { answer } = await authorize(given as Form, new Browser(gate));
+    expect(answer).toMatchObject({ error: 'invalid_request', error_description });
+    await usage('allow');
+  });
+});
+
+test('people of connections that an organization does not name stay outside; one of its connections may let everybody in', async () => {
+  const { id = '' } = await auth0.organizations.create({
+    name: 'guild',
+    enabled_connections: [{ connection_id: 'con_email' }],
+  });
+  await auth0.organizations.members.create(id, { members: ['auth0|alice'] });
+  const page = await new Browser(gate).authorize({
+    client_id: 'spa',
+    redirect_uri,
+    response_type: 'code',
+    organization: id,
+    ...pkce(),
+  });
+  expect(page.html).not.toContain('name="password"');
+  const database = 'con_Username-Password-Authentication';
+  await auth0.organizations.enabledConnections.add(id, { connection_id: database, assign_membership_on_login: true });
+  expect((await signIn({ organization: id }, new Browser(gate), 'carol@example.com')).access).toMatchObject({
+    org_id: id,
+  });
+  expect((await ask('GET', `organizations/${id}/members`)).body.map(({ user_id }: Form) => user_id)).toEqual([
+    'auth0|alice',
+    'auth0|carol',
+  ]);
+  await auth0.organizations.delete(id);
+});

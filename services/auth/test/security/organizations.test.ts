@@ -1,0 +1,172 @@
+/** Nobody gets a token of an organization that they are not in, whatever they ask for and wherever. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { openManagement } from '../management/target.ts';
+import { api } from '../seeds.ts';
+
+const redirect_uri = 'https://app.example/cb';
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask, audience } = stack.use(await openManagement());
+const { members } = auth0.organizations;
+let mine = '';
+let theirs = '';
+let boss = '';
+
+type Form = Record<string, string>;
+
+beforeAll(async () => {
+  await ask('PATCH', `resource-servers/${encodeURIComponent(api)}`, { enforce_policies: true });
+  await ask('PATCH', 'clients/spa', { organization_usage: 'allow' });
+  mine = (await auth0.organizations.create({ name: 'mine' })).id!;
+  theirs = (await auth0.organizations.create({ name: 'theirs' })).id!;
+  boss = (await auth0.roles.create({ name: 'Boss' })).id!;
+  const permission = (permission_name: string, resource_server_identifier: string) => ({
+    permission_name,
+    resource_server_identifier,
+  });
+  await auth0.roles.permissions.add(boss, {
+    permissions: [permission('admin:x', api), permission('read:users', audience)],
+  });
+  await members.create(mine, { members: ['auth0|bob'] });
+  await members.create(theirs, { members: ['auth0|bob', 'auth0|carol'] });
+});
+
+async function authorize(given: Form, browser: Browser, email = 'bob@example.com') {
+  const { code_verifier, ...challenge } = pkce();
+  const request = {
+    client_id: 'spa',
+    redirect_uri,
+    response_type: 'code',
+    scope: 'openid admin:x offline_access',
+    audience: api,
+  };
+  let page = await browser.authorize({ ...request, ...challenge, ...given });
+  if (!page.location) page = await browser.logIn(page, email);
+  if (!page.location) page = await browser.submit(page, { action: 'default' });
+  const { searchParams, hash } = page.location!;
+  const answer = Object.fromEntries(hash ? new URLSearchParams(hash.slice(1)) : searchParams) as Form;
+  const form = {
+    grant_type: 'authorization_code',
+    client_id: 'spa',
+    redirect_uri,
+    code: answer.code ?? '',
+    code_verifier,
+  };
+  return { answer, form };
+}
+const redeem = async (form: Form) => (await gate.post('oauth/token', form)).json as Form;
+const signIn = async (given: Form, email?: string, browser = new Browser(gate)) =>
+  redeem((await authorize(given, browser, email)).form);
+const refresh = (token: string, more: Form = {}) =>
+  redeem({ grant_type: 'refresh_token', client_id: 'spa', refresh_token: token, ...more });
+const claimsOf = ({ access_token }: Form) => decodeJwt(access_token!) as Record<string, unknown>;
+
+test.each([
+  ['code', {}],
+  ['id_token token', { nonce: 'n' }],
+  ['code id_token', { nonce: 'n' }],
+])('a stranger gets nothing of an organization by response_type=%s', async (response_type, more) => {
+  const { answer } = await authorize(
+    { organization: mine, response_type, ...more },
+    new Browser(gate),
+    'carol@example.com',
+  );
+  expect(answer).toMatchObject({ error: 'access_denied' });
+  expect(answer).not.toHaveProperty('code');
+  expect(answer).not.toHaveProperty('id_token');
+});
+
+test('a token is not led into another organization by what a refresh or an exchange of the code names', async () => {
+  const tokens = await signIn({ organization: theirs }, 'carol@example.com');
+  for (const organization of [mine, 'mine'])
+    expect(
+      claimsOf(
+        await refresh((await signIn({ organization: theirs }, 'carol@example.com')).refresh_token!, { organization }),
+      ),
+    ).toMatchObject({
+      org_id: theirs,
+    });
+  expect(claimsOf(tokens)).toMatchObject({ org_id: theirs });
+  const { form } = await authorize({}, new Browser(gate), 'carol@example.com');
+  expect(claimsOf(await redeem({ ...form, organization: mine }))).not.toHaveProperty('org_id');
+});
+
+test('a role within one organization is worth nothing in another, outside of it, and at the management API', async () => {
+  await members.roles.assign(theirs, 'auth0|bob', { roles: [boss] });
+  expect(claimsOf(await signIn({ organization: theirs })).scope).toBe('openid admin:x offline_access');
+  expect(claimsOf(await signIn({ organization: mine })).scope).toBe('openid offline_access');
+  expect(claimsOf(await signIn({})).scope).toBe('openid offline_access');
+  const managing = await signIn({ organization: theirs, audience, scope: 'openid read:users' });
+  expect(claimsOf(managing).scope).toBe('openid');
+  await members.roles.delete(theirs, 'auth0|bob', { roles: [boss] });
+});
+
+test('what a member lost is lost with the next refresh; who left, or whose organization is gone, has no refresh', async () => {
+  await members.roles.assign(theirs, 'auth0|bob', { roles: [boss] });
+  let tokens = await signIn({ organization: theirs });
+  await members.roles.delete(theirs, 'auth0|bob', { roles: [boss] });
+  tokens = await refresh(tokens.refresh_token!);
+  expect(claimsOf(tokens).scope).toBe('openid offline_access');
+  const userinfo = () => gate.get('userinfo', { authorization: `Bearer ${tokens.access_token}` });
+  expect((await userinfo()).status).toBe(200);
+  const { id = '' } = await auth0.organizations.create({ name: 'brief' });
+  await members.create(id, { members: ['auth0|bob'] });
+  const brief = await signIn({ organization: id });
+  await auth0.organizations.delete(id);
+  expect(await refresh(brief.refresh_token!)).toMatchObject({ error: 'invalid_grant' });
+  await members.delete(theirs, { members: ['auth0|bob'] });
+  expect((await userinfo()).status).toBe(401);
+  expect(await refresh(tokens.refresh_token!)).toMatchObject({ error: 'invalid_grant' });
+});
+
+test('a consent or a session for one organization brings nobody into another', async () => {
+  const browser = new Browser(gate);
+  await signIn({ organization: theirs }, 'carol@example.com', browser);
+  const { answer } = await authorize({ organization: mine, prompt: 'none' }, browser);
+  expect(answer).toMatchObject({ error: 'login_required' });
+  const again = await signIn({}, 'carol@example.com', browser);
+  expect(claimsOf(again)).not.toHaveProperty('org_id');
+});
+
+test('an application whose people sign in to organizations has no way around it', async () => {
+  await ask('PATCH', 'clients/trusted', { organization_usage: 'require' });
+  const form = {
+    client_id: 'trusted',
+    client_secret: 'trusted-secret',
+    username: 'bob@example.com',
+    password: 'correct horse battery staple',
+  };
+  expect(await redeem({ grant_type: 'password', ...form })).toMatchObject({ error: 'unauthorized_client' });
+});
+
+test('an invitation is worth nothing for another organization or application, and an invented one for none', async () => {
+  await ask('PATCH', 'clients/spa', { initiate_login_uri: 'https://app.example/login' });
+  await ask('PATCH', 'clients/web', { organization_usage: 'allow' });
+  const { ticket_id: invitation = '' } = await auth0.organizations.invitations.create(theirs, {
+    inviter: { name: 'x' },
+    invitee: { email: 'alice@example.com' },
+    client_id: 'spa',
+  });
+  const tries: Form[] = [
+    { organization: mine, invitation },
+    { invitation },
+    { client_id: 'web', organization: theirs, invitation },
+    { organization: theirs, invitation: 'x'.repeat(32) },
+  ];
+  for (const given of tries)
+    expect((await authorize(given, new Browser(gate), 'alice@example.com')).answer).toMatchObject({
+      error: 'invalid_request',
+    });
+  const [accepted, ...others] = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      authorize({ organization: theirs, invitation }, new Browser(gate), 'alice@example.com'),
+    ),
+  );
+  // By then she is a member, whichever of them has spent it.
+  for (const { answer } of [accepted!, ...others]) expect(answer.error ?? 'none').toMatch(/^(none|invalid_request)$/);
+  const { body } = await ask('GET', `organizations/${theirs}/members`);
+  expect(body.filter(({ user_id }: Form) => user_id === 'auth0|alice')).toHaveLength(1);
+});

@@ -1,0 +1,252 @@
+/** Nobody may more than their roles and permissions say, whatever they ask for, where, and through which application. */
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { openGate } from '../gate.ts';
+import { apiClient, bob, fullSeed, third } from '../seeds.ts';
+
+const api = 'https://one.example/';
+const other = 'https://other.example/';
+const scopes = ['read:x', 'write:x', 'admin:x'];
+const redirect_uri = 'https://app.example/cb';
+const password = 'correct horse battery staple';
+const enforcing = { scopes, enforce_policies: true, token_dialect: 'access_token_authz', allow_offline_access: true };
+const managers: Record<string, string[]> = {
+  manager: [
+    'read:users',
+    'update:users',
+    'create:user_tickets',
+    'create:roles',
+    'read:roles',
+    'update:roles',
+    'delete:roles',
+    'update:resource_servers',
+  ],
+};
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const gate = stack.use(
+  await openGate((issuer: string) => ({
+    ...fullSeed,
+    apis: [{ identifier: api, ...enforcing }, { identifier: other, ...enforcing }, ...fullSeed.apis],
+    clients: [
+      ...fullSeed.clients,
+      { ...third, client_id: 'stranger', client_secret: 'stranger-secret' },
+      {
+        ...apiClient,
+        client_id: 'exchanger',
+        client_secret: 'exchanger-secret',
+        resource_server_identifier: api,
+        client_grants: [{ audience: other, scope: scopes }],
+      },
+      ...Object.entries(managers).map(([client_id, scope]) => ({
+        client_id,
+        client_secret: `${client_id}-secret`,
+        grant_types: ['client_credentials'],
+        client_grants: [{ audience: `${issuer}api/v2/`, scope }],
+      })),
+    ],
+    roles: [
+      { name: 'Writer', permissions: [{ audience: api, scope: ['read:x', 'write:x'] }] },
+      { name: 'Boss', permissions: [{ audience: 'api/v2/' }] },
+      { name: 'Clerk', permissions: [{ audience: 'api/v2/', scope: ['read:users'] }] },
+    ],
+    users: [
+      { ...fullSeed.users[0], roles: ['Writer', 'Clerk'] },
+      bob,
+      { ...bob, user_id: 'auth0|boss', email: 'boss@example.com', phone_number: '+15555550111', roles: ['Boss'] },
+    ],
+  })),
+);
+const management = `${gate.issuer}api/v2/`;
+
+type Form = Record<string, string>;
+
+const manager = (
+  await gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: management,
+  })
+).json.access_token as string;
+
+async function ask(method: string, path: string, body?: object, token = manager) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await fetch(management + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const text = await answer.text();
+  return { status: answer.status, body: text ? JSON.parse(text) : undefined };
+}
+
+async function authorize(given: Form, email = 'alice@example.com') {
+  const { code_verifier, ...challenge } = pkce();
+  const request = { client_id: 'spa', redirect_uri, response_type: 'code', ...challenge, ...given };
+  const browser = new Browser(gate);
+  let page = await browser.authorize(request);
+  if (!page.location) page = await browser.logIn(page, email);
+  if (!page.location) page = await browser.submit(page, { action: 'default' });
+  const answer = Object.fromEntries(page.location!.searchParams) as Form;
+  const { client_id } = request;
+  const secret = client_id === 'spa' ? {} : { client_secret: `${client_id}-secret` };
+  return {
+    answer,
+    form: { grant_type: 'authorization_code', client_id, redirect_uri, code: answer.code!, code_verifier, ...secret },
+  };
+}
+
+async function signIn(given: Form, email?: string): Promise<Form> {
+  const { form } = await authorize(given, email);
+  return (await gate.post('oauth/token', form as Form)).json as Form;
+}
+const claimsOf = ({ access_token }: Form) => decodeJwt(access_token!) as Record<string, unknown>;
+const refresh = async ({ refresh_token }: Form, more: Form = {}): Promise<Form> =>
+  (
+    await gate.post('oauth/token', {
+      grant_type: 'refresh_token',
+      client_id: 'spa',
+      refresh_token: refresh_token!,
+      ...more,
+    })
+  ).json as Form;
+const roleCalled = async (name: string): Promise<string> => (await ask('GET', `roles?name_filter=${name}`)).body[0].id;
+
+describe('a token for an API that enforces its policies', () => {
+  test.each(['read:x write:x admin:x', 'admin:x', 'admin:x admin:x openid', 'ADMIN:X'])(
+    'has nothing that the person may not, though %j is asked for',
+    async (scope) => {
+      const tokens = await signIn({ audience: api, scope: `openid ${scope}` });
+      expect(String(claimsOf(tokens).scope).split(' ')).not.toContain('admin:x');
+      expect(tokens.scope).toBe(claimsOf(tokens).scope);
+      expect(claimsOf(tokens).permissions).toEqual(['read:x', 'write:x']);
+    },
+  );
+
+  test('has no permission of another API, though that has the same scopes, and is not exchanged for one', async () => {
+    expect(claimsOf(await signIn({ audience: other, scope: 'openid read:x write:x' }))).toMatchObject({
+      scope: 'openid',
+      permissions: [],
+    });
+    const { access_token } = await signIn({ audience: api, scope: 'openid read:x write:x' });
+    const { json } = await gate.post('oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      client_id: 'exchanger',
+      client_secret: 'exchanger-secret',
+      subject_token: access_token!,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      audience: other,
+    });
+    expect(claimsOf(json as Form)).toMatchObject({ scope: 'openid', permissions: [] });
+  });
+
+  test('tells somebody else’s application no more than the person has allowed it', async () => {
+    const tokens = await signIn({ client_id: 'stranger', audience: api, scope: 'openid read:x' });
+    expect(claimsOf(tokens)).toMatchObject({ scope: 'openid read:x', permissions: ['read:x'] });
+  });
+
+  test('is without a role’s scopes once the role is taken away, and after a refresh that asks for them again', async () => {
+    const first = await signIn({ audience: api, scope: 'read:x write:x offline_access' });
+    const roles = [await roleCalled('Writer')];
+    expect((await ask('DELETE', 'users/auth0%7Calice/roles', { roles })).status).toBe(204);
+    const second = await refresh(first, { scope: 'read:x write:x offline_access' });
+    expect(claimsOf(second)).toMatchObject({ scope: 'offline_access', permissions: [] });
+    expect((await ask('POST', 'users/auth0%7Calice/roles', { roles })).status).toBe(204);
+    expect(claimsOf(await refresh(second))).toMatchObject({ scope: 'read:x write:x offline_access' });
+  });
+
+  test('is without a scope that its API lost and got back: it must be given again', async () => {
+    const permissions = [{ resource_server_identifier: other, permission_name: 'admin:x' }];
+    expect((await ask('POST', 'users/auth0%7Calice/permissions', { permissions })).status).toBe(201);
+    const path = `resource-servers/${encodeURIComponent(other)}`;
+    const all = scopes.map((value) => ({ value }));
+    await ask('PATCH', path, { scopes: all.slice(0, 2) });
+    await ask('PATCH', path, { scopes: all });
+    expect(claimsOf(await signIn({ audience: other, scope: 'openid admin:x' }))).toMatchObject({ permissions: [] });
+  });
+});
+
+describe('the management API', () => {
+  test('is not for people through somebody else’s application, nor for a token that was exchanged', async () => {
+    const { answer } = await authorize({ client_id: 'stranger', audience: management, scope: 'read:users' });
+    expect(answer).toMatchObject({ error: 'access_denied' });
+    const { access_token } = await signIn({ audience: api, scope: 'openid read:x' });
+    const { json } = await gate.post('oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      client_id: 'exchanger',
+      client_secret: 'exchanger-secret',
+      subject_token: access_token!,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      audience: management,
+    });
+    expect(json).toMatchObject({ error: 'access_denied' });
+  });
+
+  test('forgets a token at once when its permission is taken, its grant ended or its person blocked', async () => {
+    const { access_token: token = '' } = await signIn({ audience: management, scope: 'openid read:users' });
+    const status = async () => (await ask('GET', 'users', undefined, token)).status;
+    expect(await status()).toBe(200);
+    const roles = [await roleCalled('Clerk')];
+    const clerk = 'users/auth0%7Calice/roles';
+    await ask('DELETE', clerk, { roles });
+    expect(await status()).toBe(403);
+    await ask('POST', clerk, { roles });
+    expect(await status()).toBe(200);
+    await ask('PATCH', 'users/auth0%7Calice', { blocked: true });
+    expect(await status()).toBe(401);
+    await ask('PATCH', 'users/auth0%7Calice', { blocked: false });
+    expect(await status()).toBe(401); // its grant has ended
+  });
+
+  test('lets nobody give what their own token does not hold: by a role, by a person, by a role that everybody has', async () => {
+    const permissions = [{ resource_server_identifier: management, permission_name: 'create:client_grants' }];
+    const { body: role } = await ask('POST', 'roles', { name: 'Mine' });
+    const boss = await roleCalled('Boss');
+    const tries: [string, string, object][] = [
+      ['POST', `roles/${role.id}/permissions`, { permissions }],
+      ['POST', 'users/auth0%7Cbob/permissions', { permissions }],
+      ['POST', 'users/auth0%7Cbob/roles', { roles: [role.id, boss] }],
+      ['POST', `roles/${boss}/users`, { users: ['auth0|bob'] }],
+      ['PATCH', `roles/${boss}`, { is_default: true }],
+    ];
+    for (const [method, path, body] of tries)
+      expect([path, await ask(method, path, body)]).toMatchObject([
+        path,
+        { status: 403, body: { errorCode: 'insufficient_scope' } },
+      ]);
+    expect((await ask('GET', 'users/auth0%7Cbob/permissions')).body).toEqual([]);
+  });
+
+  test('lets nobody become who may more than they: not by a password, an address, a link or a further identity', async () => {
+    const boss = 'users/auth0%7Cboss';
+    const tries: [string, string, object][] = [
+      ['PATCH', boss, { password: 'another long password' }],
+      ['PATCH', boss, { email: 'mine@example.com', email_verified: true }],
+      ['PATCH', boss, { phone_number: '+15555550177' }],
+      ['POST', `${boss}/identities`, { provider: 'auth0', user_id: 'bob' }],
+      ['POST', 'tickets/password-change', { user_id: 'auth0|boss' }],
+      [
+        'POST',
+        'tickets/password-change',
+        { email: 'boss@example.com', connection_id: 'con_Username-Password-Authentication' },
+      ],
+    ];
+    for (const [method, path, body] of tries)
+      expect([path, (await ask(method, path, body)).status]).toEqual([path, 403]);
+    expect((await ask('PATCH', boss, { nickname: 'chief' })).status).toBe(200);
+    expect((await ask('PATCH', 'users/auth0%7Cbob', { password })).status).toBe(200);
+  });
+});
+
+test('where nobody has a permission there, the management API is for machines alone, as ever', async () => {
+  const without = stack.use(await openGate(fullSeed));
+  const page = await new Browser(without).authorize({
+    client_id: 'spa',
+    redirect_uri,
+    response_type: 'code',
+    scope: 'openid read:users',
+    audience: `${without.issuer}api/v2/`,
+    ...pkce(),
+  });
+  expect(Object.fromEntries(page.location!.searchParams)).toMatchObject({ error: 'access_denied' });
+});

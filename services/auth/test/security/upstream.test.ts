@@ -1,0 +1,372 @@
+/** Other providers that lie, are slow, or are not the one that was asked; and browsers that did not ask. */
+import { createHash } from 'node:crypto';
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Lies, serveOidc } from '../false-provider.ts';
+import { claimsFor, type Form, manage, openOurs, request } from '../upstream.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const evil = stack.use(await serveOidc());
+const honest = stack.use(await serveOidc());
+const at = (issuer: string, more: object = {}) => ({
+  client_id: 'ours',
+  client_secret: 'our-secret',
+  discovery_url: issuer,
+  ...more,
+});
+const gate = stack.use(
+  await openOurs(() => [
+    { name: 'evil', strategy: 'oidc', options: at(evil.issuer) },
+    { name: 'honest', strategy: 'oidc', options: at(honest.issuer) },
+    { name: 'own', strategy: 'oidc', options: at(honest.issuer, { own_callback: true }) },
+    { name: 'inside', strategy: 'oidc', options: at('https://10.1.2.3') },
+    ...['other-issuer', 'plain-http', 'huge-metadata', 'no-json', 'metadata-500', 'moved'].map((name) => ({
+      name,
+      strategy: 'oidc',
+      options: at(evil.issuer),
+    })),
+  ]),
+);
+beforeEach(() => {
+  evil.lie({});
+  honest.lie({});
+});
+
+/** A sign-in that has left for the provider. */
+async function leave(connection: string, provider = evil, browser = new Browser(gate), more: Form = {}) {
+  const asked = request({ connection, ...more });
+  const { code_verifier: _, ...params } = asked;
+  const page = await browser.authorize(params as Form);
+  const left = page.location!;
+  provider.state.nonce = left.searchParams.get('nonce') ?? '';
+  const state = left.searchParams.get('state') ?? '';
+  const answer = (given: Form = {}, by = browser): Promise<Page> =>
+    by.get(`${left.searchParams.get('redirect_uri')}?${new URLSearchParams({ code: 'c', state, ...given })}`);
+  return { asked, browser, left, state, answer };
+}
+
+const errorOf = (page: Page) => page.location?.searchParams.get('error');
+const adviceOf = (page: Page) => page.location?.searchParams.get('error_description');
+
+async function lastFailure(): Promise<Record<string, unknown>> {
+  const { body } = await manage(gate, 'GET', 'logs?q=type:f&per_page=1');
+  return body[0]?.details;
+}
+
+const big = 'x'.repeat(200_000);
+const unsigned = (token: string) => {
+  const [, claims] = token.split('.');
+  return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.`;
+};
+
+describe('an ID token is refused', () => {
+  test.each<[string, Lies]>([
+    ['of another issuer', { claims: { iss: 'https://accounts.example.com' } }],
+    ['for another client', { claims: { aud: 'somebody-else' } }],
+    ['for several clients, of which another one may use it', { claims: { aud: ['ours', 'other'], azp: 'other' } }],
+    ['with another nonce', { claims: { nonce: 'another' } }],
+    ['without a nonce', { claims: { nonce: undefined } }],
+    ['that has expired', { claims: { iat: 1_000_000, exp: 1_000_060 } }],
+    ['that is not signed (alg none)', { idToken: unsigned }],
+    ['whose signature is cut off', { idToken: (token) => token.slice(0, -20) }],
+    ['of a key that the provider does not have', { header: { kid: 'other' } }],
+    ['that is not there', { token: (_asked, _response, { ...body }) => ({ body: { ...body, id_token: undefined } }) }],
+    ['that is no token', { idToken: () => 'abc' }],
+    ['whose person has no name that we could keep', { claims: { sub: 'mal\u0000lory' } }],
+    ['whose person is called by too much', { claims: { sub: 'm'.repeat(300) } }],
+    ['whose profile is somebody else’s', { claims: { name: undefined }, userinfo: { sub: 'alice' } }],
+  ])('%s', async (_, lies) => {
+    const { answer, browser } = await leave('evil');
+    evil.lie(lies);
+    const done = await answer();
+    expect(errorOf(done)).toBe('server_error');
+    expect(done.location?.searchParams.get('code')).toBeNull();
+    expect(adviceOf(done)).toMatch(/^Sign-in with evil failed: .*administrator/);
+    const silent = await browser.authorize(request({ prompt: 'none' }));
+    expect(errorOf(silent)).toBe('login_required');
+  });
+
+  test('signed by another key under the same name', async () => {
+    const { answer } = await leave('evil');
+    evil.lie({}, evil.foreignKey);
+    expect(errorOf(await answer())).toBe('server_error');
+    await until('the log', async () => (await lastFailure())?.connection === 'evil' || undefined);
+  });
+});
+
+describe('an answer', () => {
+  test('of another provider than the one that was asked goes to nobody (mix-up)', async () => {
+    const { answer } = await leave('evil');
+    const done = await answer({ iss: honest.issuer });
+    expect(errorOf(done)).toBe('server_error');
+    expect(adviceOf(done)).toContain('another provider');
+    expect([...evil.asked, ...honest.asked].filter(({ path }) => path === '/token')).toEqual([]);
+  });
+
+  test('to another address than the one that was sent is nobody’s', async () => {
+    const { left, state, browser, answer } = await leave('own', honest);
+    expect(left.searchParams.get('redirect_uri')).toBe(`${gate.callback}/own`);
+    const stray = await browser.get(`${gate.callback}?${new URLSearchParams({ code: 'c', state })}`);
+    expect([stray.status, stray.location]).toEqual([400, undefined]);
+    expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+  });
+
+  test('counts once', async () => {
+    const { answer } = await leave('honest', honest);
+    expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+    const again = await answer();
+    expect([again.status, again.location]).toEqual([400, undefined]);
+    expect(honest.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
+  });
+
+  test('counts once, given many times at once', async () => {
+    const { answer } = await leave('honest', honest);
+    await Promise.all(Array.from({ length: 20 }, () => answer()));
+    expect(honest.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
+  });
+
+  test('in another browser signs nobody in, and spends nothing (login CSRF)', async () => {
+    const attacker = await leave('honest', honest);
+    const victim = new Browser(gate);
+    const shown = await attacker.answer({}, victim);
+    expect([shown.status, shown.location]).toEqual([400, undefined]);
+    expect(errorOf(await victim.authorize(request({ prompt: 'none' })))).toBe('login_required');
+    // Nor in the midst of a sign-in of his own.
+    const own = await leave('honest', honest, victim);
+    expect((await attacker.answer({}, victim)).status).toBe(400);
+    expect((await own.answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+    honest.state.nonce = attacker.left.searchParams.get('nonce')!;
+    expect((await attacker.answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+  });
+
+  test('with a code of another sign-in is refused by the proof key', async () => {
+    const challenges = new Map<string, string>();
+    const thief = await leave('honest', honest);
+    const owner = await leave('honest', honest);
+    challenges.set('of-owner', owner.left.searchParams.get('code_challenge')!);
+    honest.lie({
+      token: ({ form }, _response, body) => {
+        const proven = createHash('sha256')
+          .update(form.get('code_verifier') ?? '')
+          .digest('base64url');
+        const isRight = challenges.get(form.get('code')!) === proven;
+        return isRight ? { body } : { status: 400, body: { error: 'invalid_grant' } };
+      },
+    });
+    const done = await thief.answer({ code: 'of-owner' });
+    expect(errorOf(done)).toBe('server_error');
+    expect(adviceOf(done)).toContain('does not take its own code back');
+    expect((await owner.answer({ code: 'of-owner' })).location?.searchParams.get('code')).toEqual(expect.any(String));
+  });
+
+  test('of a connection that is closed meanwhile, or deleted, is refused', async () => {
+    const made = await manage(gate, 'POST', 'connections', {
+      name: 'brief',
+      strategy: 'oidc',
+      options: at(honest.issuer),
+    });
+    const closed = await leave('brief', honest);
+    await manage(gate, 'PATCH', `connections/${made.body.id}`, { enabled_clients: ['spa'] });
+    expect(errorOf(await closed.answer())).toBe('access_denied');
+    await manage(gate, 'PATCH', `connections/${made.body.id}`, { enabled_clients: ['web'] });
+    const gone = await leave('brief', honest);
+    await manage(gate, 'DELETE', `connections/${made.body.id}`);
+    expect(errorOf(await gone.answer())).toBe('access_denied');
+    expect(honest.asked.filter(({ path }) => path === '/token')).toEqual([]);
+  });
+
+  test('that refuses tells the application what, and not in its own words', async () => {
+    const { answer } = await leave('evil');
+    const words = '<script>"alert(1)"</script>';
+    const done = await answer({ error: 'access_denied', error_description: words });
+    expect(errorOf(done)).toBe('access_denied');
+    expect(adviceOf(done)).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+    expect(adviceOf(done)).not.toContain('script');
+    const failure = await until('the log', async () => {
+      const found = await lastFailure();
+      return String(found?.detail).includes('script') ? found : undefined;
+    });
+    expect(failure).toMatchObject({ reason: 'refused_there', detail: expect.stringContaining(words) });
+  });
+
+  test.each(['', '?state=x', '?code=c&state=nobody', '?error=access_denied', '?code=c&code=d&state=x'])(
+    'that is nobody’s shows a page: %s',
+    async (query) => {
+      const page = await new Browser(gate).get(`${gate.callback}${query}`);
+      expect([page.status, page.location]).toEqual([400, undefined]);
+    },
+  );
+});
+
+describe('a provider', () => {
+  test.each<[string, Lies, string]>([
+    ['whose token is huge', { claims: { big } }, 'server_error'],
+    ['whose answer has no end of members', { token: () => ({ body: { access_token: big } }) }, 'server_error'],
+    ['that answers no JSON', { token: () => ({ body: '<html>' }) }, 'server_error'],
+    [
+      'that leads elsewhere',
+      { token: () => ({ status: 307, body: {}, headers: { location: honest.issuer } }) },
+      'server_error',
+    ],
+    ['that is out of order', { token: () => ({ status: 503, body: 'later' }) }, 'temporarily_unavailable'],
+    ['that hangs up', { token: (_asked, response) => void response.destroy() }, 'temporarily_unavailable'],
+    ['that does not know us', { token: () => ({ status: 401, body: { error: 'invalid_client' } }) }, 'server_error'],
+  ])('%s is given up', async (_, lies, error) => {
+    const { answer } = await leave('evil');
+    evil.lie(lies);
+    const done = await answer();
+    expect(errorOf(done)).toBe(error);
+    expect(honest.asked).toEqual([]);
+  });
+
+  test('that answers slowly is waited for a few seconds, while others are signed in', async () => {
+    const slow = await leave('evil');
+    evil.lie({
+      token: (_asked, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const drip = setInterval(() => response.write(' '), 100);
+        response.once('close', () => clearInterval(drip));
+        return undefined;
+      },
+    });
+    const waiting = slow.answer();
+    const other = await leave('honest', honest);
+    expect((await other.answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+    const done = await waiting;
+    expect(errorOf(done)).toBe('temporarily_unavailable');
+    expect(adviceOf(done)).toContain('in time');
+  });
+
+  test.each<[string, Lies]>([
+    ['other-issuer', { metadata: { issuer: 'https://accounts.example.com' } }],
+    ['plain-http', { metadata: { token_endpoint: 'http://192.0.2.1/token' } }],
+    ['huge-metadata', { metadata: { big } }],
+    ['no-json', { discovery: () => ({ body: '<html>' }) }],
+    ['metadata-500', { discovery: () => ({ status: 500, body: {} }) }],
+    [
+      'moved',
+      {
+        discovery: () => ({
+          status: 302,
+          body: {},
+          headers: { location: `${honest.issuer}/.well-known/openid-configuration` },
+        }),
+      },
+    ],
+  ])('that says false things of itself is not asked: %s', async (name, lies) => {
+    evil.lie(lies);
+    const page = await new Browser(gate).authorize(request({ connection: name }));
+    expect(page.location?.origin).toBe('https://app.example');
+    expect(errorOf(page)).toBe(name === 'metadata-500' ? 'temporarily_unavailable' : 'server_error');
+    expect(honest.asked).toEqual([]);
+    // Nobody asks again at once.
+    const before = evil.asked.length;
+    await new Browser(gate).authorize(request({ connection: name }));
+    expect(evil.asked).toHaveLength(before);
+  });
+
+  test('at an address of our own network is not asked', async () => {
+    const page = await new Browser(gate).authorize(request({ connection: 'inside' }));
+    expect(errorOf(page)).toBe('temporarily_unavailable');
+    expect(adviceOf(page)).toContain('OUTBOUND_ALLOWED_NETWORKS');
+  });
+});
+
+describe('an address that a provider calls proven', () => {
+  const victim = { email: 'alice@example.com', email_verified: true };
+  test('opens no account that has it', async () => {
+    const { answer, asked } = await leave('evil');
+    evil.lie({ claims: victim });
+    const claims = await claimsFor(gate, asked, await answer());
+    expect(claims).toMatchObject({ sub: 'oidc|evil|mallory', email: 'alice@example.com' });
+    const { body } = await manage(gate, 'GET', 'users/auth0%7Calice');
+    expect(body.identities).toHaveLength(1);
+  });
+
+  test('does not lead whoever owns it into the account of whoever said so', async () => {
+    const { answer } = await leave('evil');
+    evil.lie({ claims: { sub: 'trap', email: 'later@example.com', email_verified: true } });
+    await answer();
+    const browser = new Browser(gate);
+    const asked = request({ connection: 'email' });
+    const page = await browser.authorize(asked);
+    const sent = (await gate.outbox()).length;
+    const code = await browser.submit(page, { identifier: 'later@example.com' });
+    const mail = await until('the code', async () => (await gate.outbox())[sent]);
+    const done = await browser.submit(code, { code: /code is (\d{6})/.exec(mail)![1]! });
+    expect((await claimsFor(gate, asked, done)).sub).toMatch(/^email\|/);
+  });
+
+  test('may be two people’s', async () => {
+    const subs = [];
+    for (const sub of ['one', 'two']) {
+      const { answer, asked } = await leave('evil');
+      evil.lie({ claims: { ...victim, sub } });
+      subs.push((await claimsFor(gate, asked, await answer())).sub);
+    }
+    expect(subs).toEqual(['oidc|evil|one', 'oidc|evil|two']);
+  });
+});
+
+test('a subject with bars in it names nobody of another connection', async () => {
+  const { answer, asked } = await leave('evil');
+  evil.lie({ claims: { sub: '../honest|mallory' } });
+  expect((await claimsFor(gate, asked, await answer())).sub).toBe('oidc|evil|../honest|mallory');
+});
+
+test('whoever is blocked stays out, whatever the provider says', async () => {
+  const first = await leave('evil');
+  evil.lie({ claims: { sub: 'banned' } });
+  await first.answer();
+  await manage(gate, 'PATCH', `users/${encodeURIComponent('oidc|evil|banned')}`, { blocked: true });
+  const again = await leave('evil');
+  evil.lie({ claims: { sub: 'banned' } });
+  const done = await again.answer();
+  expect([errorOf(done), adviceOf(done)]).toEqual(['access_denied', expect.stringContaining('user is blocked')]);
+});
+
+test('a profile is bounded, and holds nothing that is no picture', async () => {
+  const { answer, asked } = await leave('evil');
+  evil.lie({
+    claims: {
+      sub: 'odd',
+      name: 'n'.repeat(5_000),
+      nickname: 'a\u0000b',
+      picture: 'javascript:alert(1)',
+      email: 'no address',
+    },
+  });
+  const claims = await claimsFor(gate, asked, await answer());
+  expect(claims).toMatchObject({ sub: 'oidc|evil|odd', name: 'n'.repeat(300) });
+  expect(claims).not.toHaveProperty('picture');
+  expect(claims).not.toHaveProperty('email');
+});
+
+test.each<[string, object, string]>([
+  ['an address in the clear', { discovery_url: 'http://provider.example' }, 'options.discovery_url'],
+  ['an address that is none', { discovery_url: 'file:///etc/passwd' }, 'options.discovery_url'],
+  ['the front channel', { type: 'front_channel' }, 'options.type'],
+  [
+    'parameters that are each request’s own',
+    { upstream_params: { redirect_uri: { value: 'https://evil.example' } } },
+    'redirect_uri',
+  ],
+  ['no address at all', { discovery_url: undefined }, 'options.discovery_url'],
+  ['no client', { client_id: '' }, 'options.client_id'],
+])('a connection is refused with %s', async (_, options, says) => {
+  const body = { name: 'bad', strategy: 'oidc', options: { ...at('https://provider.example'), ...options } };
+  const answer = await manage(gate, 'POST', 'connections', body);
+  expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(says) } });
+});
+
+test('what a connection holds in secret is sealed, and shown to those who may change it', async () => {
+  const pg = await import('pg');
+  const client = new pg.default.Client({ connectionString: gate.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query(`SELECT options::text FROM auth.connections WHERE name = 'evil'`);
+  await client.end();
+  expect(rows[0].options).toContain('$sealed');
+  expect(rows[0].options).not.toContain('our-secret');
+});

@@ -1,0 +1,212 @@
+/** Signing in elsewhere: a second gate is the provider. */
+import { makeSeal } from '@gatepost/runtime/seal';
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 'openid-client';
+import { makeAttempts } from '../src/upstream/attempts.ts';
+import type { TestGate } from './gate.ts';
+import { claimsFor, manage, openOurs, openProvider, request, signInAt } from './upstream.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+let acme!: TestGate;
+const gate = stack.use(
+  await openOurs(async (callback) => {
+    acme = stack.use(await openProvider(callback));
+    const options = { client_id: 'ours', client_secret: 'our-secret', discovery_url: acme.issuer };
+    return [
+      { name: 'acme', strategy: 'oidc', display_name: 'Acme <Inc>', options },
+      {
+        name: 'partner',
+        strategy: 'oidc',
+        options: { ...options, own_callback: true, domain_aliases: ['partner.example'] },
+      },
+    ];
+  }),
+);
+
+describe('a provider', () => {
+  test('that the application names signs people in; their account is made of what it says of them', async () => {
+    const browser = new Browser(gate);
+    const asked = request({ connection: 'acme', login_hint: 'alice@example.com' });
+    const { left, done } = await signInAt(acme, browser, asked);
+    expect(Object.fromEntries(left.searchParams)).toMatchObject({
+      response_type: 'code',
+      client_id: 'ours',
+      redirect_uri: gate.callback,
+      scope: 'openid profile email',
+      login_hint: 'alice@example.com',
+      code_challenge_method: 'S256',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    expect(done.location?.href).toContain('https://app.example/cb?code=');
+    expect(await claimsFor(gate, asked, done)).toMatchObject({
+      sub: 'oidc|acme|auth0|alice',
+      email: 'alice@example.com',
+      email_verified: true,
+      name: 'Alice Example',
+      nickname: 'alice',
+    });
+    const { body } = await manage(gate, 'GET', `users/${encodeURIComponent('oidc|acme|auth0|alice')}`);
+    expect(body.identities).toEqual([
+      { connection: 'acme', provider: 'oidc', user_id: 'acme|auth0|alice', isSocial: false },
+    ]);
+    expect(body).toMatchObject({ logins_count: expect.any(Number), email: 'alice@example.com' });
+  });
+
+  test('has a button on the sign-in page, which leads there', async () => {
+    const browser = new Browser(gate);
+    const page = await browser.authorize(request());
+    expect(page.html).toContain('Continue with Acme &lt;Inc&gt;');
+    expect(page.html).not.toContain('Continue with partner'); // found by the address
+    const path = /href="(\/interaction\/[\w-]+\/connection\/acme)"/.exec(page.html)![1]!;
+    expect((await browser.get(path)).location?.origin).toBe(new URL(acme.issuer).origin);
+  });
+
+  test('is not asked again while the session that was begun there lasts', async () => {
+    const browser = new Browser(gate);
+    await signInAt(acme, browser, request({ connection: 'acme' }));
+    const again = await browser.authorize(request({ connection: 'acme', prompt: 'none' }));
+    expect(again.location?.searchParams.get('code')).toEqual(expect.any(String));
+    // Another one is.
+    const other = await browser.authorize(request({ connection: 'partner', prompt: 'none' }));
+    expect(other.location?.searchParams.get('error')).toBe('login_required');
+  });
+
+  test('that somebody’s address belongs to is asked instead of a password, and told the address', async () => {
+    const browser = new Browser(gate);
+    const page = await browser.authorize(request());
+    const left = await browser.submit(page, { identifier: 'Bob@Partner.example' });
+    expect(left.location?.searchParams.get('login_hint')).toBe('Bob@Partner.example');
+    expect(left.location?.searchParams.get('redirect_uri')).toBe(`${gate.callback}/partner`);
+  });
+
+  test('says something new of somebody, who is the same', async () => {
+    const asked = request({ connection: 'partner' });
+    const { done } = await signInAt(acme, new Browser(gate), asked, 'bob@example.com');
+    const before = await claimsFor(gate, asked, done);
+    expect(before).toMatchObject({ sub: 'oidc|partner|auth0|bob', name: 'Bob' });
+    await renamed('Robert');
+    const again = request({ connection: 'partner' });
+    const { done: later } = await signInAt(acme, new Browser(gate), again, 'bob@example.com');
+    expect(await claimsFor(gate, again, later)).toMatchObject({ sub: before.sub, name: 'Robert' });
+  });
+
+  test('where somebody changes their mind is left for the application, with an error; the log says what it is', async () => {
+    const browser = new Browser(gate);
+    const { location: left } = await browser.authorize(request({ connection: 'acme' }));
+    const answer = { error: 'access_denied', state: left!.searchParams.get('state')!, iss: acme.issuer };
+    const done = await browser.get(`${gate.callback}?${new URLSearchParams(answer)}`);
+    expect(Object.fromEntries(done.location!.searchParams)).toMatchObject({
+      error: 'access_denied',
+      error_description: expect.stringContaining(
+        'Sign-in with Acme <Inc> failed: the provider did not let the person in',
+      ),
+      state: 's',
+    });
+    const [entry] = await until('the log', async () => {
+      const { body } = await manage(gate, 'GET', 'logs?q=type:f');
+      return body.length > 0 ? body : undefined;
+    });
+    expect(entry).toMatchObject({
+      client_id: 'web',
+      details: {
+        connection: 'acme',
+        strategy: 'oidc',
+        error: 'access_denied',
+        reason: 'refused_there',
+        advice: expect.any(String),
+      },
+    });
+  });
+});
+
+describe('an identity of a provider', () => {
+  const path = 'users/auth0%7Cbob/identities';
+  const theirs = { provider: 'oidc', user_id: 'acme|auth0|alice' };
+
+  test('is linked to an account of ours only on request, signs in to it, and is unlinked again', async () => {
+    const signIn = async () => {
+      const asked = request({ connection: 'acme' });
+      const { done } = await signInAt(acme, new Browser(gate), asked);
+      return (await claimsFor(gate, asked, done)).sub;
+    };
+    expect(await signIn()).toBe('oidc|acme|auth0|alice');
+    const linked = await manage(gate, 'POST', path, theirs);
+    expect(linked).toMatchObject({
+      status: 201,
+      body: [
+        { provider: 'auth0', user_id: 'bob' },
+        { ...theirs, isSocial: false },
+      ],
+    });
+    expect(await signIn()).toBe('auth0|bob');
+    const unlinked = await manage(gate, 'DELETE', `${path}/oidc/${encodeURIComponent(theirs.user_id)}`);
+    expect(unlinked).toMatchObject({ status: 200, body: [{ provider: 'auth0' }] });
+    expect(await signIn()).toBe('oidc|acme|auth0|alice');
+  });
+
+  test('is linked by the person, who is signed in here and signs in there, in the same browser', async () => {
+    const browser = new Browser(gate);
+    const asked = request();
+    const { code_verifier: _, ...params } = asked;
+    await browser.logIn(await browser.authorize(params as Record<string, string>), 'bob@example.com');
+    const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob/sessions');
+    const whose = { accountId: 'auth0|bob', sessionUid: body.sessions[0].id, returnTo: '/account' };
+    // As a page of ours begins it.
+    const redis = new Redis(gate.env.REDIS_URL!);
+    const seal = makeSeal(Buffer.from(gate.env.SECRETS_KEY!, 'base64'));
+    const attempts = makeAttempts(redis, `${gate.redisPrefix}auth:`, seal);
+    const begin = async () => {
+      const verifier = randomPKCECodeVerifier();
+      const nonce = randomNonce();
+      const attempt = { connection: 'acme', redirectUri: gate.callback, nonce, verifier };
+      const state = await attempts.begin({ for: { kind: 'link', ...whose }, ...attempt });
+      const code_challenge = await calculatePKCECodeChallenge(verifier);
+      const sent = {
+        client_id: 'ours',
+        redirect_uri: gate.callback,
+        response_type: 'code',
+        scope: 'openid',
+        state,
+        nonce,
+      };
+      const there = new Browser(acme);
+      const page = await there.authorize({ ...sent, code_challenge, code_challenge_method: 'S256' });
+      return (await there.logIn(page)).location!.href;
+    };
+    const foreign = await new Browser(gate).get(await begin());
+    expect([foreign.status, foreign.location]).toEqual([400, undefined]);
+    const back = await begin();
+    expect((await browser.get(back)).url).toBe(`${gate.issuer}account?linked=acme`);
+    expect((await browser.get(back)).status).toBe(400);
+    redis.disconnect();
+    const { body: bob } = await manage(gate, 'GET', 'users/auth0%7Cbob');
+    expect(bob.identities).toMatchObject([{ provider: 'auth0' }, theirs]);
+    await manage(gate, 'DELETE', `${path}/oidc/${encodeURIComponent(theirs.user_id)}`);
+  });
+
+  test('goes with the person, who is somebody new when they come again', async () => {
+    const { body: before } = await manage(gate, 'GET', 'users/oidc%7Cacme%7Cauth0%7Calice');
+    await manage(gate, 'DELETE', 'users/oidc%7Cacme%7Cauth0%7Calice');
+    await signInAt(acme, new Browser(gate), request({ connection: 'acme' }));
+    const { body: after } = await manage(gate, 'GET', 'users/oidc%7Cacme%7Cauth0%7Calice');
+    expect(after.created_at).not.toBe(before.created_at);
+  });
+
+  test('is made by nobody but its provider', async () => {
+    const made = await manage(gate, 'POST', 'users', { connection: 'acme', email: 'x@example.com', user_id: 'x' });
+    expect(made).toMatchObject({ status: 400, body: { message: expect.stringContaining('when they sign in there') } });
+  });
+});
+
+async function renamed(name: string): Promise<void> {
+  const pg = await import('pg');
+  const client = new pg.default.Client({ connectionString: acme.databaseUrl });
+  await client.connect();
+  await client.query(`UPDATE auth.accounts SET name = $1, updated_at = now() WHERE user_id = 'auth0|bob'`, [name]);
+  await client.end();
+}
