@@ -85,6 +85,10 @@ export const variables = z.object({
   WEBHOOK_API_AUDIENCE: text
     .default('http://localhost:4500/')
     .meta({ description: 'the `aud` that is demanded of access tokens' }),
+  ORGANIZATION_ACCOUNTS: z.enum(['on', 'off']).default('off').meta({
+    description:
+      'whether an organization of the gate with `gatepost_account: "true"` in its metadata is an account of the webhook API, with its members; set it at both ([organizations](reference/organization-accounts.md))',
+  }),
   CONSOLE: z.enum(['on', 'off']).default('on').meta({ description: 'whether `/console/` is served' }),
   CONSOLE_CLIENT_ID: text
     .default('gatepost-console')

@@ -3,7 +3,6 @@ import type { KeyObject } from 'node:crypto';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
-import type { Database } from '@gatepost/webhook-db/client';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Reads } from '@gatepost/webhook-db/reads';
 import type { Replica } from './deliveries/replica.ts';
@@ -13,14 +12,12 @@ import type { Streams } from './streams/streams.ts';
 
 export type Parts = {
   log: Log;
-  /** Plain SQL: what is asked often. */
+  /** What is asked often. */
   reads: Reads;
-  /** Plain SQL: what writes, takes locks, or carries much. */
+  /** What writes, takes locks, or carries much. */
   pool: Pool;
   /** Where the log of deliveries is read, if not from the primary. */
   replica: Replica | undefined;
-  /** Prisma: accounts and what belongs to them. */
-  database: Database;
   publisher: Publisher;
   /** Whose tokens are taken: the gate, under each of its names; and what they must be for. */
   issuers: string[];

@@ -38,6 +38,7 @@ import { deleteHook } from './hooks/delete.ts';
 import { getHook } from './hooks/get.ts';
 import { getHookConfig } from './hooks/get-config.ts';
 import { listHooks } from './hooks/list.ts';
+import { listAccountHooks, listOrganizationHooks } from './hooks/list-all.ts';
 import { pingHook } from './hooks/ping.ts';
 import { testHook } from './hooks/test.ts';
 import { triggerEvent } from './hooks/trigger.ts';
@@ -58,6 +59,7 @@ import { createReplay } from './replays/create.ts';
 import { getReplay } from './replays/get.ts';
 import { listReplays } from './replays/list.ts';
 import { stopReplay } from './replays/stop.ts';
+import { getAccountStats, getAllStats, getHookStats, getOrganizationStats } from './stats/operations.ts';
 import { streamDeliveries } from './streams/open.ts';
 import { getAuthenticatedUser, getUser } from './users/get-user.ts';
 import { listOwnMemberships } from './users/memberships.ts';
@@ -141,6 +143,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${repo}${delivery}`,                  admin(read),                     getDelivery),
   at('get',    `${repo}${delivery}/explain`,          admin(read),                     explainDelivery),
   at('get',    `${repo}${hook}/explain`,              admin(read),                     explainAtHook),
+  at('get',    `${repo}${hook}/stats`,                admin(read),                     getHookStats),
   at('post',   `${repo}${delivery}/attempts`,         admin(write),                    redeliver),
   at('get',    `${repo}${hook}/socket`,               admin(write),                    connectListener), // where `ws_url` leads
   at('post',   `${repo}${hook}/pings`,                admin(read),                     pingHook),
@@ -165,6 +168,7 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}${delivery}`,                   admin(organizationHooks),        getDelivery),
   at('get',    `${org}${delivery}/explain`,           admin(organizationHooks),        explainDelivery),
   at('get',    `${org}${hook}/explain`,               admin(organizationHooks),        explainAtHook),
+  at('get',    `${org}${hook}/stats`,                 admin(organizationHooks),        getHookStats),
   at('post',   `${org}${delivery}/attempts`,          admin(organizationHooks),        redeliver),
   at('get',    `${org}${hook}/socket`,                admin(organizationHooks),        connectListener),
   at('post',   `${org}${hook}/pings`,                 admin(organizationHooks),        pingHook),
@@ -173,6 +177,8 @@ export const routes: AnyRoute[] = [
   at('get',    `${org}/repos`,                        admin(organizationRepositories), listRepositories),
   at('post',   `${org}/repos`,                        admin(organizationRepositories), createRepository),
   at('get',    `${org}/delivery-status`,              admin(scopes.deliveryStatus),    getDeliveryStatus),
+  at('get',    `${org}/stats`,                        admin(scopes.deliveryStatus),    getOrganizationStats),
+  at('get',    `${org}/webhooks`,                     admin(scopes.allHooks),          listOrganizationHooks),
   at('get',    `${org}/members`,                      { ...member, scopes: scopes.members }, listMembers),
   at('get',    `${org}/memberships/{subject}`,        admin(organization),             getMembership),
   at('put',    `${org}/memberships/{subject}`,        admin(organization),             setMembership),
@@ -191,6 +197,7 @@ export const routes: AnyRoute[] = [
   at('put',    `/admin${hook}/pause`,                 site,                            pauseHook),
   at('delete', `/admin${hook}/pause`,                 site,                            resumeHook),
   at('get',    '/admin/status',                       site,                            getStatus),
+  at('get',    '/admin/stats',                        site,                            getAllStats),
   at('get',    '/admin/events/{guid}',                site,                            findEvent),
   at('get',    deadLetters,                           site,                            listDeadLetters),
   at('delete', deadLetters,                           site,                            dropDeadLetters),
@@ -202,6 +209,8 @@ export const routes: AnyRoute[] = [
 
   at('get',    '/accounts/{login}/events/{guid}/explain', site,                       explainEvent),
   at('get',    '/accounts/{login}/waiting',           site,                            listWaiting),
+  at('get',    '/accounts/{login}/stats',             site,                            getAccountStats),
+  at('get',    '/accounts/{login}/webhooks',          site,                            listAccountHooks),
   at('get',    '/accounts/{login}/throttle',          site,                            getThrottle),
   at('put',    '/accounts/{login}/throttle',          site,                            setThrottle),
   at('delete', '/accounts/{login}/throttle',          site,                            removeThrottle),

@@ -17,7 +17,6 @@ import { openOps } from '@gatepost/runtime/ops';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { type Certificate, createServerWith, readCertificate } from '@gatepost/runtime/tls';
-import { openDatabase } from '@gatepost/webhook-db/client';
 import { checkMigrated } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { openReads } from '@gatepost/webhook-db/reads';
@@ -35,6 +34,7 @@ import { makeLimits } from './http/limits.ts';
 import { openRedis } from './http/redis.ts';
 import { shouldUpgradeCallback, takeUpgrades } from './http/upgrade.ts';
 import { openListeners } from './listeners/listeners.ts';
+import { openOrganizations } from './organizations/consume.ts';
 import type { Parts } from './parts.ts';
 import { openStreams } from './streams/streams.ts';
 
@@ -55,7 +55,6 @@ export async function start({
   stack,
   stopping,
 }: Start<Env>): Promise<{ port: number; tlsPort: number | undefined; opsPort: number }> {
-  const { url: databaseUrl, isPooled } = webhookDatabaseOf(env);
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
   if (env.NODE_ENV === 'production') seeds.forEach(refuseDemo);
   const catalog = readCatalog(env.EVENT_CATALOG_FILE);
@@ -63,57 +62,27 @@ export async function start({
   const registry = openMetrics();
   const storesLog = logOfModule(log, 'stores');
 
-  const { STORE_TIMEOUT_MS: storeTimeoutMs } = env;
-  const connecting = {
-    databaseUrl,
-    isPooled,
-    name,
-    connectTimeoutMs: storeTimeoutMs / 2,
-    statementTimeoutMs: storeTimeoutMs,
-    planOnce: true,
-    onError: (error: Error) => storesLog.warn({ error }, 'lost an idle connection to PostgreSQL'),
-  };
-  await checkMigrated(databaseUrl);
-  const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
-  const reads = stack.use(openReads({ ...connecting, max: 2 }));
-  const replica =
-    env.WEBHOOK_READ_DATABASE_URL === undefined
-      ? undefined
-      : stack.use(
-          openReplica({
-            primary: pool,
-            // It is given up on soon enough for the primary to answer in time.
-            connecting: {
-              ...connecting,
-              databaseUrl: env.WEBHOOK_READ_DATABASE_URL,
-              connectTimeoutMs: storeTimeoutMs / 4,
-              statementTimeoutMs: storeTimeoutMs / 4,
-              max: 8,
-            },
-            maxLagMs: env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000,
-            log: storesLog,
-          }),
-        );
-  const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
-  await checkSecretsKey(pool, seal);
-  const database = stack.adopt(openDatabase({ ...connecting, max: 4 }), (opened) => opened.$disconnect());
-  for (const seed of seeds) await applySeed(database, seed.organizations);
+  const postgres = await openPostgres(env, stack, storesLog);
+  const { pool, replica } = postgres;
+  for (const seed of seeds) await applySeed(pool, seed.organizations);
   const broker = { url: env.AMQP_URL, name, log: storesLog, reconnects: reconnectCounter(registry) };
-  const publisher = stack.use(
-    await openPublisher({
-      ...broker,
-      topology: publishersTopology,
-      confirmTimeoutMs: storeTimeoutMs * 0.75,
-    }),
-  );
-  const keys = stack.use(
-    openKeys({
-      url: new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`),
-      log: logOfModule(log, 'keys'),
-    }),
-  );
+  const confirming = { topology: publishersTopology, confirmTimeoutMs: env.STORE_TIMEOUT_MS * 0.75 };
+  const publisher = stack.use(await openPublisher({ ...broker, ...confirming }));
+  const keysUrl = new URL(env.JWKS_URL ?? `${baseUrlOf(env.ISSUER)}.well-known/jwks.json`);
+  const keys = stack.use(openKeys({ url: keysUrl, log: logOfModule(log, 'keys') }));
   const redis =
     env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log: storesLog })) : undefined;
+
+  if (env.ORGANIZATION_ACCOUNTS === 'on')
+    stack.use(
+      await openOrganizations({
+        broker: { ...broker, name: `${name} organizations` },
+        pool,
+        keys,
+        issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
+        log: logOfModule(log, 'organizations'),
+      }),
+    );
 
   const listeners = openListeners({
     pool,
@@ -131,30 +100,8 @@ export async function start({
     registry,
     log: logOfModule(log, 'streams'),
   });
-  const jobKey = deriveJobKey(env.SECRETS_KEY);
-  const parts: Parts = {
-    log: logOfModule(log, 'http'),
-    reads,
-    replica,
-    pool,
-    database,
-    publisher,
-    issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
-    audience: env.WEBHOOK_API_AUDIENCE,
-    listeners,
-    streams,
-    storeTimeoutMs,
-    jobKey,
-    jobKeys: [jobKey, ...(env.SECRETS_KEY_OTHER ? [deriveJobKey(env.SECRETS_KEY_OTHER)] : [])],
-    amqpUrl: env.AMQP_URL,
-    amqpUser: userOf(env.AMQP_URL),
-    seal,
-    catalog,
-    allowedNetworks: env.DELIVERY_ALLOWED_NETWORKS,
-    egressCidrs: env.DELIVERY_EGRESS_CIDRS,
-    throttleDefaults: { rate: env.THROTTLE_RATE, burst: env.THROTTLE_BURST },
-    deliveryTimeoutMs: env.DELIVERY_TIMEOUT_MS,
-  };
+  const opened = { ...postgres, publisher, listeners, streams };
+  const parts: Parts = { ...partsOf(env), ...opened, log: logOfModule(log, 'http'), catalog };
   const stores = {
     postgresql: () => pool.query('SELECT'),
     rabbitmq() {
@@ -165,11 +112,7 @@ export async function start({
   const app = makeApp({
     log: logOfModule(log, 'http'),
     registry,
-    checkToken: makeTokenCheck({
-      keys,
-      issuers: parts.issuers,
-      audience: parts.audience,
-    }),
+    checkToken: makeTokenCheck({ keys, issuers: parts.issuers, audience: parts.audience }),
     limits: makeLimits({
       redis: redis?.client,
       prefix: env.REDIS_KEY_PREFIX,
@@ -184,32 +127,84 @@ export async function start({
     console: consoleOf(env, log),
     stores,
   });
-  const serve = async (port: number, certificate?: Certificate) => {
-    const server = createServerWith(certificate, { ...patience, shouldUpgradeCallback }, app);
-    takeUpgrades(server, app);
-    const listening = stack.use(await listen(server, { host: env.HOST, port, closeWithinMs: 6_000 }));
-    log.info({ url: `${certificate ? 'https' : 'http'}://${env.HOST}:${listening.port}` }, 'listening');
-    return listening.port;
-  };
-  const port = await serve(env.WEBHOOK_API_PORT);
-  const tlsPort = certificate && (await serve(env.WEBHOOK_API_TLS_PORT!, certificate));
+  const serving = { app, env, log, stack };
+  const port = await serve(serving, env.WEBHOOK_API_PORT);
+  const tlsPort = certificate && (await serve(serving, env.WEBHOOK_API_TLS_PORT!, certificate));
   // Before the servers, which wait for their connections, in the stack's order of closing.
   stack.use(listeners);
   stack.use(streams);
-  const ops = stack.use(
-    await openOps({
-      host: env.HOST,
-      port: env.WEBHOOK_API_OPS_PORT,
-      registry,
-      log,
-      token: env.OPS_TOKEN,
-      ready: stores,
-      stopping,
-    }),
-  );
+  const opsAt = { host: env.HOST, port: env.WEBHOOK_API_OPS_PORT, token: env.OPS_TOKEN };
+  const ops = stack.use(await openOps({ ...opsAt, registry, log, ready: stores, stopping }));
   if (env.NODE_ENV === 'production' && !env.WEBHOOK_API_URL)
     log.warn('WEBHOOK_API_URL is not set: URLs in answers, and links to the next page, name this machine as localhost');
   return { port, tlsPort, opsPort: ops.port };
+}
+
+/** Its connections, for each purpose, once it is seen to be migrated and to be sealed with our key. */
+async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
+  const { url: databaseUrl, isPooled } = webhookDatabaseOf(env);
+  const { STORE_TIMEOUT_MS: timeoutMs, WEBHOOK_READ_DATABASE_URL: replicaUrl } = env;
+  const connecting = {
+    databaseUrl,
+    isPooled,
+    name,
+    connectTimeoutMs: timeoutMs / 2,
+    statementTimeoutMs: timeoutMs,
+    planOnce: true,
+    onError: (error: Error) => log.warn({ error }, 'lost an idle connection to PostgreSQL'),
+  };
+  await checkMigrated(databaseUrl);
+  const pool = stack.adopt(openPool({ ...connecting, max: 8 }), (opened) => opened.end());
+  const reads = stack.use(openReads({ ...connecting, max: 2 }));
+  // It is given up on soon enough for the primary to answer in time.
+  const soon = { connectTimeoutMs: timeoutMs / 4, statementTimeoutMs: timeoutMs / 4, max: 8 };
+  const maxLagMs = env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000;
+  const replica =
+    replicaUrl === undefined
+      ? undefined
+      : stack.use(
+          openReplica({
+            primary: pool,
+            connecting: { ...connecting, databaseUrl: replicaUrl, ...soon },
+            maxLagMs,
+            log,
+          }),
+        );
+  const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
+  await checkSecretsKey(pool, seal);
+  return { pool, reads, replica, seal };
+}
+
+/** What the routes know of the environment. */
+function partsOf(env: Env) {
+  const keys = [env.SECRETS_KEY, ...(env.SECRETS_KEY_OTHER ? [env.SECRETS_KEY_OTHER] : [])];
+  const jobKeys = keys.map((key) => deriveJobKey(key));
+  return {
+    issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
+    audience: env.WEBHOOK_API_AUDIENCE,
+    storeTimeoutMs: env.STORE_TIMEOUT_MS,
+    jobKey: jobKeys[0]!,
+    jobKeys,
+    amqpUrl: env.AMQP_URL,
+    amqpUser: userOf(env.AMQP_URL),
+    allowedNetworks: env.DELIVERY_ALLOWED_NETWORKS,
+    egressCidrs: env.DELIVERY_EGRESS_CIDRS,
+    throttleDefaults: { rate: env.THROTTLE_RATE, burst: env.THROTTLE_BURST },
+    deliveryTimeoutMs: env.DELIVERY_TIMEOUT_MS,
+  };
+}
+
+/** @returns the port. */
+async function serve(
+  { app, env, log, stack }: Pick<Start<Env>, 'env' | 'log' | 'stack'> & { app: ReturnType<typeof makeApp> },
+  port: number,
+  certificate?: Certificate,
+): Promise<number> {
+  const server = createServerWith(certificate, { ...patience, shouldUpgradeCallback }, app);
+  takeUpgrades(server, app);
+  const listening = stack.use(await listen(server, { host: env.HOST, port, closeWithinMs: 6_000 }));
+  log.info({ url: `${certificate ? 'https' : 'http'}://${env.HOST}:${listening.port}` }, 'listening');
+  return listening.port;
 }
 
 function consoleOf(env: Env, log: Log) {

@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { browse } from '@gatepost/amqp/browse';
+import { openConsumer } from '@gatepost/amqp/consumer';
 import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import { attributeHeaders } from '@gatepost/contracts/event';
 import {
@@ -322,6 +324,86 @@ describe('dead letters', () => {
     });
     expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 1 });
     expect(await listed()).toEqual([]);
+  });
+
+  test('are looked at without RabbitMQ counting it, by pages, by event and subject, and dropped by their ids', async () => {
+    for (const id of ['p', 'q', 'r']) await bury({ messageId: id, reason: 'not_json', headers: event(id) });
+    await bury({ messageId: 's', reason: 'not_utf8' });
+    const seen: { id: string; message_id: string }[] = [];
+    for (let next = `${api.base}/admin/dead-letters?per_page=2`; next !== ''; ) {
+      const { body, headers } = await call({ base: '' }, root, 'GET', next);
+      seen.push(...body);
+      next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? '';
+    }
+    expect(seen.map(({ message_id }) => message_id)).toEqual(['p', 'q', 'r', 's']);
+    expect(await listed('?event=push&subject=acme/widgets')).toHaveLength(3);
+    for (const { id } of seen)
+      expect(await call(api, root, 'GET', `/admin/dead-letters/${id}`)).toMatchObject({ status: 200 });
+    const raised = await browse(
+      { url: api.amqpUrl, name: 'test', queue: deadEventsQueue, most: 10, idleMs: 2_000 },
+      ({ headers }) => headers['x-delivery-count'],
+      async (picked) => picked.map(({ item }) => item),
+    );
+    expect(raised).toEqual([1, 1, 1, 1]);
+    // A page goes on where it was, also when its last letter is gone.
+    const first = await call(api, root, 'GET', '/admin/dead-letters?per_page=2');
+    const [p, q] = seen;
+    expect((await call(api, root, 'DELETE', `/admin/dead-letters?ids=${q!.id},${'0'.repeat(24)}`)).body).toEqual({
+      dropped: 1,
+    });
+    const rest = await call({ base: '' }, root, 'GET', /<([^>]+)>/.exec(first.headers.get('link')!)![1]!);
+    expect(rest.body.map(({ message_id }: { message_id: string }) => message_id)).toEqual(['r', 's']);
+    expect(await call(api, root, 'GET', `/admin/dead-letters/${q!.id}`)).toMatchObject({ status: 404 });
+    expect(await call(api, root, 'GET', `/admin/dead-letters/${p!.id}`)).toMatchObject({ status: 200 });
+    expect(await call(api, root, 'GET', '/admin/dead-letters?cursor=odd')).toMatchObject({ status: 422 });
+    expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 3 });
+  });
+
+  test('are there also while another process looks through them', async () => {
+    await bury({ messageId: 'held', reason: 'not_json' });
+    expect(await listed()).toHaveLength(1);
+    const looking = await api.sql.connect();
+    await looking.query("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('gatepost dead letters', 0))");
+    const asked = await browse(
+      { url: api.amqpUrl, name: 'another process', queue: deadEventsQueue, most: 10, idleMs: 2_000 },
+      () => true,
+      async () => {
+        const letters = listed();
+        const waits = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+                          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+        await Promise.race([letters, until('it waits', async () => (await looking.query(waits)).rowCount === 1)]);
+        return { letters };
+      },
+    );
+    await looking.query('ROLLBACK');
+    looking.release();
+    expect(await asked.letters).toHaveLength(1);
+    expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 1 });
+  });
+
+  test('that come back as soon as they are published again are published once', async () => {
+    const body = `{"text":"${'x'.repeat(17_000_000)}`;
+    const ids = new Set(['one', 'two']);
+    for (const messageId of ids) await bury({ messageId, reason: 'not_json', headers: event(messageId), body });
+    await using _dispatcher = await openConsumer({
+      url: api.amqpUrl,
+      name: 'refuses all',
+      log: openLog('test', 'silent'),
+      topology,
+      queue: eventsQueue,
+      prefetch: 1,
+      onMessage: async ({ messageId, headers, body, ack }) => {
+        if (ids.has(messageId!))
+          await bury({ messageId: messageId!, reason: 'not_json', headers, body: body.toString() });
+        ack();
+      },
+    });
+    expect((await call(api, root, 'POST', '/admin/dead-letters/attempts', { reason: 'not_json' })).body).toEqual({
+      published: 2,
+      left: 0,
+    });
+    await until('both are back', async () => (await publisher.waiting(deadEventsQueue)) === 2);
+    expect((await call(api, root, 'DELETE', '/admin/dead-letters?all=true')).body).toEqual({ dropped: 2 });
   });
 
   test('are all published again, also where their bodies are too large to be held at once', async () => {

@@ -71,6 +71,90 @@ describe('the delivery log', () => {
     expect(await call(api, alice, 'GET', `${deliveries}?redelivery=true&per_page=1000`)).toMatchObject({ status: 200 });
   });
 
+  test('filters by event, action, guid, time and limit, combined, by cursor', async () => {
+    const add = async (more: Partial<Parameters<typeof recordDelivery>[1]> & { action?: string; ago?: number }) => {
+      const id = await recordDelivery(api.sql, { hookId, ...more });
+      const at = "delivered_at - $2 * interval '1 minute'";
+      await api.sql.query(`UPDATE deliveries SET action = $1, delivered_at = ${at} WHERE id = $3`, [
+        more.action ?? null,
+        more.ago ?? 0,
+        id,
+      ]);
+      return id;
+    };
+    const push = await add({ ago: 20, throttledAt: new Date() });
+    const opened = await add({ event: 'issues', action: 'opened', ago: 5, throttledAt: new Date() });
+    const closed = await add({ event: 'issues', action: 'closed', ago: 10, statusCode: 502, status: 'Timed out' });
+    const last = await add({ event: 'issues', action: 'opened' });
+    const get = async (query: string) => call(api, alice, 'GET', `${deliveries}?${query}`);
+    const idsAt = async (query: string) => (await get(query)).body.map(({ id }: { id: number }) => id);
+    expect(await idsAt('event=issues')).toEqual([last, closed, opened]);
+    expect(await idsAt('event=issues&action=opened')).toEqual([last, opened]);
+    expect(await idsAt('throttled=true')).toEqual([opened, push]);
+    expect(await idsAt('throttled=false&status=failure')).toEqual([closed]);
+    expect(await idsAt('throttled=true&event=push&status=success')).toEqual([push]);
+    const minutesAgo = (count: number) => new Date(Date.now() - count * 60_000).toISOString();
+    expect(await idsAt(`since=${minutesAgo(12)}`)).toEqual([last, opened, closed]);
+    expect(await idsAt(`until=${minutesAgo(3)}&throttled=true`)).toEqual([opened, push]);
+    expect(await idsAt(`since=${minutesAgo(12)}&until=${minutesAgo(3)}&status=failure`)).toEqual([closed]);
+    for (const query of ['event=issues', `since=${minutesAgo(12)}&event=issues`]) {
+      const first = await get(`${query}&per_page=1`);
+      const second = await follow(next(first.headers.get('link'))!);
+      const third = await follow(next(second.headers.get('link'))!);
+      const ids = [first, second, third].flatMap(({ body }) => body.map(({ id }: { id: number }) => id));
+      expect(ids).toEqual(await idsAt(query));
+      expect(next(third.headers.get('link'))).toBeUndefined();
+    }
+    for (const query of [
+      'guid=nonsense',
+      'since=yesterday',
+      'throttled=maybe',
+      'event=%00',
+      'after_sequence=0&event=push',
+      `since=${minutesAgo(1)}&cursor=v1_3`,
+    ])
+      expect(await get(query)).toMatchObject({ status: 422 });
+  });
+
+  test('finds all deliveries of an event by its guid, and those of a test among the newest', async () => {
+    const id = await recordDelivery(api.sql, { hookId });
+    await recordDelivery(api.sql, { hookId });
+    const { guid } = (await call(api, alice, 'GET', `${deliveries}/${id}`)).body;
+    const idsAt = async (query: string) =>
+      (await call(api, alice, 'GET', `${deliveries}?${query}`)).body.map(({ id }: { id: number }) => id);
+    // Its event does not name it, as with a test's.
+    expect(await idsAt(`guid=${guid}`)).toEqual([id]);
+    await api.sql.query(
+      'UPDATE events SET hook_ids = ARRAY[$1::integer], delivery_ids = ARRAY[$2::bigint] WHERE guid = $3',
+      [hookId, id, guid],
+    );
+    const again = await recordDelivery(api.sql, { hookId, statusCode: 502 });
+    await api.sql.query('UPDATE deliveries SET guid = $1, redelivery = true WHERE id = $2', [guid, again]);
+    expect(await idsAt(`guid=${guid.toUpperCase()}`)).toEqual([again, id]);
+    expect(await idsAt(`guid=${guid}&status=success`)).toEqual([id]);
+    const first = await call(api, alice, 'GET', `${deliveries}?guid=${guid}&per_page=1`);
+    expect((await follow(next(first.headers.get('link'))!)).body).toMatchObject([{ id }]);
+    expect(await idsAt('guid=00000000-0000-4000-8000-000000000000')).toEqual([]);
+  });
+
+  test('looks at so many for a page, which may be empty and name the next', async () => {
+    const rare = await recordDelivery(api.sql, { hookId, event: 'issues' });
+    await api.sql.query(
+      `INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, guid, event_key, event_on, event, attempt, redelivery, status, status_code,
+                               duration_ms, timings, url, request_headers)
+       SELECT nextval('delivery_ids'), delivered_on, now(), hook_id, account_id, guid, event_key, event_on, 'push', 1, false, 'OK', 200, 1, '{}', '', '{}'
+         FROM deliveries, generate_series(1, 5001) WHERE id = $1`,
+      [rare],
+    );
+    for (const query of ['event=issues', `event=issues&since=${new Date(Date.now() - 3_600_000).toISOString()}`]) {
+      const first = await call(api, alice, 'GET', `${deliveries}?${query}`);
+      expect(first.body).toEqual([]);
+      const second = await follow(next(first.headers.get('link'))!);
+      expect(second.body).toMatchObject([{ id: rare }]);
+      expect(second.headers.get('link')).toBeNull();
+    }
+  });
+
   test('lists what comes after a number, in the order of numbers, by cursor', async () => {
     await recordDelivery(api.sql, { hookId });
     const third = await recordDelivery(api.sql, { hookId, sequence: 3 });
@@ -203,7 +287,7 @@ describe('a ping', () => {
     const [first, second] = own();
     expect(first!.job.guid).not.toBe(second!.job.guid);
     expect(second!.job).toMatchObject({ retries: false, redelivery: false, attempt: 1 });
-    const { body: hook } = await call(api, alice, 'GET', `${hooks}/${hookId}`);
+    const { health: _health, ...hook } = (await call(api, alice, 'GET', `${hooks}/${hookId}`)).body;
     expect(second!.payload).toMatchObject({
       zen: expect.any(String),
       hook_id: hookId,

@@ -189,7 +189,7 @@ describe('a route', () => {
     }
     if (operation.query)
       yield await ask(route, tokens.admin, {
-        query: '?status=odd&cursor=odd&per_page=odd&role=odd&state=odd&dry_run=odd&all=odd&guid=odd',
+        query: '?status=odd&cursor=odd&per_page=odd&role=odd&state=odd&dry_run=odd&all=odd&guid=odd&resolution=odd',
       });
     if (operation.streams) yield await ask(route, tokens.admin, { headers: { 'last-event-id': 'odd' } });
     for (const names of misnomers)

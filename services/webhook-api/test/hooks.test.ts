@@ -82,10 +82,11 @@ describe('a repository hook', () => {
     expect(created.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     expect(created.headers.get('location')).toBe(url);
 
+    const shown = { ...created.body, health: expect.any(Object) };
     const got = await call(api, alice, 'GET', `${hooks}/${id}`);
-    expect(got.body).toEqual(created.body);
+    expect(got.body).toEqual(shown);
     const listed = await call(api, alice, 'GET', hooks);
-    expect(listed.body).toEqual([created.body]);
+    expect(listed.body).toEqual([shown]);
     expect(listed.headers.get('link')).toBeNull();
 
     expect(await call(api, alice, 'DELETE', `${hooks}/${id}`)).toMatchObject({ status: 204, body: undefined });

@@ -53,7 +53,7 @@ export async function loadPlace(pool: Pick<Pool, 'query'>, token: Token, wanted:
 /** The parameters $1 to $4 of `placeSql`. @throws ApiError 404 for something that cannot be a name. */
 export function placeValues(token: Token, { login, repository }: Wanted): unknown[] {
   if (!namePattern.test(login) || (repository !== undefined && !namePattern.test(repository))) throw notFound();
-  return [login, repository ?? null, token.subject, token.app];
+  return [login, repository ?? null, token.siteAdmin ? null : token.subject, token.app];
 }
 
 /** The place that `placeSql` found. @throws ApiError as `loadPlace`. */
@@ -105,18 +105,20 @@ export type PlaceRow = EntryRow & {
 };
 
 /**
- * One row with the place if the caller is a member there, otherwise none. Statements that read something in a place include it in a
- * `WITH`, so that one round trip does both. Names are case-insensitive.
+ * One row with the place if the caller is a member there, otherwise none. Without a caller ($3) it is the site's administrator, who is
+ * every account's admin. Statements that read something in a place include it in a `WITH`, so that one round trip does both. Names are
+ * case-insensitive.
  */
 export const placeSql = `
-  SELECT a.id AS account_id, a.login, a.created_at AS account_created_at, a.oauth_app_restrictions, m.role,
+  SELECT a.id AS account_id, a.login, a.created_at AS account_created_at, a.oauth_app_restrictions,
+         coalesce(m.role, 'admin') AS role,
          r.id AS repository_id, r.name AS repository_name, r.created_at AS repository_created_at,
          r.updated_at AS repository_updated_at, r.visibility, r.settings AS repository_settings,
          ${isRestricted('a.oauth_app_restrictions', 'a.id', '$4::text')} AS app_restricted
     FROM accounts a
-    JOIN memberships m ON m.account_id = a.id AND m.subject = $3
+    LEFT JOIN memberships m ON m.account_id = a.id AND m.subject = $3
     LEFT JOIN repositories r ON r.account_id = a.id AND lower(r.name) = lower($2::text)
-   WHERE lower(a.login) = lower($1)`;
+   WHERE lower(a.login) = lower($1) AND (m.subject IS NOT NULL OR $3::text IS NULL)`;
 
 const restricted = (login: string) =>
   new ApiError(

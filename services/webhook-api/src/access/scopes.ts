@@ -13,6 +13,10 @@ export const repositoryHooks = { read, write, manage } as const;
 /** Organization hooks: all of it. */
 export const organizationHooks = ['admin:org_hook'];
 
+/** Hooks of all repositories of an organization, and its own: each scope opens its part. */
+export const allRepositoriesHooks = read.filter((scope) => scope !== publicScope);
+export const allHooks = [...allRepositoriesHooks, ...organizationHooks];
+
 /** The organization's members, repositories and policies. */
 export const organization = ['admin:org', 'site_admin'];
 export const organizationRepositories = [...organization, 'repo'];

@@ -5,7 +5,7 @@ import { errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jo
 import { isIdentifier } from '../accounts/name.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
 import type { Keys } from './keys.ts';
-import { site as machineScopes } from './scopes.ts';
+import { site, sufficient } from './scopes.ts';
 
 /** Who calls, and through which client. */
 export type Token = {
@@ -22,6 +22,8 @@ export type Token = {
    * machine.
    */
   firstParty: boolean;
+  /** A person who administers the installation: enters every account as its admin. Machines go by their memberships. */
+  siteAdmin: boolean;
   /** When it ends, ms since 1970. */
   expiresMs: number;
 };
@@ -122,10 +124,11 @@ function readClaims(claims: JWTPayload): Token | undefined {
   if (!isIdentifier(claims.sub) || !isIdentifier(clientId)) return undefined;
   const isMachine = claims.sub === clientId;
   const granted = typeof claims.scope === 'string' ? claims.scope.split(' ').filter(isScope) : [];
-  // The gate has no roles for people: anybody who requests an API’s scope and consents gets it. Only an operator’s client grant
-  // makes a machine the installation’s administrator.
   const firstParty = claims.first_party === true;
-  const scopes = isMachine ? granted : granted.filter((scope) => !machineScopes.includes(scope));
+  // An operator’s client grant makes a machine the installation’s administrator. A person gets any scope that an application asks for,
+  // unless the gate says that it has cut them to the person’s permissions; and no third party administers anything for them.
+  const mayAdminister = isMachine || (claims.rbac === true && firstParty);
+  const scopes = mayAdminister ? granted : granted.filter((scope) => !site.includes(scope));
   return {
     subject: claims.sub,
     clientId,
@@ -134,6 +137,7 @@ function readClaims(claims: JWTPayload): Token | undefined {
     // Without the claim the client counts as a third party's, which may do less.
     app: isMachine || firstParty ? null : clientId,
     firstParty,
+    siteAdmin: !isMachine && sufficient(scopes, site),
     expiresMs: ((claims.exp ?? 0) + clockToleranceSeconds) * 1000,
   };
 }

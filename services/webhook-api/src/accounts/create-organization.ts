@@ -1,4 +1,5 @@
 /** `POST /admin/organizations`: an account, with its first admins: the machine that makes it, and whom it names. */
+import { inTransaction } from '@gatepost/runtime/transaction';
 import { z } from 'zod';
 import { validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
@@ -15,16 +16,16 @@ export const createOrganization = tokenOperation({
   summary: 'Create an organization',
   body,
   answers: { 201: { description: 'The organization', schema: organizationSchema } },
-  async run({ parts: { database }, token, body: { login, admin = token.subject }, base }) {
-    const account = await database.$transaction(async (transaction) => {
-      // The unique index is on lower(login), which Prisma cannot name.
-      const [made] = await transaction.$queryRaw<{ id: number; created_at: Date }[]>`
-        INSERT INTO accounts (login) VALUES (${login}) ON CONFLICT (lower(login)) DO NOTHING RETURNING id, created_at`;
+  async run({ parts: { pool }, token, body: { login, admin = token.subject }, base }) {
+    const account = await inTransaction(pool, async (client) => {
+      const { rows } = await client.query<{ id: number; created_at: Date }>(
+        'INSERT INTO accounts (login) VALUES ($1) ON CONFLICT (lower(login)) DO NOTHING RETURNING id, created_at',
+        [login],
+      );
+      const [made] = rows;
       if (!made) throw validationFailed({ resource: 'Organization', code: 'already_exists', field: 'login' });
       const admins = [...new Set([token.subject, admin])];
-      await transaction.membership.createMany({
-        data: admins.map((subject) => ({ accountId: made.id, subject, role: 'admin' })),
-      });
+      await client.query("INSERT INTO memberships SELECT $1, unnest($2::text[]), 'admin'", [made.id, admins]);
       return { id: made.id, login, createdAt: made.created_at };
     });
     const organization = presentOrganization(account, base);

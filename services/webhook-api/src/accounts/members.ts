@@ -12,22 +12,22 @@ export const listMembers = placeOperation({
   docs: 'https://docs.github.com/rest/orgs/members#list-organization-members',
   query,
   answers: { 200: { description: 'People and machines, by `login`', schema: z.array(userSchema) } },
-  async run({ parts: { database }, place, query, base, url }) {
+  async run({ parts: { pool }, place, query, base, url }) {
     const isAnyRole = query.role === undefined || query.role === 'all';
-    const where = { accountId: place.account.id, ...(isAnyRole ? {} : { role: query.role! }) };
-    const [members, total] = await Promise.all([
-      database.membership.findMany({
-        where,
-        orderBy: { subject: 'asc' },
-        take: query.per_page,
-        skip: offsetOf(query),
-      }),
-      database.membership.count({ where }),
-    ]);
+    const values = [place.account.id, isAnyRole ? null : query.role];
+    const where = 'account_id = $1 AND ($2::text IS NULL OR role = $2)';
+    const { rows: members } = await pool.query<{ subject: string }>(
+      `SELECT subject FROM memberships WHERE ${where} ORDER BY subject LIMIT $3 OFFSET $4`,
+      [...values, query.per_page, offsetOf(query)],
+    );
+    const { rows: counted } = await pool.query<{ total: number }>(
+      `SELECT count(*)::integer AS total FROM memberships WHERE ${where}`,
+      values,
+    );
     return {
       status: 200,
       body: members.map(({ subject }) => presentUser(userOfSubject(subject), base)),
-      headers: pageLinks(url, query, total),
+      headers: pageLinks(url, query, counted[0]!.total),
     };
   },
 });

@@ -3,7 +3,8 @@
  * Admins are made and unmade through first-party clients only: an admin made by an application could approve that application.
  */
 
-import type { Database } from '@gatepost/webhook-db/client';
+import { inTransaction } from '@gatepost/runtime/transaction';
+import type { PoolClient } from 'pg';
 import { z } from 'zod';
 import { checkFirstParty } from '../access/first-party.ts';
 import type { Place } from '../access/place.ts';
@@ -34,11 +35,14 @@ export const getMembership = placeOperation({
   summary: "Get a subject's membership",
   docs: docs('get-organization-membership-for-a-user'),
   answers: { 200: { description: 'The membership', schema: membershipSchema } },
-  async run({ parts: { database }, place, params, base }) {
+  async run({ parts: { pool }, place, params, base }) {
     const subject = identifierIn(params, 'subject');
-    const membership = await database.membership.findUnique({ where: keyOf(place, subject) });
-    if (!membership) throw notFound();
-    return { status: 200, body: presentMembership(place.account, subject, role.parse(membership.role), base) };
+    const { rows } = await pool.query<{ role: z.infer<typeof role> }>(
+      'SELECT role FROM memberships WHERE account_id = $1 AND subject = $2',
+      [place.account.id, subject],
+    );
+    if (!rows[0]) throw notFound();
+    return { status: 200, body: presentMembership(place.account, subject, rows[0].role, base) };
   },
 });
 
@@ -48,18 +52,18 @@ export const setMembership = placeOperation({
   docs: docs('set-organization-membership-for-a-user'),
   body: z.object({ role: role.optional().meta({ description: 'Default `member`' }) }),
   answers: { 200: { description: 'The membership', schema: membershipSchema } },
-  async run({ parts: { database }, place, token, params, body, base }) {
+  async run({ parts: { pool }, place, token, params, body, base }) {
     const subject = identifierIn(params, 'subject');
     const wanted = body.role ?? 'member';
     if (wanted === 'admin') checkFirstParty(token);
-    await database.$transaction(async (transaction) => {
-      await holdMembers(transaction, place);
-      if (wanted !== 'admin') await checkMayUnmake(transaction, place, token, subject);
-      await transaction.membership.upsert({
-        where: keyOf(place, subject),
-        create: { accountId: place.account.id, subject, role: wanted },
-        update: { role: wanted },
-      });
+    await inTransaction(pool, async (client) => {
+      await holdMembers(client, place);
+      if (wanted !== 'admin') await checkMayUnmake(client, place, token, subject);
+      await client.query(
+        `INSERT INTO memberships (account_id, subject, role) VALUES ($1, $2, $3)
+         ON CONFLICT (account_id, subject) DO UPDATE SET role = excluded.role`,
+        [place.account.id, subject, wanted],
+      );
     });
     return { status: 200, body: presentMembership(place.account, subject, wanted, base) };
   },
@@ -70,33 +74,32 @@ export const removeMembership = placeOperation({
   summary: "End a subject's membership",
   docs: docs('remove-organization-membership-for-a-user'),
   answers: { 204: { description: 'Ended' }, 422: { description: 'It is the last admin' } },
-  async run({ parts: { database }, place, token, params }) {
+  async run({ parts: { pool }, place, token, params }) {
     const subject = identifierIn(params, 'subject');
-    await database.$transaction(async (transaction) => {
-      await holdMembers(transaction, place);
-      await checkMayUnmake(transaction, place, token, subject);
-      const { count } = await transaction.membership.deleteMany({ where: { accountId: place.account.id, subject } });
-      if (count === 0) throw notFound();
+    await inTransaction(pool, async (client) => {
+      await holdMembers(client, place);
+      await checkMayUnmake(client, place, token, subject);
+      const { rowCount } = await client.query('DELETE FROM memberships WHERE account_id = $1 AND subject = $2', [
+        place.account.id,
+        subject,
+      ]);
+      if (rowCount === 0) throw notFound();
     });
     return { status: 204 };
   },
 });
 
-type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
-
-const keyOf = (place: Place, subject: string) => ({ accountId_subject: { accountId: place.account.id, subject } });
-
 /** Memberships change one at a time, so two admins cannot remove each other at once, and nothing changes between the check and the write. */
-async function holdMembers(transaction: Transaction, place: Place): Promise<void> {
-  await transaction.$queryRaw`SELECT id FROM accounts WHERE id = ${place.account.id} FOR NO KEY UPDATE`;
+async function holdMembers(client: PoolClient, place: Place): Promise<void> {
+  await client.query('SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [place.account.id]);
 }
 
 /** @throws ApiError 403 when the subject is an admin and the caller an application, 422 when nobody else is an admin. */
-async function checkMayUnmake(transaction: Transaction, place: Place, token: Token, subject: string): Promise<void> {
-  const admins = await transaction.membership.findMany({
-    where: { accountId: place.account.id, role: 'admin' },
-    select: { subject: true },
-  });
+async function checkMayUnmake(client: PoolClient, place: Place, token: Token, subject: string): Promise<void> {
+  const { rows: admins } = await client.query<{ subject: string }>(
+    "SELECT subject FROM memberships WHERE account_id = $1 AND role = 'admin'",
+    [place.account.id],
+  );
   if (admins.some((admin) => admin.subject === subject)) checkFirstParty(token);
   if (!admins.some((admin) => admin.subject !== subject))
     throw validationFailed({

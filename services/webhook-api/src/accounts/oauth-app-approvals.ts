@@ -15,21 +15,19 @@ export const listApprovals = placeOperation({
   summary: 'List approved OAuth applications',
   query: pageQuery,
   answers: { 200: { description: 'Approvals, by client id', schema: z.array(approvalSchema) } },
-  async run({ parts: { database }, place, query, url }) {
-    const where = { accountId: place.account.id };
-    const [approvals, total] = await Promise.all([
-      database.oauthAppApproval.findMany({
-        where,
-        orderBy: { clientId: 'asc' },
-        take: query.per_page,
-        skip: offsetOf(query),
-      }),
-      database.oauthAppApproval.count({ where }),
-    ]);
+  async run({ parts: { pool }, place, query, url }) {
+    const { rows } = await pool.query<{ client_id: string; approved_at: Date }>(
+      'SELECT client_id, approved_at FROM oauth_app_approvals WHERE account_id = $1 ORDER BY client_id LIMIT $2 OFFSET $3',
+      [place.account.id, query.per_page, offsetOf(query)],
+    );
+    const { rows: counted } = await pool.query<{ total: number }>(
+      'SELECT count(*)::integer AS total FROM oauth_app_approvals WHERE account_id = $1',
+      [place.account.id],
+    );
     return {
       status: 200,
-      body: approvals.map(({ clientId, approvedAt }) => ({ client_id: clientId, approved_at: seconds(approvedAt) })),
-      headers: pageLinks(url, query, total),
+      body: rows.map(({ client_id, approved_at }) => ({ client_id, approved_at: seconds(approved_at) })),
+      headers: pageLinks(url, query, counted[0]!.total),
     };
   },
 });
@@ -38,11 +36,12 @@ export const approve = placeOperation({
   id: 'approve-oauth-app',
   summary: 'Approve an OAuth application',
   answers: { 204: { description: 'Approved' } },
-  async run({ parts: { database }, place, params }) {
+  async run({ parts: { pool }, place, params }) {
     const clientId = identifierIn(params, 'client_id');
-    // One statement: Prisma would look first, and of two approvals at once one would fail.
-    await database.$executeRaw`
-      INSERT INTO oauth_app_approvals (account_id, client_id) VALUES (${place.account.id}, ${clientId}) ON CONFLICT DO NOTHING`;
+    await pool.query('INSERT INTO oauth_app_approvals (account_id, client_id) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      place.account.id,
+      clientId,
+    ]);
     return { status: 204 };
   },
 });
@@ -51,10 +50,12 @@ export const revokeApproval = placeOperation({
   id: 'revoke-oauth-app-approval',
   summary: 'Take an approval back',
   answers: { 204: { description: 'Taken back' } },
-  async run({ parts: { database }, place, params }) {
-    const where = { accountId: place.account.id, clientId: identifierIn(params, 'client_id') };
-    const { count } = await database.oauthAppApproval.deleteMany({ where });
-    if (count === 0) throw notFound();
+  async run({ parts: { pool }, place, params }) {
+    const { rowCount } = await pool.query('DELETE FROM oauth_app_approvals WHERE account_id = $1 AND client_id = $2', [
+      place.account.id,
+      identifierIn(params, 'client_id'),
+    ]);
+    if (rowCount === 0) throw notFound();
     return { status: 204 };
   },
 });

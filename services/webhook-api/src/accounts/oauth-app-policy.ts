@@ -3,6 +3,7 @@
  * not approved has no access, and the hooks it made are disabled. Nothing is written to the hooks, so they come back as they were.
  */
 import { z } from 'zod';
+import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 
 const policySchema = z.object({ enabled: z.boolean() }).meta({ id: 'OauthAppPolicy' });
@@ -11,9 +12,13 @@ export const getPolicy = placeOperation({
   id: 'get-oauth-app-policy',
   summary: 'Whether OAuth applications are restricted',
   answers: { 200: { description: 'The policy', schema: policySchema } },
-  async run({ parts: { database }, place }) {
-    const account = await database.account.findUniqueOrThrow({ where: { id: place.account.id } });
-    return { status: 200, body: { enabled: account.oauthAppRestrictions } };
+  async run({ parts: { pool }, place }) {
+    const { rows } = await pool.query<{ enabled: boolean }>(
+      'SELECT oauth_app_restrictions AS enabled FROM accounts WHERE id = $1',
+      [place.account.id],
+    );
+    if (!rows[0]) throw notFound(); // deleted meanwhile
+    return { status: 200, body: { enabled: rows[0].enabled } };
   },
 });
 
@@ -22,8 +27,8 @@ export const setPolicy = placeOperation({
   summary: 'Restrict OAuth applications, or do not',
   body: policySchema,
   answers: { 200: { description: 'The policy', schema: policySchema } },
-  async run({ parts: { database }, place, body: { enabled } }) {
-    await database.account.update({ where: { id: place.account.id }, data: { oauthAppRestrictions: enabled } });
+  async run({ parts: { pool }, place, body: { enabled } }) {
+    await pool.query('UPDATE accounts SET oauth_app_restrictions = $2 WHERE id = $1', [place.account.id, enabled]);
     return { status: 200, body: { enabled } };
   },
 });

@@ -1,8 +1,8 @@
 /** `/accounts/{login}/throttle`: how fast deliveries of an account go out. The dispatcher hears of a change at once. */
 
-import type { Account, Database } from '@gatepost/webhook-db/client';
+import type { Pool } from '@gatepost/webhook-db/pool';
 import { z } from 'zod';
-import { notFound } from '../http/errors.ts';
+import { loadAccount } from '../admin/organization.ts';
 import { tokenOperation } from '../http/operation.ts';
 
 const positive = z.number().positive('is not a positive number').max(1e9, 'is too large');
@@ -18,8 +18,8 @@ export const getThrottle = tokenOperation({
   id: 'get-throttle',
   summary: "Get an account's limit, its own or the default",
   answers: { 200: { description: 'The limit', schema: throttleSchema } },
-  async run({ parts: { database, throttleDefaults }, params }) {
-    const { throttleRate, throttleBurst } = await loadAccount(database, params);
+  async run({ parts: { pool, throttleDefaults }, params }) {
+    const { throttleRate, throttleBurst } = await loadAccount(pool, params.login);
     return {
       status: 200,
       body: { rate: throttleRate ?? throttleDefaults.rate, burst: throttleBurst ?? throttleDefaults.burst },
@@ -32,8 +32,8 @@ export const setThrottle = tokenOperation({
   summary: 'Give an account its own limit',
   body: throttleSchema,
   answers: { 200: { description: 'The limit', schema: throttleSchema } },
-  async run({ parts: { database }, params, body: { rate, burst } }) {
-    await store(database, params, { throttleRate: rate, throttleBurst: burst });
+  async run({ parts: { pool }, params, body: { rate, burst } }) {
+    await store(pool, params.login, { rate, burst });
     return { status: 200, body: { rate, burst } };
   },
 });
@@ -42,25 +42,15 @@ export const removeThrottle = tokenOperation({
   id: 'remove-throttle',
   summary: 'Put an account under the default limit',
   answers: { 204: { description: 'The default holds' } },
-  async run({ parts: { database }, params }) {
-    await store(database, params, { throttleRate: null, throttleBurst: null });
+  async run({ parts: { pool }, params }) {
+    await store(pool, params.login, { rate: null, burst: null });
     return { status: 204 };
   },
 });
 
-type Limit = { throttleRate: number | null; throttleBurst: number | null };
+type Limit = { rate: number | null; burst: number | null };
 
-async function store(database: Database, params: Record<string, string>, limit: Limit): Promise<void> {
-  const { id } = await loadAccount(database, params);
-  await database.account.update({ where: { id }, data: limit });
-}
-
-async function loadAccount(database: Database, params: Record<string, string>): Promise<Account> {
-  const login = params.login ?? '';
-  if (!/^[A-Za-z0-9._-]{1,100}$/.test(login)) throw notFound();
-  const [account] = await database.$queryRaw<Account[]>`
-    SELECT id, login, throttle_rate AS "throttleRate", throttle_burst AS "throttleBurst" FROM accounts
-     WHERE lower(login) = lower(${login})`;
-  if (!account) throw notFound();
-  return account;
+async function store(pool: Pool, login: string | undefined, { rate, burst }: Limit): Promise<void> {
+  const { id } = await loadAccount(pool, login);
+  await pool.query('UPDATE accounts SET throttle_rate = $2, throttle_burst = $3 WHERE id = $1', [id, rate, burst]);
 }

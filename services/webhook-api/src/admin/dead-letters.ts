@@ -1,88 +1,79 @@
-/**
- * `/admin/dead-letters`: messages that could not be accepted. They lie in a queue of RabbitMQ, which is looked through from its head: whoever
- * looks holds the first letters for that moment and gives them back, so requests take turns. A letter's id is a digest of what it holds.
- */
-import { createHash } from 'node:crypto';
-import { browse, type Seen } from '@gatepost/amqp/browse';
+/** `/admin/dead-letters`: messages that could not be accepted: listed, shown, published again and dropped. */
+import type { Seen } from '@gatepost/amqp/browse';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
-import { type DeliveryJob, openJob } from '@gatepost/contracts/delivery-job';
-import { attributesInHeaders, eventGuid } from '@gatepost/contracts/event';
-import {
-  deadDetailHeader,
-  deadEventsQueue,
-  deadReasonHeader,
-  deliveriesQueue,
-  eventsExchange,
-} from '@gatepost/contracts/topology';
-import { inTransaction } from '@gatepost/runtime/transaction';
+import { openJob } from '@gatepost/contracts/delivery-job';
+import { deadDetailHeader, deadReasonHeader, deliveriesQueue, eventsExchange } from '@gatepost/contracts/topology';
 import { z } from 'zod';
 import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
-import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
+import { filterText, linkHeader, pageLinks, pageQuery } from '../http/page.ts';
 import type { Parts } from '../parts.ts';
-import { makeRecent } from './recent.ts';
+import { attributeOf, deadLetterSchema, idOf, wholeLetterSchema } from './letter.ts';
+import { heldMaxBytes, look, lookedMax, seenLetters, wholeLetter } from './seen-letters.ts';
 
-/** How far a request looks: a queue that holds more is worked off from its head. */
-const lookedMax = 2_000;
-/** From when on no further bodies are held; each may have 25 MB. */
-const heldMaxBytes = 16_000_000;
+const text = z.string().optional();
 
-export const deadLetterSchema = z
-  .object({
-    id: z.string(),
-    reason: z.string().nullable(),
-    detail: z.string().nullable(),
-    message_id: z.string().nullable(),
-    event: z.string().nullable(),
-    subject: z.string().nullable(),
-    source: z.string().nullable(),
-    occurred_at: z.string().nullable().meta({ description: 'As the producer wrote it' }),
-    bytes: z.int(),
-  })
-  .meta({ id: 'DeadLetter' });
-
-const wholeSchema = deadLetterSchema
-  .extend({
-    headers: z.record(z.string(), z.unknown()),
-    payload: z.string().meta({ description: 'The body; in base64 if it is no text' }),
-    payload_encoding: z.enum(['utf-8', 'base64']),
-  })
-  .meta({ id: 'DeadLetterDetail' });
-
-type Letter = z.infer<typeof deadLetterSchema>;
+const query = pageQuery.extend({
+  cursor: z
+    .string()
+    .regex(/^v1_\d{1,4}_[0-9a-f]{24}$/, 'is no cursor of ours')
+    .optional()
+    .meta({ description: 'Where a page begins: from the `Link` header' }),
+  page: z.string().optional().meta({ type: 'integer', minimum: 1, description: 'Page number, instead of a cursor' }),
+  reason: text.meta({ description: 'Only those with this reason' }),
+  event: text.meta({ description: 'Only those of events of this type' }),
+  subject: text.meta({ description: 'Only those with this subject, such as `acme/widgets`' }),
+});
 
 export const listDeadLetters = tokenOperation({
   id: 'list-dead-letters',
   summary: 'List dead letters',
-  query: pageQuery.extend({ reason: z.string().optional().meta({ description: 'Only those with this reason' }) }),
+  query,
   answers: {
     200: {
       description: `A page of them, in the order of the queue, whose first ${lookedMax} are looked at`,
       schema: z.array(deadLetterSchema),
     },
   },
-  async run({ parts, query, url }) {
-    const letters = await look(
-      parts,
-      (message) => (isWanted(message, { reason: query.reason }) ? present(message) : undefined),
-      async (picked) => picked.map(({ item }) => item),
-    );
-    const offset = offsetOf(query);
-    const headers = pageLinks(url, query, letters.length);
-    return { status: 200, body: letters.slice(offset, offset + query.per_page), headers };
+  async run({ parts, query: { page, cursor, per_page, reason, event, subject }, url }) {
+    const seen = await seenLetters(parts);
+    const letters = seen
+      .map(({ letter }) => letter)
+      .filter(
+        (letter) =>
+          (reason === undefined || letter.reason === reason) &&
+          (event === undefined || letter.event === event) &&
+          (subject === undefined || letter.subject === subject),
+      );
+    const filters = { reason, event, subject };
+    if (page !== undefined && cursor === undefined) {
+      const numbered = pageQuery.parse({ page, per_page: String(per_page) });
+      const offset = (numbered.page - 1) * per_page;
+      const headers = pageLinks(url, numbered, letters.length, filters);
+      return { status: 200, body: letters.slice(offset, offset + per_page), headers };
+    }
+    const offset = cursor === undefined ? 0 : afterCursor(letters, cursor);
+    const shown = letters.slice(offset, offset + per_page);
+    const last = shown.at(-1);
+    const isMore = last !== undefined && offset + per_page < letters.length;
+    const next = `${url}?per_page=${per_page}${filterText(filters)}&cursor=v1_${offset + per_page}_${last?.id}`;
+    return { status: 200, body: shown, headers: linkHeader(isMore ? [['next', next]] : []) };
   },
 });
+
+/** After the letter that the page before ended with; where it is gone, at the place that it had. */
+function afterCursor(letters: { id: string }[], cursor: string): number {
+  const [, place, id] = cursor.split('_');
+  const found = letters.findIndex((letter) => letter.id === id);
+  return found < 0 ? Number(place) - 1 : found + 1;
+}
 
 export const getDeadLetter = tokenOperation({
   id: 'get-dead-letter',
   summary: 'Get a dead letter, with headers and payload',
-  answers: { 200: { description: 'The letter', schema: wholeSchema } },
+  answers: { 200: { description: 'The letter', schema: wholeLetterSchema } },
   async run({ parts, params }) {
-    const whole = await look(
-      parts,
-      (message) => (idOf(message) === params.letter_id ? presentWhole(message) : undefined),
-      async ([first]) => first?.item,
-    );
+    const whole = await wholeLetter(parts, params.letter_id ?? '');
     if (!whole) throw notFound();
     return { status: 200, body: whole };
   },
@@ -149,13 +140,15 @@ export const dropDeadLetters = tokenOperation({
   id: 'drop-dead-letters',
   summary: 'Drop several dead letters',
   query: z.object({
+    ids: z.string().optional().meta({ description: 'These, with commas between' }),
     reason: z.string().optional().meta({ description: 'Those with this reason' }),
     all: z.enum(['true']).optional().meta({ description: 'All of them' }),
   }),
   answers: { 200: { description: 'How many are gone', schema: z.object({ dropped: z.int() }) } },
   async run({ parts, query }) {
-    checkWanted({ reason: query.reason, all: query.all === 'true' });
-    return { status: 200, body: { dropped: await drop(parts, query) } };
+    const wanted = { reason: query.reason, ids: query.ids?.split(',') };
+    checkWanted({ ...wanted, all: query.all === 'true' });
+    return { status: 200, body: { dropped: await drop(parts, wanted) } };
   },
 });
 
@@ -165,59 +158,17 @@ function checkWanted({ ids, reason, all }: z.infer<typeof wantedSchema>): void {
     throw validationFailed({ resource: 'DeadLetter', code: 'missing_field', field: 'reason' });
 }
 
-/** Those of an event, by its guid. */
-export function findDeadLetters(parts: Parts, guid: string): Promise<Letter[]> {
-  return look(
-    parts,
-    (message) => (guidsOf(message).includes(guid) ? present(message) : undefined),
-    async (picked) => picked.map(({ item }) => item),
-  );
-}
-
-/** A letter, the guids that its event may have, and the delivery that it was, if one of our services made it. */
-export type SeenLetter = { letter: Letter; guids: string[]; job: DeliveryJob | undefined };
-
-const keptMs = 2_000;
-const recent = new WeakMap<Parts, () => Promise<SeenLetter[]>>();
-
-/** All letters, as they were seen a moment ago: asked by many, they are looked through by one at a time, with rests between. */
-export function recentLetters(parts: Parts): Promise<SeenLetter[]> {
-  const ask = recent.get(parts) ?? makeRecent(() => lookAtAll(parts), keptMs);
-  recent.set(parts, ask);
-  return ask();
-}
-
-const lookAtAll = (parts: Parts) =>
-  look(
-    parts,
-    (message): SeenLetter => {
-      const opened = message.headers.job === undefined ? undefined : openJob(message, ...parts.jobKeys);
-      return {
-        letter: present(message),
-        guids: guidsOf(message),
-        job: opened?.kind === 'job' ? opened.job : undefined,
-      };
-    },
-    async (picked) => picked.map(({ item }) => item),
-  );
-
-/** Most producers give it as the event's id. */
-function guidsOf(message: Seen): string[] {
-  const [id, source] = [attributeOf(message, 'id'), attributeOf(message, 'source')];
-  const made = id !== undefined && source !== undefined ? eventGuid({ id, source }) : undefined;
-  return [message.messageId, id, made, jobOf(message)?.guid].flatMap((guid) => guid?.toLowerCase() ?? []);
-}
-
 async function publishAgain(parts: Parts, wanted: Wanted): Promise<{ published: number; left: number }> {
+  const done = new Set<string>();
   for (let published = 0; ; ) {
-    const part = await publishPart(parts, wanted);
+    const part = await publishPart(parts, wanted, done);
     published += part.published;
     if (!part.isMore) return { published, left: part.left };
   }
 }
 
-/** Publishes as many as may be held at once. */
-async function publishPart(parts: Parts, wanted: Wanted) {
+/** Publishes as many as may be held at once, but none of those that are `done`: they have come back, and would for ever. */
+async function publishPart(parts: Parts, wanted: Wanted, done: Set<string>) {
   let bytes = 0;
   let left = 0;
   let isMore = false;
@@ -225,20 +176,23 @@ async function publishPart(parts: Parts, wanted: Wanted) {
     parts,
     (message) => {
       if (!isWanted(message, wanted)) return undefined;
+      const id = idOf(message);
+      if (done.has(id)) return undefined;
       const outgoing = isNamed(message, wanted) ? outgoingOf(message, parts) : undefined;
       if (!outgoing) left += 1;
       else if (bytes > heldMaxBytes) isMore = wanted.ids?.length !== 1;
       else {
         bytes += message.body.length;
-        return outgoing;
+        return { id, outgoing };
       }
       return undefined;
     },
     async (picked) => {
       const chosen = once(picked, wanted);
       for (const { item, take } of chosen) {
-        await parts.publisher.publish(item);
+        await parts.publisher.publish(item.outgoing);
         take();
+        done.add(item.id);
       }
       return { published: chosen.length, left, isMore };
     },
@@ -291,84 +245,5 @@ function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {
   return type === undefined ? undefined : { ...outgoing, exchange: eventsExchange, routingKey: type };
 }
 
-let lastLook: Promise<unknown> = Promise.resolve();
-
-/** Runs by itself, whichever process looks; those of this process wait without a connection to PostgreSQL. */
-function look<T, R>(
-  { pool, amqpUrl }: Parts,
-  pick: (message: Seen) => T | undefined,
-  use: (picked: { item: T; take(): void }[]) => Promise<R>,
-): Promise<R> {
-  const mine = lastLook.then(() =>
-    inTransaction(pool, async (client) => {
-      await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost dead letters', 0))");
-      const options = {
-        url: amqpUrl,
-        name: 'webhook-api dead letters',
-        queue: deadEventsQueue,
-        most: lookedMax,
-        idleMs: 2_000,
-      };
-      return browse(options, pick, use);
-    }),
-  );
-  lastLook = mine.catch(() => {}); // who asked hears of it
-  return mine;
-}
-
 /** Headers that were not the producer's: of the dead letter, of publishing it, and of the queue it lies in. */
 const added = new Set([deadReasonHeader, deadDetailHeader, 'x-publish-tag', 'x-delivery-count']);
-
-/** Without those that differ from one look to the next. */
-const ownHeaders = ({ headers }: Pick<Seen, 'headers'>) =>
-  Object.entries(headers).filter(([name]) => name !== 'x-publish-tag' && name !== 'x-delivery-count');
-
-function idOf({ body, headers, messageId = '' }: Seen): string {
-  const own = ownHeaders({ headers }).sort(([a], [b]) => (a < b ? -1 : 1));
-  const digest = createHash('sha256').update(JSON.stringify([messageId, own]));
-  return digest.update(body).digest('hex').slice(0, 24);
-}
-
-function present(message: Seen): Letter {
-  const job = jobOf(message);
-  const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  return {
-    id: idOf(message),
-    reason: text(message.headers[deadReasonHeader]),
-    detail: text(message.headers[deadDetailHeader]),
-    message_id: message.messageId ?? null,
-    event: attributeOf(message, 'type') ?? text(job?.event),
-    subject: attributeOf(message, 'subject') ?? null,
-    source: attributeOf(message, 'source') ?? null,
-    occurred_at: attributeOf(message, 'time') ?? text(job?.occurredAt),
-    bytes: message.body.length,
-  };
-}
-
-function presentWhole(message: Seen): z.infer<typeof wholeSchema> {
-  const text = message.body.toString('utf8');
-  const isText = Buffer.from(text).equals(message.body);
-  const headers = Object.fromEntries(ownHeaders(message));
-  return {
-    ...present(message),
-    headers,
-    payload: isText ? text : message.body.toString('base64'),
-    payload_encoding: isText ? 'utf-8' : 'base64',
-  };
-}
-
-function attributeOf({ headers }: Seen, name: string): string | undefined {
-  const value = attributesInHeaders(headers)[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** What a delivery's job says, true or not. */
-function jobOf({ headers }: Seen): { guid?: string; event?: string; occurredAt?: string } | undefined {
-  if (typeof headers.job !== 'string') return undefined;
-  try {
-    const job: unknown = JSON.parse(headers.job);
-    return typeof job === 'object' && job !== null ? job : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -4,8 +4,9 @@ import { findAttempts, findEvents, firstDay } from '../explain/rows.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
-import { deadLetterSchema, findDeadLetters } from './dead-letters.ts';
+import { deadLetterSchema } from './letter.ts';
 import { findQueued, queuedSchema } from './queued.ts';
+import { findDeadLetters } from './seen-letters.ts';
 import { findWaiting, presentWaiting, waitingSchema } from './waiting.ts';
 
 const time = z.iso.datetime();

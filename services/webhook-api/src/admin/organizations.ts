@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { tokenOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { seconds } from '../objects/time.ts';
+import { successRate } from '../stats/success-rate.ts';
 import { loadAccount } from './organization.ts';
 
 const count = z.int();
@@ -19,6 +20,9 @@ const listedSchema = z
     repositories: count,
     hooks: count,
     members: count,
+    health: z
+      .object({ delivered: count, failed: count, success_rate: z.number().nullable() })
+      .meta({ description: 'Attempts of the last 24 hours' }),
   })
   .meta({ id: 'AdminOrganization' });
 
@@ -30,6 +34,8 @@ type Listed = {
   repositories: number;
   hooks: number;
   members: number;
+  delivered: number;
+  failed: number;
 };
 
 const countsOf = (account: string) => `
@@ -44,12 +50,17 @@ export const listOrganizations = tokenOperation({
   answers: { 200: { description: 'A page of them, the oldest first', schema: z.array(listedSchema) } },
   async run({ parts: { pool }, query, url }) {
     const { rows } = await pool.query<Listed & { total: number }>(
-      `SELECT a.*, ${countsOf('a.id')} FROM (
-         SELECT id, login, created_at, paused_at, count(*) OVER ()::integer AS total FROM accounts ORDER BY id LIMIT $1 OFFSET $2) a`,
+      `SELECT a.*, ${countsOf('a.id')}, s.* FROM (
+         SELECT id, login, created_at, paused_at, count(*) OVER ()::integer AS total FROM accounts ORDER BY id LIMIT $1 OFFSET $2) a
+         CROSS JOIN LATERAL (
+           SELECT coalesce(sum(delivered), 0)::integer AS delivered, coalesce(sum(failed), 0)::integer AS failed FROM delivery_stats
+            WHERE account_id = a.id AND hook_id = 0 AND minute > now() - interval '1 day') s
+        ORDER BY a.id`,
       [query.per_page, offsetOf(query)],
     );
-    const body = rows.map(({ total: _total, ...row }) => ({
+    const body = rows.map(({ total: _total, delivered, failed, ...row }) => ({
       ...row,
+      health: { delivered, failed, success_rate: successRate(delivered, failed) },
       created_at: seconds(row.created_at),
       paused_at: row.paused_at && seconds(row.paused_at),
     }));

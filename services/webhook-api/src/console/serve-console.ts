@@ -49,6 +49,8 @@ function standingHeaders(gate: string): RequestHandler {
     "img-src 'self' data:",
     `connect-src 'self' ${gate}`,
     "form-action 'none'",
+    // Pages of the gate as they would look (api/v2/branding/previews).
+    `frame-src ${gate}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ');

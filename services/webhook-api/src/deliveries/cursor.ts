@@ -1,6 +1,6 @@
 /**
  * The cursor of a list of deliveries: what the page begins with that it leads to. `v1_<id>` where the newest come first, `v1_<sequence>_<id>` in
- * the order of numbers.
+ * the order of numbers, `v1_t<milliseconds>_<id>` by time.
  */
 import { validationFailed } from '../http/errors.ts';
 import type { PageStart } from './rows.ts';
@@ -20,6 +20,19 @@ export function readSequenceCursor(afterSequence: string, cursor: string | undef
   const [, sequence, id] = /^v1_([1-9]\d{0,15})_([1-9]\d{0,15})$/.exec(cursor) ?? [];
   return { order: 'sequence', sequence: integer('cursor', sequence), id: integer('cursor', id) };
 }
+
+/** Where a page of those up to a time begins, the latest first. @throws ApiError 422 for a cursor that we did not make. */
+export function readTimeCursor(
+  until: string | undefined,
+  cursor: string | undefined,
+): Extract<PageStart, { order: 'time' }> {
+  if (!cursor) return { order: 'time', at: until === undefined ? never : new Date(until), id: Number.MAX_SAFE_INTEGER };
+  const [, ms, id] = /^v1_t(\d{1,15})_([1-9]\d{0,15})$/.exec(cursor) ?? [];
+  return { order: 'time', at: new Date(integer('cursor', ms)), id: integer('cursor', id) };
+}
+
+/** After all times of deliveries. */
+const never = new Date('9999-12-31T00:00:00Z');
 
 function integer(field: string, digits: string | undefined): number {
   const value = Number(digits);

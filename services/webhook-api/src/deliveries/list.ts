@@ -1,13 +1,37 @@
-/** `GET …/hooks/{hook_id}/deliveries`: newest first, or by number, paged by cursor, so that new deliveries shift nothing. */
+/** `GET …/hooks/{hook_id}/deliveries`: newest first, or by time or number, paged by cursor, so that new deliveries shift nothing. */
 import type { Reads } from '@gatepost/webhook-db/reads';
 import { z } from 'zod';
+import { guidForm } from '../admin/find-event.ts';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';
+import { validationFailed } from '../http/errors.ts';
 import { enteringOperation, ours } from '../http/operation.ts';
-import { linkHeader, perPage } from '../http/page.ts';
-import { readCursor, readSequenceCursor, writeCursor } from './cursor.ts';
+import { filterText, linkHeader, perPage } from '../http/page.ts';
+import { readCursor, readSequenceCursor, readTimeCursor, writeCursor } from './cursor.ts';
 import { deliverySchema } from './present.ts';
-import { findPreviousId, loadPage, readLog } from './rows.ts';
+import { type Filter, findPreviousId, loadPage, type PageStart, readLog } from './rows.ts';
+
+const text = z
+  .string()
+  .max(200)
+  .regex(/^[^\0]*$/, 'is no text');
+const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
+
+const filters = {
+  event: text.optional().meta({ ...ours, description: 'Only deliveries of events of this type' }),
+  action: text.optional().meta({ ...ours, description: 'Only those with this action' }),
+  guid: z
+    .string()
+    .regex(guidForm, 'is not a guid')
+    .optional()
+    .meta({ ...ours, description: 'Only those of this event: all attempts and redeliveries', format: 'uuid' }),
+  throttled: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ ...ours, description: 'Only those that their limit had made wait, or only the others' }),
+  since: time.optional().meta({ ...ours, description: 'Only those attempted from then on, the latest first' }),
+  until: time.optional().meta({ ...ours, description: 'Only those attempted up to then, the latest first' }),
+};
 
 const query = z.object({
   per_page: perPage,
@@ -18,8 +42,10 @@ const query = z.object({
     .optional()
     .meta({
       ...ours,
-      description: 'Only deliveries with a larger `sequence`, in the order of these, the smallest first',
+      description:
+        'Only deliveries with a larger `sequence`, in the order of these, the smallest first; with no filter but `status`',
     }),
+  ...filters,
 });
 
 export const listDeliveries = enteringOperation({
@@ -27,26 +53,47 @@ export const listDeliveries = enteringOperation({
   summary: 'List the deliveries of a webhook',
   docs: githubDocs('list-deliveries-for-a-repository-webhook', 'list-deliveries-for-an-organization-webhook'),
   query,
-  answers: { 200: { description: 'Deliveries, newest first', schema: z.array(deliverySchema) } },
+  answers: {
+    200: {
+      description:
+        'Deliveries, newest first. With `event`, `action` or `throttled=false` a page may hold fewer, or none, and yet name a next one: so many are looked at for each',
+      schema: z.array(deliverySchema),
+    },
+  },
   async run({ parts, wanted, token, params, query, url }) {
     const log = { token, wanted, hookId: hookId(params) };
-    const { status, per_page, cursor, after_sequence: after } = query;
-    const start = after === undefined ? readCursor(cursor) : readSequenceCursor(after, cursor);
+    const { status, per_page, cursor, after_sequence: after, since, until, throttled, ...of } = query;
+    const asked = { since, until, throttled, ...of };
+    const isFiltered = Object.values(asked).some((value) => value !== undefined);
+    if (after !== undefined && isFiltered)
+      throw validationFailed({ resource: 'Delivery', code: 'invalid', field: 'after_sequence' });
+    const start = readStart(query);
+    const filter: Filter = {
+      outcome: status,
+      ...of,
+      throttled: throttled === undefined ? undefined : throttled === 'true',
+      since: since === undefined ? undefined : new Date(since),
+    };
     const load = async (reads: Pick<Reads, 'query'>) => {
-      const page = await loadPage(reads, log, status, start, per_page);
+      const page = await loadPage(reads, log, filter, start, per_page);
       const previous =
-        cursor && start.order === 'newest'
+        cursor && start.order === 'newest' && !isFiltered
           ? await findPreviousId(reads, log.hookId, status, start.id, per_page)
           : undefined;
       return { ...page, previous };
     };
     const { value, headers } = await readLog(parts, log, load, () => load(parts.reads));
     const { json, next, previous } = value;
-    const asked = `per_page=${per_page}${status ? `&status=${status}` : ''}${after === undefined ? '' : `&after_sequence=${after}`}`;
-    const pageAt = (start: string) => `${url}?${asked}&cursor=${writeCursor(start)}`;
+    const kept = filterText({ status, after_sequence: after, ...asked });
+    const pageAt = (start: string) => `${url}?per_page=${per_page}${kept}&cursor=${writeCursor(start)}`;
     const links: [string, string][] = [];
     if (next !== null) links.push(['next', pageAt(next)]);
     if (previous !== undefined) links.push(['prev', pageAt(previous)]);
     return { status: 200, json, headers: { ...linkHeader(links), ...headers } };
   },
 });
+
+function readStart({ cursor, after_sequence: after, since, until }: z.infer<typeof query>): PageStart {
+  if (after !== undefined) return readSequenceCursor(after, cursor);
+  return since === undefined && until === undefined ? readCursor(cursor) : readTimeCursor(until, cursor);
+}

@@ -57,53 +57,164 @@ const outcomes = { success: 'AND d.status_code < 400', failure: 'AND d.status_co
 /** A hook's log as its caller asks for it. */
 export type LogOf = { token: Token; wanted: Wanted; hookId: number };
 
-/** Where a page begins: newest first, at an id; or by number, then by id, at both. */
-export type PageStart = { order: 'newest'; id: number } | { order: 'sequence'; sequence: number; id: number };
+/** Where a page begins: newest first, at an id; or by number, or by time, then by id, at both. */
+export type PageStart =
+  | { order: 'newest'; id: number }
+  | { order: 'sequence'; sequence: number; id: number }
+  | { order: 'time'; at: Date; id: number };
 
-const orders = {
-  newest: { from: 'd.id <= $6', by: 'd.id DESC', next: 'id::text' },
-  sequence: {
-    from: 'd.sequence >= $8 AND (d.sequence, d.id) >= ($8, $6)',
-    by: 'd.sequence, d.id',
-    next: "concat(sequence, '_', id)",
-  },
+/** What all deliveries of a list are like. `since` only where they come by time. */
+export type Filter = {
+  outcome: Outcome;
+  event?: string | undefined;
+  action?: string | undefined;
+  guid?: string | undefined;
+  throttled?: boolean | undefined;
+  since?: Date | undefined;
+};
+
+type Order = { from: string; by: string; next: string };
+
+const orderOf = (start: PageStart, { id, place }: { id: string; place: string }): Order =>
+  ({
+    newest: { from: `d.id <= ${id}`, by: 'd.id DESC', next: 'id::text' },
+    sequence: {
+      from: `d.sequence >= ${place} AND (d.sequence, d.id) >= (${place}, ${id})`,
+      by: 'd.sequence, d.id',
+      next: "concat(sequence, '_', id)",
+    },
+    time: {
+      from: `d.delivered_at <= ${place} AND (d.delivered_at, d.id) <= (${place}, ${id})
+             AND d.delivered_on <= (${place}::timestamptz AT TIME ZONE 'UTC')::date`,
+      by: 'd.delivered_at DESC, d.id DESC',
+      next: "concat('t', (extract(epoch FROM delivered_at) * 1000)::bigint, '_', id)",
+    },
+  })[start.order];
+
+const placeIn = (start: PageStart): (number | Date)[] =>
+  start.order === 'newest' ? [] : [start.order === 'sequence' ? start.sequence : start.at];
+
+/**
+ * So many rows are looked at for one page where no index says which are meant. With ten million rows of one hook, a look without an end would
+ * be given up on by PostgreSQL.
+ */
+const lookedMax = 5_000;
+
+/** The conditions that an index has which is in that order, and those that each row is looked at for; `add` makes a parameter of a value. */
+function conditionsOf(
+  { outcome, event, action, throttled, since }: Filter,
+  { order }: PageStart,
+  add: (value: unknown) => string,
+) {
+  const indexed: string[] = [];
+  const looked: string[] = [];
+  const ofOutcome = outcomes[outcome ?? 'any'];
+  if (order === 'time') looked.push(ofOutcome);
+  else indexed.push(ofOutcome);
+  if (throttled) (order === 'newest' && !outcome ? indexed : looked).push('AND d.throttled_at IS NOT NULL');
+  if (throttled === false) looked.push('AND d.throttled_at IS NULL');
+  if (event !== undefined) looked.push(`AND d.event = ${add(event)}`);
+  if (action !== undefined) looked.push(`AND d.action = ${add(action)}`);
+  if (since) {
+    const from = add(since);
+    indexed.push(`AND d.delivered_at >= ${from} AND d.delivered_on >= (${from}::timestamptz AT TIME ZONE 'UTC')::date`);
+  }
+  return { indexed: indexed.join(' '), looked: looked.join(' ').trim() };
+}
+
+/** A hook's deliveries of an event: by its row and the index of later attempts; for a guid that names no event, such as a test's, among the newest. */
+const ofGuid = (guid: string) => `(
+  WITH found AS MATERIALIZED (
+    SELECT d.* FROM deliveries d WHERE d.guid = ${guid} AND (d.attempt > 1 OR d.redelivery) AND d.hook_id = h.id
+    UNION ALL
+    SELECT d.* FROM events e CROSS JOIN LATERAL unnest(e.hook_ids, e.delivery_ids) AS u (hook_id, id)
+      JOIN deliveries d ON d.id = u.id AND d.hook_id = h.id AND d.attempt = 1 AND NOT d.redelivery
+     WHERE e.guid = ${guid} AND u.hook_id = h.id
+  )
+  SELECT * FROM found
+  UNION ALL
+  SELECT * FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ORDER BY d.id DESC LIMIT ${lookedMax}) d
+   WHERE d.guid = ${guid} AND NOT EXISTS (SELECT FROM found))`;
+
+/** SQL of the deliveries `d` of a hook `h` that a page shows, in order; and of those among which it looks, of which it may not look at all. */
+function pageOf(
+  filter: Filter,
+  start: PageStart,
+  { from, by }: Order,
+  add: (value: unknown) => string,
+): { rows: string; inLog: string; isBounded: boolean } {
+  const { indexed, looked } = conditionsOf(filter, start, add);
+  const inLog = `deliveries d WHERE d.hook_id = h.id ${indexed} AND ${from} ORDER BY ${by}`;
+  if (filter.guid !== undefined) {
+    const rows = `SELECT * FROM ${ofGuid(add(filter.guid))} d WHERE ${from} ${indexed} ${looked} ORDER BY ${by}`;
+    return { rows, inLog, isBounded: false };
+  }
+  if (looked === '') return { rows: `SELECT * FROM ${inLog}`, inLog, isBounded: false };
+  const rows = `SELECT * FROM (SELECT * FROM ${inLog} LIMIT ${lookedMax}) d WHERE true ${looked} ORDER BY ${by}`;
+  return { rows, inLog, isBounded: true };
+}
+
+/** By which a statement is known, in few letters: the order, and what it filters by. */
+const kindOf = ({ outcome, throttled, ...others }: Filter, start: PageStart) => {
+  const filters = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : name[0]!));
+  if (throttled !== undefined) filters.push(throttled ? 't' : 'f');
+  return `${start.order} ${outcome ?? 'any'} ${filters.sort().join('')}`.trim();
 };
 
 /**
- * At most `limit` deliveries of a hook, in order.
+ * At most `limit` deliveries of a hook, in order. A page may be short, and yet have a next one: `lookedMax`.
  * @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook.
  */
 export async function loadPage(
   reads: Pick<Reads, 'query'>,
   { token, wanted, hookId }: LogOf,
-  outcome: Outcome,
+  filter: Filter,
   start: PageStart,
   limit: number,
 ): Promise<DeliveryPage> {
-  const kind = outcome ?? 'any';
   const seen = visibleIn(wanted);
-  const order = orders[start.order];
+  const values = [...placeValues(token, wanted), hookId, start.id, limit, ...placeIn(start)];
+  const add = (value: unknown) => `$${values.push(value)}`;
+  const order = orderOf(start, { id: '$6', place: '$8' });
+  const page = pageOf(filter, start, order, add);
   const { rows } = await reads.query<EnteredRow & DeliveryPage>({
-    name: `deliveries ${start.order} ${kind} ${seen.kind}`,
+    name: `deliveries ${kindOf(filter, start)} ${seen.kind}`,
     text: `WITH p AS (${placeSql})
            SELECT ${entryColumns}, page.*
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN LATERAL (
                SELECT concat('[', string_agg(json, ',') FILTER (WHERE place <= $7), ']') AS json, min(${order.next}) FILTER (WHERE place > $7) AS next
-                 FROM (SELECT d.id, d.sequence, row_number() OVER () AS place, ${deliveryJson} AS json
-                         FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ${outcomes[kind]} AND ${order.from}
-                                ORDER BY ${order.by} LIMIT $7::bigint + 1) d) d) page ON true`,
-    values: [
-      ...placeValues(token, wanted),
-      hookId,
-      start.id,
-      limit,
-      ...(start.order === 'sequence' ? [start.sequence] : []),
-    ],
+                 FROM (SELECT d.id, d.sequence, d.delivered_at, row_number() OVER () AS place, ${deliveryJson} AS json
+                         FROM (${page.rows} LIMIT $7::bigint + 1) d) d) page ON true`,
+    values,
   });
   const row = rows[0];
   checkSeen(row, wanted);
-  return row;
+  if (row.next !== null || !page.isBounded) return row;
+  return { json: row.json, next: await findLookEnd(reads, hookId, filter, start) };
+}
+
+/** The first row that a look for a page has not come to; null: it has come to the end. */
+async function findLookEnd(
+  reads: Pick<Reads, 'query'>,
+  hookId: number,
+  filter: Filter,
+  start: PageStart,
+): Promise<string | null> {
+  const values: unknown[] = [hookId, start.id, ...placeIn(start)];
+  const order = orderOf(start, { id: '$2', place: '$3' });
+  const { outcome, since, throttled } = filter;
+  // What each row is looked at for does not count.
+  const among: Filter = { outcome, since, ...(throttled && { throttled }) };
+  const { inLog } = pageOf(among, start, order, (value) => `$${values.push(value)}`);
+  const { rows } = await reads.query<{ next: string }>({
+    name: `deliveries end ${kindOf(among, start)}`,
+    text: `SELECT ${order.next} AS next FROM (
+             SELECT d.* FROM (SELECT $1::integer AS id) h
+              CROSS JOIN LATERAL (SELECT d.id, d.sequence, d.delivered_at FROM ${inLog} OFFSET ${lookedMax} LIMIT 1) d) d`,
+    values,
+  });
+  return rows[0]?.next ?? null;
 }
 
 /** @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook. */

@@ -1,7 +1,7 @@
 /** `GET …/deliveries/{delivery_id}/explain` and `GET …/hooks/{hook_id}/explain?guid=`: why a delivery has come, or not. */
 import { z } from 'zod';
-import type { SeenLetter } from '../admin/dead-letters.ts';
 import { guidForm } from '../admin/find-event.ts';
+import type { SeenLetter } from '../admin/seen-letters.ts';
 import { deliveryId } from '../deliveries/delivery-id.ts';
 import { hookId } from '../hooks/hook-id.ts';
 import { notFound } from '../http/errors.ts';

@@ -1,8 +1,9 @@
 /** `GET /accounts/{login}/events/{guid}/explain`: what became of an event at all hooks of its place, or why it came to none. */
-import type { SeenLetter } from '../admin/dead-letters.ts';
+
 import { guidForm } from '../admin/find-event.ts';
 import { loadAccount } from '../admin/organization.ts';
 import { findQueued } from '../admin/queued.ts';
+import type { SeenLetter } from '../admin/seen-letters.ts';
 import { notFound } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import type { Parts } from '../parts.ts';

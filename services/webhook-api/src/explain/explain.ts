@@ -1,5 +1,6 @@
 /** Says of one event and one hook where the delivery stands, since when, until when and why, and what has happened to it. Pure. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
+import { ownSource } from '@gatepost/webhook-db/asked';
 import { readJob, type WaitingRow } from '../admin/waiting.ts';
 import { causesOf, duplicatesUntil } from './causes.ts';
 import { endedAt, firstDeliveryId, isDelivered, type Known, placeOf, resultOf, waitingOf } from './known.ts';
@@ -74,7 +75,7 @@ function sayDone(known: Known, attempt: AttemptRow): Said {
     ...done,
     state: 'failed',
     sentence: `The last attempt (${which}) failed: ${resultOf(attempt)}. No other follows by itself${whyNoneFollows(known, attempt)}.`,
-    next: `${adviceOn(attempt, known.deliveryTimeoutMs)} What was sent and answered: GET ${log}. Then deliver it again: POST ${log}/attempts.`,
+    next: `${adviceOn(attempt, known.deliveryTimeoutMs)} What was sent and answered: GET ${log}. Then ${again(known, attempt)}.`,
   };
 }
 
@@ -98,6 +99,14 @@ function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
     default:
       return 'See why the receiver does not answer 2xx.';
   }
+}
+
+/** What somebody made up is signed for nobody who need not know the secret (docs/decisions/0434-who-may-make-up-an-event.md). */
+function again(known: Known, { id, event: type }: AttemptRow): string {
+  const { hook, event } = known;
+  if (hook.isGone || !hook.hasSecret || event?.source !== ownSource || type === 'ping')
+    return `deliver it again: POST ${pathOf(known, id)}/attempts`;
+  return `whoever knows the secret of the hook triggers it anew: POST ${hook.path}/triggers`;
 }
 
 function pathOf({ hook }: Known, delivery: string | number): string {
@@ -133,9 +142,7 @@ function sayWaiting(known: Known, row: WaitingRow): Said {
         before
           ? `Attempt ${before.attempt} failed: ${resultOf(before)}. Attempt ${job.attempt ?? before.attempt + 1} waits for its time.`
           : 'It is to be sent again, since nothing was heard of it for a while.',
-        before
-          ? `${adviceOn(before, known.deliveryTimeoutMs)} To deliver it at once: POST ${pathOf(known, before.id)}/attempts.`
-          : null,
+        before ? `${adviceOn(before, known.deliveryTimeoutMs)} If it is not to wait: ${again(known, before)}.` : null,
       );
     case 'busy':
       return said(

@@ -1,7 +1,7 @@
 /** Gathers what explanations are made of. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { findPlace } from '@gatepost/webhook-db/waiting';
-import { recentLetters, type SeenLetter } from '../admin/dead-letters.ts';
+import { recentLetters, type SeenLetter } from '../admin/seen-letters.ts';
 import { findWaiting, readJob, type WaitingRow } from '../admin/waiting.ts';
 import type { Parts } from '../parts.ts';
 import type { AskedAccount, HookSettings } from './hooks.ts';

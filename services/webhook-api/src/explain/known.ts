@@ -1,6 +1,6 @@
 /** What an explanation is made of: all that is known of one event and one hook. */
 import { deliveryStatus } from '@gatepost/contracts/delivery';
-import type { SeenLetter } from '../admin/dead-letters.ts';
+import type { SeenLetter } from '../admin/seen-letters.ts';
 import type { WaitingRow } from '../admin/waiting.ts';
 import type { HookSettings } from './hooks.ts';
 import type { AttemptRow, EventRow } from './rows.ts';

@@ -3,7 +3,7 @@ import { notFound } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { githubDocs } from './documentation.ts';
 import { hookId } from './hook-id.ts';
-import { hookSchema, presentHook } from './present.ts';
+import { hookSchema, presentHealth, presentHook } from './present.ts';
 import { findRow } from './rows.ts';
 
 export const getHook = placeOperation({
@@ -14,6 +14,6 @@ export const getHook = placeOperation({
   async run({ parts, place, token, params, base }) {
     const row = await findRow(parts.reads, place, token, hookId(params));
     if (!row) throw notFound();
-    return { status: 200, body: presentHook(row, place, base, parts.seal) };
+    return { status: 200, body: { ...presentHook(row, place, base, parts.seal), ...presentHealth(row) } };
   },
 });

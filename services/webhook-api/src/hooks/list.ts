@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { enteringOperation } from '../http/operation.ts';
 import { offsetOf, pageLinks, pageQuery } from '../http/page.ts';
 import { githubDocs } from './documentation.ts';
-import { hookSchema, presentHook } from './present.ts';
+import { hookSchema, presentHealth, presentHook } from './present.ts';
 import { listRows, wholeRowsInParts } from './rows.ts';
 
 export const listHooks = enteringOperation({
@@ -19,7 +19,7 @@ export const listHooks = enteringOperation({
     });
     const body: Record<string, unknown>[] = [];
     for await (const whole of wholeRowsInParts(parts.pool, rows))
-      body.push(...whole.map((row) => presentHook(row, place, base, parts.seal)));
+      body.push(...whole.map((row) => ({ ...presentHook(row, place, base, parts.seal), ...presentHealth(row) })));
     return {
       status: 200,
       body,

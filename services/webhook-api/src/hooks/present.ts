@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { PlaceNames } from '../access/place.ts';
 import { type Family, ours } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
+import { successRate } from '../stats/success-rate.ts';
 import { maskUrl, splitUrl } from './credentials.ts';
 import { mask } from './mask.ts';
 import type { HookRow } from './rows.ts';
@@ -36,6 +37,21 @@ const lastResponseSchema = z
 
 const time = z.iso.datetime();
 
+const healthSchema = z
+  .object({
+    last_status: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of its newest delivery: `OK`, or what went wrong; null: the log has none' }),
+    last_status_code: z.int().nullable(),
+    last_delivery_at: time.nullable(),
+    delivered: z.int().meta({ description: 'Attempts of the last 24 hours that were answered 2xx' }),
+    failed: z.int().meta({ description: 'All other attempts of that time' }),
+    success_rate: z.number().nullable().meta({ description: 'Delivered of both; null: there were none' }),
+  })
+  .optional()
+  .meta({ ...ours, description: 'How its deliveries go; in lists, and where one hook is asked for' });
+
 const organizationHookSchema = z
   .object({
     type: z.literal('Organization'),
@@ -61,6 +77,7 @@ const organizationHookSchema = z
     url: z.url(),
     ping_url: z.url(),
     deliveries_url: z.url(),
+    health: healthSchema,
     disabled_reason: z
       .literal('oauth_app_restricted')
       .nullable()
@@ -131,6 +148,21 @@ export function placePath(place: PlaceNames): string {
 
 function maskValues(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, mask]));
+}
+
+/** Not part of what a ping tells the receiver of its hook. */
+export function presentHealth({ last_status, last_status_code, last_at, ...day }: HookRow) {
+  const [delivered, failed] = [day.day_delivered ?? 0, day.day_failed ?? 0];
+  return {
+    health: {
+      last_status,
+      last_status_code,
+      last_delivery_at: last_at && seconds(last_at),
+      delivered,
+      failed,
+      success_rate: successRate(delivered, failed),
+    },
+  };
 }
 
 function presentLastResponse(row: HookRow): z.infer<typeof lastResponseSchema> {

@@ -38,6 +38,10 @@ export type HookRow = {
   /** Its newest delivery; null: none within retention, or not asked for. */
   last_status: string | null;
   last_status_code: number | null;
+  last_at: Date | null;
+  /** Attempts of the last day; null: none. */
+  day_delivered: number | null;
+  day_failed: number | null;
 };
 
 /** `account` is the alias of what has the account's `oauth_app_restrictions`. */
@@ -77,11 +81,16 @@ export const visibleIn = ({ repository }: Wanted): { kind: string; condition: st
       }
     : { kind: 'of a repository', condition: 'h.account_id = p.account_id AND h.repository_id = p.repository_id' };
 
-// Organization hooks do not show it (https://docs.github.com/rest/orgs/webhooks).
-const lastDelivery = `
+const healthColumns = 'last_status, last_status_code, last_at, day_delivered, day_failed';
+
+/** Its newest delivery, and what the statistics counted in a day. */
+const health = `
   LEFT JOIN LATERAL (
-    SELECT status AS last_status, status_code AS last_status_code FROM deliveries d
-     WHERE d.hook_id = h.id AND h.repository_id IS NOT NULL ORDER BY d.id DESC LIMIT 1) d ON true`;
+    SELECT status AS last_status, status_code AS last_status_code, delivered_at AS last_at FROM deliveries d
+     WHERE d.hook_id = h.id ORDER BY d.id DESC LIMIT 1) d ON true
+  LEFT JOIN LATERAL (
+    SELECT sum(delivered)::integer AS day_delivered, sum(failed)::integer AS day_failed FROM delivery_stats s
+     WHERE s.account_id = h.account_id AND s.hook_id = h.id AND s.minute > now() - interval '1 day') s ON true`;
 
 /**
  * A hook in a list: says whether it has custom headers but does not contain them, since a page of hooks may have many megabytes of
@@ -104,9 +113,9 @@ export async function listRows(
     name: `hooks ${kind}`,
     text: `WITH p AS (${placeSql})
            SELECT p.login, p.role, p.app_restricted, p.visibility, p.repository_id, p.repository_name, h.* FROM p LEFT JOIN LATERAL (
-             SELECT ${columnsFrom('p', 'h.headers IS NOT NULL AS has_headers')}, total, last_status, last_status_code
+             SELECT ${columnsFrom('p', 'h.headers IS NOT NULL AS has_headers')}, total, ${healthColumns}
                FROM (SELECT *, count(*) OVER ()::integer AS total FROM hooks h WHERE ${condition}
-                      ORDER BY id LIMIT $5 OFFSET $6) h ${lastDelivery}) h ON true
+                      ORDER BY id LIMIT $5 OFFSET $6) h ${health}) h ON true
             ORDER BY h.id`,
     values: [...placeValues(token, wanted), page.limit, page.offset],
   });
@@ -123,10 +132,64 @@ export async function listRows(
 
 type ListedRow = EntryRow & { repository_name: string | null; total: number | null } & (ListedHook | { id: null });
 
+/** Which of an account's hooks are meant: those of repositories, and of the organization itself those that `app` (null: no app) made. */
+export type HooksWanted = {
+  ofRepositories: boolean;
+  ofOrganization: { app: string | null } | 'all' | 'none';
+  /** Part of the URL, or the whole id. */
+  text: string | undefined;
+  repository: string | undefined;
+  /** What their newest delivery came to. */
+  status: 'success' | 'failure' | undefined;
+};
+
+export type AccountHook = ListedHook & { repository: { id: number; name: string } | null };
+
+/** Hooks of an account and of its repositories, oldest first, and how many there are in all. */
+export async function listAccountRows(
+  db: Queryable,
+  accountId: number,
+  { ofRepositories, ofOrganization: own, text, repository, status }: HooksWanted,
+  page: { limit: number; offset: number },
+): Promise<{ rows: AccountHook[]; total: number }> {
+  const wanted = [
+    accountId,
+    ofRepositories,
+    typeof own === 'object' ? 'by_app' : own,
+    typeof own === 'object' ? own.app : null,
+    text ?? null,
+    repository ?? null,
+    status ?? null,
+  ];
+  const { rows } = await db.query<{ total: number } & (AccountHook | { id: null })>({
+    name: 'hooks of an account',
+    text: `WITH meant AS MATERIALIZED (
+             SELECT h.id FROM hooks h LEFT JOIN repositories r ON r.id = h.repository_id
+              WHERE h.account_id = $1
+                AND CASE WHEN h.repository_id IS NOT NULL THEN $2::boolean
+                         WHEN $3::text = 'by_app' THEN h.created_by_app IS NOT DISTINCT FROM $4::text ELSE $3 = 'all' END
+                AND ($5::text IS NULL OR position(lower($5) IN lower(h.url)) > 0 OR h.id::text = $5)
+                AND ($6::text IS NULL OR lower(r.name) = lower($6))
+                AND ($7::text IS NULL OR $7 = (SELECT CASE WHEN d.status_code < 400 THEN 'success' ELSE 'failure' END
+                       FROM deliveries d WHERE d.hook_id = h.id ORDER BY d.id DESC LIMIT 1)))
+           SELECT c.total, h.* FROM (SELECT count(*)::integer AS total FROM meant) c LEFT JOIN LATERAL (
+             SELECT ${columnsFrom('a', 'h.headers IS NOT NULL AS has_headers')}, ${healthColumns},
+                    (SELECT json_build_object('id', r.id, 'name', r.name) FROM repositories r WHERE r.id = h.repository_id) AS repository
+               FROM (SELECT id FROM meant ORDER BY id LIMIT $8 OFFSET $9) m JOIN hooks h ON h.id = m.id JOIN accounts a ON a.id = h.account_id
+               ${health}) h ON true
+            ORDER BY h.id`,
+    values: [...wanted, page.limit, page.offset],
+  });
+  return { rows: rows.filter((row): row is { total: number } & AccountHook => row.id !== null), total: rows[0]!.total };
+}
+
 const headersMax = 10;
 
 /** Listed hooks as whole rows, at most ten at a time, so that no more than their headers are held at once. */
-export async function* wholeRowsInParts(db: Queryable, listed: ListedHook[]): AsyncGenerator<HookRow[]> {
+export async function* wholeRowsInParts<H extends ListedHook>(
+  db: Queryable,
+  listed: H[],
+): AsyncGenerator<(H & Pick<HookRow, 'headers'>)[]> {
   for (let start = 0; start < listed.length; start += headersMax) {
     const part = listed.slice(start, start + headersMax);
     const ids = part.filter((hook) => hook.has_headers).map(({ id }) => id);
@@ -149,8 +212,8 @@ export async function findRow(db: Queryable, place: Place, token: Token, id: num
   const { kind, condition, values } = visibleTo(token, place);
   const { rows } = await db.query<HookRow>({
     name: `hook ${kind}`,
-    text: `SELECT ${columnsFrom('a')}, last_status, last_status_code
-             FROM hooks h JOIN accounts a ON a.id = h.account_id ${lastDelivery}
+    text: `SELECT ${columnsFrom('a')}, ${healthColumns}
+             FROM hooks h JOIN accounts a ON a.id = h.account_id ${health}
             WHERE ${condition} AND h.id = $3`,
     values: [...values, id],
   });

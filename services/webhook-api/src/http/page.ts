@@ -31,15 +31,28 @@ export type PageQuery = z.infer<typeof pageQuery>;
 
 export const offsetOf = ({ page, per_page }: PageQuery): number => (page - 1) * per_page;
 
-/** The `Link` header of one page of `total` items; nothing when one page holds them all. */
-export function pageLinks(url: string, query: PageQuery, total: number): Record<string, string> {
+/** The `Link` header of one page of `total` items; nothing when one page holds them all. `filters` are kept. */
+export function pageLinks(
+  url: string,
+  query: PageQuery,
+  total: number,
+  filters: Record<string, string | undefined> = {},
+): Record<string, string> {
   const last = Math.max(Math.ceil(total / query.per_page), 1);
   const links: [rel: string, page: number][] = [];
   if (query.page > 1) links.push(['prev', Math.min(query.page - 1, last)]);
   if (query.page < last) links.push(['next', query.page + 1], ['last', last]);
   if (query.page > 1) links.push(['first', 1]);
-  return linkHeader(links.map(([rel, page]) => [rel, `${url}?per_page=${query.per_page}&page=${page}`]));
+  return linkHeader(
+    links.map(([rel, page]) => [rel, `${url}?per_page=${query.per_page}${filterText(filters)}&page=${page}`]),
+  );
 }
+
+/** As the following part of a query. */
+export const filterText = (filters: Record<string, string | undefined>): string =>
+  Object.entries(filters)
+    .map(([name, value]) => (value === undefined ? '' : `&${name}=${encodeURIComponent(value)}`))
+    .join('');
 
 /** PyGithub splits on exactly `, ` and `; `. */
 export function linkHeader(links: [rel: string, url: string][]): Record<string, string> {

@@ -10,6 +10,7 @@ import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { WebSocketServer } from 'ws';
 import type { Token } from '../access/token.ts';
+import { makeCounts } from '../counts.ts';
 import { ApiError, notFound, unavailable } from '../http/errors.ts';
 import type { Upgrade } from '../http/upgrade.ts';
 import { ownProtocol } from './frames.ts';
@@ -67,7 +68,6 @@ export function openListeners(options: {
   const leaving = new Set<Listener>();
   let responder: Promise<Responder> | undefined;
   let isClosing = false;
-  let renewedTimes = 1;
   new Gauge({
     name: 'webhook_api_listeners',
     help: 'WebSockets of listeners that are open in this process',
@@ -136,31 +136,7 @@ export function openListeners(options: {
       log.info({ 'hook.id': wish.hookId, 'client.id': wish.token.clientId }, 'a listener has come');
     });
 
-  const look = async (held: Open) => {
-    held.listener.look();
-    const standing = await held.standing();
-    if (standing !== 'good') held.listener.end(ends[standing]);
-  };
-  const beat = setInterval(() => {
-    const nowMs = performance.now();
-    for (const held of open.values()) {
-      if (held.lookAt > nowMs) continue;
-      held.lookAt = nowMs + lookEveryMs;
-      look(held).catch((error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a listener'));
-    }
-  }, beatMs).unref();
-  const renew = async () => {
-    try {
-      if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
-      renewedTimes += 1;
-      // While PostgreSQL was away nobody could renew: everybody else has had the time to, now.
-      if (renewedTimes > 1) await sweepHooks(pool);
-    } catch (error) {
-      renewedTimes = 0;
-      if (open.size > 0) log.warn({ error }, 'could not say that listeners are there');
-    }
-  };
-  const renewing = setInterval(renew, renewEveryMs).unref();
+  const tending = tend(open, pool, log);
 
   return {
     async accept(wish) {
@@ -188,8 +164,7 @@ export function openListeners(options: {
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;
-      clearInterval(beat);
-      clearInterval(renewing);
+      tending[Symbol.dispose]();
       const to = await responder?.catch(() => undefined);
       const all = [...open.values()];
       await Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId))));
@@ -199,6 +174,42 @@ export function openListeners(options: {
       await within(partMs, () => leaving.size === 0);
       for (const listener of leaving) listener.cut();
       await to?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Looks after those that are open, and says in PostgreSQL that they are there. */
+function tend(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable {
+  const look = async (held: Open) => {
+    held.listener.look();
+    const standing = await held.standing();
+    if (standing !== 'good') held.listener.end(ends[standing]);
+  };
+  const beat = setInterval(() => {
+    const nowMs = performance.now();
+    for (const held of open.values()) {
+      if (held.lookAt > nowMs) continue;
+      held.lookAt = nowMs + lookEveryMs;
+      look(held).catch((error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a listener'));
+    }
+  }, beatMs).unref();
+  let renewedTimes = 1;
+  const renew = async () => {
+    try {
+      if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
+      renewedTimes += 1;
+      // While PostgreSQL was away nobody could renew: everybody else has had the time to, now.
+      if (renewedTimes > 1) await sweepHooks(pool);
+    } catch (error) {
+      renewedTimes = 0;
+      if (open.size > 0) log.warn({ error }, 'could not say that listeners are there');
+    }
+  };
+  const renewing = setInterval(renew, renewEveryMs).unref();
+  return {
+    [Symbol.dispose]() {
+      clearInterval(beat);
+      clearInterval(renewing);
     },
   };
 }
@@ -225,16 +236,4 @@ function sum<T>(items: Iterable<T>, of: (item: T) => number): number {
 async function within(ms: number, isSo: () => boolean): Promise<void> {
   const untilMs = performance.now() + ms;
   while (!isSo() && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-function makeCounts() {
-  const counts = new Map<string, number>();
-  return {
-    of: (key: string) => counts.get(key) ?? 0,
-    add(key: string, by: 1 | -1) {
-      const count = (counts.get(key) ?? 0) + by;
-      if (count > 0) counts.set(key, count);
-      else counts.delete(key);
-    },
-  };
 }

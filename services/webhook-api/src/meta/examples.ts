@@ -40,6 +40,14 @@ function hook(type: 'Repository' | 'Organization', place: string): object {
     ...(type === 'Repository' && { test_url: `${url}/test` }),
     ping_url: `${url}/pings`,
     deliveries_url: `${url}/deliveries`,
+    health: {
+      last_status: 'OK',
+      last_status_code: 200,
+      last_delivery_at: time,
+      delivered: 1180,
+      failed: 20,
+      success_rate: 0.9833,
+    },
     ...(type === 'Repository' && { last_response: { code: 200, status: 'active', message: 'OK' } }),
     disabled_reason: null,
   };
@@ -139,10 +147,26 @@ const neverMade = {
   causes: [unsubscribed],
 };
 
+const counts = {
+  delivered: 1180,
+  failed: 20,
+  success_rate: 0.9833,
+  p50_ms: 41.2,
+  p95_ms: 180.5,
+  throttled: 12,
+  retried: 8,
+  redelivered: 2,
+  came_in: 1190,
+};
+
 const rate = { limit: 5000, used: 12, remaining: 4988, reset: 1795348800, resource: 'core' };
 
 /** By the name of a schema. */
 export const examplesOfSchemas: Record<string, unknown> = {
+  AccountHook: {
+    ...hook('Repository', '/repos/acme/widgets'),
+    repository: { id: widgets.id, name: widgets.name, full_name: 'acme/widgets' },
+  },
   Delivery: delivery,
   AdminOrganization: {
     id: acme.id,
@@ -152,6 +176,7 @@ export const examplesOfSchemas: Record<string, unknown> = {
     repositories: 3,
     hooks: 5,
     members: 2,
+    health: { delivered: 11800, failed: 200, success_rate: 0.9833 },
   },
   AdminStatus: {
     queues: [
@@ -294,6 +319,20 @@ export const examplesOfSchemas: Record<string, unknown> = {
   ReplayRequest: { since: time, status: 'failure', events: ['push'] },
   Root: presentRoot(base),
   SimpleOrganization: presentSimpleOrganization(acme, base),
+  Statistics: {
+    since: '2026-11-22T10:00:00Z',
+    until: '2026-11-22T11:00:00Z',
+    resolution: 'hour',
+    total: counts,
+    points: [{ at: '2026-11-22T10:00:00Z', ...counts, waiting: 4000 }],
+    now: {
+      waiting: [{ reason: 'limit', deliveries: 4000, more: false, since: time, next_at: null }],
+      dead_letters: null,
+      dispatchers: null,
+      limit: { rate: 20, burst: 40 },
+      expected_end_at: '2026-11-22T11:03:20Z',
+    },
+  },
   Throttle: { rate: 20, burst: 40 },
   Topics: { names: ['hardware', 'gates'] },
   Trigger: { event: 'push', payload: { ref: 'refs/heads/main' }, secret: 'It’s a secret to everybody' },

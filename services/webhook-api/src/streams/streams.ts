@@ -7,6 +7,7 @@ import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Response } from 'express';
 import type { Token } from '../access/token.ts';
+import { makeCounts } from '../counts.ts';
 import { ApiError, unavailable } from '../http/errors.ts';
 import { type Attempted, findLatest, loadShown, loadSince, type Shown } from './rows.ts';
 import { makeStream, type Stream } from './stream.ts';
@@ -58,12 +59,10 @@ export function openStreams(options: {
   log: Log;
 }): Streams {
   const { pool, log } = options;
-  const watched = new Map<number, Watched>();
+  const watching = makeWatching(pool);
   const all = new Set<Open>();
-  const callers = new Map<string, number>();
+  const callers = makeCounts();
   let timer: NodeJS.Timeout | undefined;
-  let looked = 0;
-  let wholeAt = performance.now();
   let isClosing = false;
   new Gauge({
     name: 'webhook_api_delivery_streams',
@@ -74,47 +73,6 @@ export function openStreams(options: {
     },
   });
 
-  const watch = (hookId: number): Watched => {
-    const known = watched.get(hookId);
-    if (known) return known;
-    const made: Watched = { open: new Set(), seen: undefined, ready: Promise.resolve() };
-    made.ready = findLatest(pool, [hookId], 2 * lateMs).then((rows) => {
-      made.seen = new Set(rows.map(({ id }) => id));
-    });
-    made.ready.catch(() => watched.get(hookId) === made && watched.delete(hookId)); // whoever opened it hears why
-    watched.set(hookId, made);
-    return made;
-  };
-  const send = async (fresh: Attempted[], withinMs: number) => {
-    for (let at = 0; at < fresh.length; at += pageRows) {
-      const some = fresh.slice(at, at + pageRows);
-      for (const [hookId, rows] of Map.groupBy(await loadShown(pool, some, withinMs), (row) => row.hook_id)) {
-        const hook = watched.get(hookId);
-        const events = encode(rows);
-        for (const { stream } of hook?.open ?? []) stream.send(events);
-        for (const { id } of rows) hook?.seen?.add(id);
-      }
-    }
-  };
-  const look = async () => {
-    const hooks = new Map([...watched].filter(([, { seen }]) => seen));
-    if (hooks.size === 0) return;
-    const isWhole = looked % wholeEvery === 0;
-    // While PostgreSQL was away, attempts were recorded later still.
-    const withinMs = isWhole ? lateMs + performance.now() - wholeAt : recentMs;
-    const beganAt = performance.now();
-    const rows = await findLatest(pool, [...hooks.keys()], withinMs);
-    await send(
-      rows.filter(({ hook_id, id }) => !hooks.get(hook_id)?.seen?.has(id)),
-      withinMs,
-    );
-    if (isWhole) {
-      for (const hook of hooks.values()) hook.seen = new Set();
-      for (const { hook_id, id } of rows) hooks.get(hook_id)?.seen?.add(id);
-      wholeAt = beganAt;
-    }
-    looked += 1;
-  };
   const lookAfter = (held: Open, nowMs: number) => {
     if (held.beatAt <= nowMs) {
       held.beatAt = nowMs + beatEveryMs;
@@ -129,9 +87,9 @@ export function openStreams(options: {
   };
   const turn = async () => {
     try {
-      await look();
+      await watching.look();
     } catch (error) {
-      looked = 0; // the next look is a whole one
+      watching.lookAtAll();
       log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
     }
     const nowMs = performance.now();
@@ -142,8 +100,7 @@ export function openStreams(options: {
   };
   const wake = () => {
     if (timer || isClosing) return;
-    looked = 0;
-    wholeAt = performance.now();
+    watching.begin();
     timer = setTimeout(turn, lookEveryMs).unref();
   };
 
@@ -152,19 +109,15 @@ export function openStreams(options: {
       const { hookId, token } = wish;
       const key = `${token.clientId} ${token.subject}`;
       if (isClosing || all.size >= options.most) throw unavailable();
-      const count = callers.get(key) ?? 0;
-      if (count >= options.perCaller) throw tooMany(options.perCaller);
-      callers.set(key, count + 1);
-      const hook = watch(hookId);
+      if (callers.of(key) >= options.perCaller) throw tooMany(options.perCaller);
+      callers.add(key, 1);
+      const hook = watching.watch(hookId);
       const timers: NodeJS.Timeout[] = [];
       const stream = makeStream(() => {
         for (const one of timers) clearTimeout(one);
         all.delete(held);
-        hook.open.delete(held);
-        if (hook.open.size === 0 && watched.get(hookId) === hook) watched.delete(hookId);
-        const left = (callers.get(key) ?? 1) - 1;
-        if (left > 0) callers.set(key, left);
-        else callers.delete(key);
+        watching.leave(hookId, hook, held);
+        callers.add(key, -1);
       });
       const nowMs = performance.now();
       const held: Open = { ...wish, stream, beatAt: nowMs + beatEveryMs, standingAt: nowMs + standingEveryMs };
@@ -194,6 +147,72 @@ export function openStreams(options: {
       isClosing = true;
       clearTimeout(timer);
       for (const { stream } of [...all]) stream.end('restarts');
+    },
+  };
+}
+
+async function send(
+  fresh: Attempted[],
+  load: (some: Attempted[]) => ReturnType<typeof loadShown>,
+  watched: ReadonlyMap<number, Watched>,
+): Promise<void> {
+  for (let at = 0; at < fresh.length; at += pageRows) {
+    const shown = await load(fresh.slice(at, at + pageRows));
+    for (const [hookId, rows] of Map.groupBy(shown, (row) => row.hook_id)) {
+      const hook = watched.get(hookId);
+      const events = encode(rows);
+      for (const { stream } of hook?.open ?? []) stream.send(events);
+      for (const { id } of rows) hook?.seen?.add(id);
+    }
+  }
+}
+
+/** The hooks that are watched, and what of their deliveries has been sent. */
+function makeWatching(pool: Pool) {
+  const watched = new Map<number, Watched>();
+  let looked = 0;
+  let wholeAt = performance.now();
+  return {
+    watch(hookId: number): Watched {
+      const known = watched.get(hookId);
+      if (known) return known;
+      const made: Watched = { open: new Set(), seen: undefined, ready: Promise.resolve() };
+      made.ready = findLatest(pool, [hookId], 2 * lateMs).then((rows) => {
+        made.seen = new Set(rows.map(({ id }) => id));
+      });
+      made.ready.catch(() => watched.get(hookId) === made && watched.delete(hookId)); // whoever opened it hears why
+      watched.set(hookId, made);
+      return made;
+    },
+    leave(hookId: number, hook: Watched, held: Open) {
+      hook.open.delete(held);
+      if (hook.open.size === 0 && watched.get(hookId) === hook) watched.delete(hookId);
+    },
+    begin() {
+      looked = 0;
+      wholeAt = performance.now();
+    },
+    /** The next look is a whole one. */
+    lookAtAll() {
+      looked = 0;
+    },
+    /** Sends what has been recorded since. */
+    async look(): Promise<void> {
+      const hooks = new Map([...watched].filter(([, { seen }]) => seen));
+      if (hooks.size === 0) return;
+      const isWhole = looked % wholeEvery === 0;
+      // While PostgreSQL was away, attempts were recorded later still.
+      const withinMs = isWhole ? lateMs + performance.now() - wholeAt : recentMs;
+      const beganAt = performance.now();
+      const rows = await findLatest(pool, [...hooks.keys()], withinMs);
+      const fresh = rows.filter(({ hook_id, id }) => !hooks.get(hook_id)?.seen?.has(id));
+      await send(fresh, (some) => loadShown(pool, some, withinMs), watched);
+      if (isWhole) {
+        for (const hook of hooks.values()) hook.seen = new Set();
+        for (const { hook_id, id } of rows) hooks.get(hook_id)?.seen?.add(id);
+        wholeAt = beganAt;
+      }
+      looked += 1;
     },
   };
 }

@@ -15,7 +15,10 @@ export const getAuthenticatedUser = tokenOperation({
   answers: { 200: { description: 'The person or machine that the token stands for', schema: profileSchema } },
   run: async ({ parts, token, base }) => ({
     status: 200,
-    body: presentProfile(userOfSubject(token.subject), await firstSeen(parts, token), base),
+    body: {
+      ...presentProfile(userOfSubject(token.subject), await firstSeen(parts, token), base),
+      site_admin: token.siteAdmin,
+    },
   }),
 });
 

@@ -140,11 +140,34 @@ const bodyOf = (path: string) =>
       ),
     },
   );
-const query = fc.dictionary(
-  fc.oneof(fc.constantFrom('per_page', 'page', 'cursor', 'status', '__proto__'), oddText),
-  fc.oneof(oddText, fc.constantFrom('1', '100', '-1', 'v1_1', 'success')),
-  { maxKeys: 3 },
+const queryValue = fc.oneof(
+  oddText,
+  fc.constantFrom(
+    '1',
+    '100',
+    '-1',
+    'v1_1',
+    'v1_t1_1',
+    'success',
+    'true',
+    'push',
+    'day',
+    '7d2b1c3e-0f4a-4c52-9f2e-5b8f6a1d9c70',
+  ),
+  fc.constantFrom('0000-01-01T00:00:00Z', '2026-11-22T10:00:00+14:00', '9999-12-31T23:59:59.999999Z'),
 );
+/** Of the parameters that a route has, and of others. */
+const queryOf = (names: string[]) =>
+  fc.dictionary(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom('per_page', 'page', '__proto__', ...names) },
+      { weight: 1, arbitrary: oddText },
+    ),
+    queryValue,
+    {
+      maxKeys: 4,
+    },
+  );
 /** As it may stand on the wire; the client refuses the rest itself. */
 const headerText = oddText.map((text) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?'));
 const headers = fc.dictionary(
@@ -183,14 +206,23 @@ type Asked = {
   body: string;
 };
 const asked: fc.Arbitrary<Asked> = fc
-  .constantFrom(...routes.map(({ method, path }) => ({ method, path })))
-  .chain((route) =>
+  .constantFrom(
+    ...routes.map(({ method, path, operation }) => ({
+      method,
+      path,
+      names: Object.keys(operation.query?.shape ?? {}),
+    })),
+  )
+  .chain(({ names, ...route }) =>
     fc.record({
       route: fc.constant(route),
       caller: fc.constantFrom('owner', 'owner', 'machine', 'reader', 'app', 'stranger', 'nobody'),
       hostile: fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: oddText }),
       pick: fc.nat({ max: 3 }),
-      query: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: query }),
+      query: fc.oneof(
+        { weight: 2, arbitrary: fc.constant({}) },
+        { weight: names.length > 2 ? 3 : 1, arbitrary: queryOf(names) },
+      ),
       headers: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: headers }),
       body: bodyOf(route.path),
     }),

@@ -79,11 +79,18 @@ test('it is signed anew under no secret that came later, and is the latest push 
   const hook = await create(repo);
   const { body } = await trigger(hook, { event: 'push', payload: { forged: true } });
   const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
-  const id = await recordDelivery(api.sql, { hookId: job.hookId, job });
+  const id = await recordDelivery(api.sql, { hookId: job.hookId, job, status: 'Timed out', statusCode: 504 });
+  const advice = async () => {
+    await api.sql.query('DELETE FROM parked'); // as a dispatcher would
+    return (await call(api, admin, 'GET', `${hook}/deliveries/${id}/explain`)).body.next;
+  };
+  expect(await advice()).toContain(`POST ${hook}/deliveries/${id}/attempts`);
   const again = () => call(api, admin, 'POST', `${hook}/deliveries/${id}/attempts`);
   expect((await again()).status).toBe(202);
   await call(api, admin, 'PATCH', `${hook}/config`, { secret: 'of somebody else' });
   expect((await again()).status).toBe(422);
+  expect(await advice()).toContain(`POST ${hook}/triggers`);
+  expect(await advice()).not.toContain('/attempts');
 
   const other = await create(repo, { secret: 'unknown', events: ['push'] });
   expect((await call(api, admin, 'POST', `${other}/tests`)).status).toBe(204);

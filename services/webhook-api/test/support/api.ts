@@ -38,8 +38,8 @@ export async function openApi(
   log?: LogLines,
 ): Promise<Api> {
   await using opening = new AsyncDisposableStack();
-  const database = extra.DATABASE_URL ? { url: extra.DATABASE_URL } : opening.use(await freshDatabase());
-  await migrateWebhooks(database.url);
+  const database = extra.DATABASE_URL ? { url: extra.DATABASE_URL } : opening.use(await freshDatabase('migrated'));
+  if (extra.DATABASE_URL) await migrateWebhooks(database.url);
   const vhost = opening.use(await freshVhost());
   const issuer = opening.use(await openIssuer());
   const env: Record<string, string> = {

@@ -1,0 +1,68 @@
+/** How many of an account's deliveries wait, why and since when: from the indexes in which its rows stand together, however many there are. */
+import { isTimed, waits } from '@gatepost/webhook-db/parked';
+import { isHeld } from '@gatepost/webhook-db/paused';
+import type { Pool } from '@gatepost/webhook-db/pool';
+import { z } from 'zod';
+import { seconds } from '../objects/time.ts';
+import { type Counted, isHandedOver, readSince, reasonSchema, reasons } from './waiting.ts';
+
+const countedMax = 10_000;
+const time = z.iso.datetime().nullable();
+
+export const countedWaitingSchema = z.object({
+  reason: reasonSchema,
+  deliveries: z.int().meta({ description: `Up to ${countedMax.toLocaleString('en')} are counted` }),
+  more: z.boolean().meta({ description: 'There are more' }),
+  since: time.meta({ description: 'Of the oldest' }),
+  next_at: time.meta({ description: 'When the next is due; null: when its turn comes' }),
+});
+
+export type CountedWaiting = z.infer<typeof countedWaitingSchema>;
+
+type Row = Counted & { more: boolean };
+
+/**
+ * The account as a range, and the order of the index that begins with it: so no other will do. By equality PostgreSQL may take any account for the
+ * one of which all waits, and read through all of it.
+ */
+const ofAccount = 'account_id BETWEEN $1 AND $1';
+const some = `LIMIT ${countedMax} + 1`;
+
+/** Of what is handed over there is little. For an account the indexes hold all that is asked for; of one hook ($2) each row's job is looked at. */
+function countText(ofHook: boolean): string {
+  const job = ofHook ? ', job' : '';
+  // By its text, which is JSON of our own: nothing else in it can look like this.
+  const isMeant = ofHook
+    ? `job LIKE '%"hookId":' || $2::integer || ',%' OR job LIKE '%"hookId":' || $2::integer || '}%'`
+    : 'true';
+  return `
+  SELECT reason, least(count(*) FILTER (WHERE is_meant), ${countedMax})::integer AS deliveries, count(*) > ${countedMax} AS more,
+         min(delivery_id) FILTER (WHERE is_meant) AS first, min(due_at) FILTER (WHERE is_meant) AS next_at
+    FROM (SELECT reason, delivery_id, due_at, ${isMeant} AS is_meant FROM (
+      (SELECT 'limit' AS reason, delivery_id, NULL::timestamptz AS due_at${job} FROM parked WHERE ${ofAccount} AND ${waits}
+        ORDER BY account_id, parked.reason DESC, delivery_id ${some})
+      UNION ALL (SELECT CASE reason WHEN 'again' THEN 'busy' ELSE reason END, delivery_id, due_at${job} FROM parked WHERE ${ofAccount} AND ${isTimed}
+                 ORDER BY account_id, delivery_id ${some})
+      UNION ALL (SELECT 'paused', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHeld} ORDER BY account_id, delivery_id ${some})
+      UNION ALL (SELECT 'handed_over', delivery_id, NULL${job} FROM parked WHERE ${ofAccount} AND ${isHandedOver} ${some})) p OFFSET 0) w
+   GROUP BY reason HAVING count(*) FILTER (WHERE is_meant) > 0`;
+}
+
+/** Of one of its hooks, where that is given, among the first of each reason. */
+export async function countWaiting(pool: Pool, accountId: number, hookId?: number): Promise<CountedWaiting[]> {
+  const asked =
+    hookId === undefined
+      ? { name: 'count of an account', text: countText(false), values: [accountId] }
+      : { name: 'count of a hook', text: countText(true), values: [accountId, hookId] };
+  const { rows } = await pool.query<Row>(asked);
+  const sinceOf = await readSince(pool, rows);
+  return rows
+    .toSorted((a, b) => reasons.indexOf(a.reason) - reasons.indexOf(b.reason))
+    .map(({ reason, deliveries, more, first, next_at }) => ({
+      reason,
+      deliveries,
+      more,
+      since: sinceOf(first),
+      next_at: next_at ? seconds(next_at) : null,
+    }));
+}

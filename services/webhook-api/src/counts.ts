@@ -1,0 +1,12 @@
+/** How many there are of each key; one of which there are none is forgotten. */
+export function makeCounts() {
+  const counts = new Map<string, number>();
+  return {
+    of: (key: string) => counts.get(key) ?? 0,
+    add(key: string, by: 1 | -1) {
+      const count = (counts.get(key) ?? 0) + by;
+      if (count > 0) counts.set(key, count);
+      else counts.delete(key);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** `…/stats`: what was delivered and failed, and how fast, of a hook, an account, or all; and what stands now (docs/reference/webhooks-api.md#statistics). */
+import { loadAccount } from '../admin/organization.ts';
+import { hookId } from '../hooks/hook-id.ts';
+import { findRow as findHook } from '../hooks/rows.ts';
+import { notFound } from '../http/errors.ts';
+import { type Answer, placeOperation, tokenOperation } from '../http/operation.ts';
+import type { Parts } from '../parts.ts';
+import { presentStats, type Standing, statsSchema } from './present.ts';
+import { type Range, rangeQuery, readRange } from './range.ts';
+import { everything, loadCounted, loadCounts, type Subject } from './rows.ts';
+import { accountStanding, hookStanding, standing } from './standing.ts';
+
+const answers = {
+  200: { description: 'Counts of each minute, hour or day, and what stands now', schema: statsSchema },
+  422: { description: 'There are no such times, or too many points' },
+};
+
+export const getHookStats = placeOperation({
+  id: 'get-webhook-statistics',
+  summary: 'Statistics of a webhook',
+  query: rangeQuery,
+  answers,
+  async run({ parts, place, token, params, query }) {
+    const hook = await findHook(parts.pool, place, token, hookId(params));
+    if (!hook) throw notFound();
+    const { id: accountId } = place.account;
+    const subject = { accountId, hookId: hook.id };
+    return answer(parts, subject, readRange(query), hookStanding(parts, accountId, hook.id));
+  },
+});
+
+export const getOrganizationStats = placeOperation({
+  id: 'get-org-statistics',
+  summary: "Statistics of an organization's deliveries",
+  query: rangeQuery,
+  answers,
+  run: ({ parts, place, query }) => ofAccount(parts, place.account.id, readRange(query)),
+});
+
+export const getAccountStats = tokenOperation({
+  id: 'get-account-statistics',
+  summary: "Statistics of an account's deliveries",
+  query: rangeQuery,
+  answers,
+  async run({ parts, params, query }) {
+    const { id } = await loadAccount(parts.pool, params.login);
+    return ofAccount(parts, id, readRange(query));
+  },
+});
+
+export const getAllStats = tokenOperation({
+  id: 'get-statistics',
+  summary: 'Statistics of all deliveries',
+  query: rangeQuery,
+  answers,
+  run: ({ parts, query }) => answer(parts, everything, readRange(query), standing(parts)),
+});
+
+const ofAccount = (parts: Parts, accountId: number, range: Range) =>
+  answer(parts, { accountId, hookId: 0 }, range, accountStanding(parts, accountId));
+
+async function answer(parts: Parts, subject: Subject, range: Range, now: Promise<Standing>): Promise<Answer> {
+  const [stands, counts, counted] = await Promise.all([
+    now,
+    loadCounts(parts.pool, subject, range),
+    subject.hookId === 0 ? loadCounted(parts.pool, range) : undefined,
+  ]);
+  return { status: 200, body: presentStats(range, counts, counted, stands) };
+}

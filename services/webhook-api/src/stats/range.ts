@@ -1,0 +1,46 @@
+/** Which time is asked about, and in which steps. */
+import { z } from 'zod';
+import { validationFailed } from '../http/errors.ts';
+
+export const resolutions = ['minute', 'hour', 'day'] as const;
+export type Resolution = (typeof resolutions)[number];
+
+/** From `since`, inclusive, to `until`, exclusive: whole steps of the resolution, in UTC. */
+export type Range = { since: Date; until: Date; resolution: Resolution };
+
+export const stepMs: Record<Resolution, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+/** How many are answered where nothing is said: an hour, a day, a month. */
+const usual: Record<Resolution, number> = { minute: 60, hour: 24, day: 30 };
+export const pointsMax = 1_500;
+
+const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
+
+export const rangeQuery = z.object({
+  since: time.optional().meta({
+    description:
+      'From the minute, hour or day of this time on; by default 60 minutes, 24 hours or 30 days up to `until`',
+  }),
+  until: time.optional().meta({ description: 'Up to that of this time; by default, and at most, now' }),
+  resolution: z
+    .enum(resolutions)
+    .default('minute')
+    .meta({
+      description: `The time of one point, in UTC; at most ${pointsMax.toLocaleString('en')} points are answered`,
+    }),
+});
+
+/** @throws ApiError 422 for a time without steps, or with too many. */
+export function readRange({ since, until, resolution }: z.infer<typeof rangeQuery>, now = new Date()): Range {
+  const step = stepMs[resolution];
+  const endMs =
+    (Math.floor(Math.min(now.getTime(), until === undefined ? now.getTime() : Date.parse(until)) / step) + 1) * step;
+  const beginMs =
+    since === undefined ? endMs - usual[resolution] * step : Math.floor(new Date(since).getTime() / step) * step;
+  if (beginMs >= endMs) throw refuse('since', 'since must be before until');
+  if (endMs - beginMs > pointsMax * step)
+    throw refuse('resolution', `That is more than ${pointsMax} points: ask for a coarser resolution, or less time`);
+  return { since: new Date(beginMs), until: new Date(endMs), resolution };
+}
+
+const refuse = (field: string, message: string) =>
+  validationFailed({ resource: 'Statistics', code: 'unprocessable', field, message });

@@ -1,0 +1,79 @@
+/** What stands now: of a hook, of an account, or of all. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { deadEventsQueue } from '@gatepost/contracts/topology';
+import { countTakers } from '@gatepost/webhook-db/takers';
+import { readWaiting, type WaitingReason } from '@gatepost/webhook-db/waiting-summary';
+import { type CountedWaiting, countWaiting } from '../admin/count-waiting.ts';
+import { seconds } from '../objects/time.ts';
+import type { Parts } from '../parts.ts';
+import type { Standing } from './present.ts';
+import { loadIncomingRate } from './rows.ts';
+
+const nothing: Standing = {
+  waiting: [],
+  dead_letters: null,
+  dispatchers: null,
+  limit: null,
+  expected_end_at: null,
+};
+
+export async function hookStanding({ pool }: Parts, accountId: number, hookId: number): Promise<Standing> {
+  return { ...nothing, waiting: await countWaiting(pool, accountId, hookId) };
+}
+
+export async function accountStanding({ pool, throttleDefaults }: Parts, accountId: number): Promise<Standing> {
+  const { rows } = await pool.query<{ rate: number | null; burst: number | null }>(
+    'SELECT throttle_rate AS rate, throttle_burst AS burst FROM accounts WHERE id = $1',
+    [accountId],
+  );
+  const [counted, incoming, summary] = [
+    await countWaiting(pool, accountId),
+    await loadIncomingRate(pool, accountId),
+    await readWaiting(pool),
+  ];
+  const limit = { rate: rows[0]?.rate ?? throttleDefaults.rate, burst: rows[0]?.burst ?? throttleDefaults.burst };
+  // What is more than was counted here the dispatchers have counted, if it is much.
+  const exact = summary?.accounts.find(({ id }) => id === accountId)?.deliveries ?? 0;
+  const waiting = counted.map((one) =>
+    one.reason === 'limit' && one.more && exact > one.deliveries ? { ...one, deliveries: exact, more: false } : one,
+  );
+  const behind = waiting.find(({ reason }) => reason === 'limit')?.deliveries ?? 0;
+  const drained = limit.rate - incoming;
+  const endMs = behind > 0 && drained > 0 ? Date.now() + (behind / drained) * 1000 : Number.NaN;
+  return { ...nothing, waiting, limit, expected_end_at: shownTime(endMs) };
+}
+
+const words: Record<WaitingReason, CountedWaiting['reason']> = {
+  throttled: 'limit',
+  retry: 'retry',
+  receiver_busy: 'busy',
+  paused: 'paused',
+};
+
+/** What waits was counted by the dispatchers, some seconds ago: all who look see the same, and it costs nothing. */
+export async function standing({ pool, publisher, storeTimeoutMs }: Parts): Promise<Standing> {
+  const [summary, dispatchers, dead_letters] = await Promise.all([
+    readWaiting(pool),
+    countTakers(pool),
+    Promise.race([
+      publisher.isConnected() ? publisher.waiting(deadEventsQueue, { mayBeGone: true }).catch(() => null) : null,
+      wait(storeTimeoutMs / 2, null, { ref: false }), // RabbitMQ says nothing
+    ]),
+  ]);
+  const waiting = Object.entries(summary?.reasons ?? {})
+    .filter(([, { deliveries }]) => deliveries > 0)
+    .map(([reason, { deliveries, since }]) => ({
+      reason: words[reason as WaitingReason],
+      deliveries,
+      more: false,
+      since: since === null ? null : shownTime(Date.parse(since)),
+      next_at: null,
+    }));
+  return { ...nothing, waiting, dispatchers, dead_letters };
+}
+
+/** null for what is no time, or lies beyond the years that a time has. */
+function shownTime(ms: number): string | null {
+  const time = new Date(ms);
+  return Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999 ? null : seconds(time);
+}
