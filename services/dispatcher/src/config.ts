@@ -73,6 +73,9 @@ export const variables = z
     DELIVERY_RETENTION_DAYS: integer(1, 3650)
       .default(3)
       .meta({ description: 'log and payloads; older partitions are dropped', unit: 'days' }),
+    STATS_RETENTION_DAYS: integer(1, 3650)
+      .default(90)
+      .meta({ description: 'statistics by the minute; dropped by whole weeks', unit: 'days' }),
     EVENT_SHARDS: integer(1, shardsMax)
       .default(1)
       .meta({ description: 'queues that events are spread over, by account', unit: 'queues' }),

@@ -39,22 +39,12 @@ export async function openConsumers(options: {
   giveUp: AbortController;
   stopDeadlineMs: number;
 }): Promise<Consumers> {
-  const { broker, shards, producers, route, routeAhead, backpressure, eventsWaiting, inbox, settle, giveUp, log } =
-    options;
-  const { registry } = broker;
+  const { broker, shards, route, routeAhead, inbox, giveUp } = options;
   const concurrency = options.env.DELIVERY_CONCURRENCY;
   const eventQueues = queuesOf(eventsQueue, shards.events);
-  const readAhead = await openReadAhead({
-    broker: { ...broker, ...eventQueues },
-    producers,
-    route,
-    ahead: routeAhead,
-    backpressure,
-    eventsWaiting,
-    settle,
-    registry,
-    log,
-  });
+  const { registry } = broker;
+  const ahead = { ...options, broker: { ...broker, ...eventQueues }, ahead: routeAhead, registry };
+  const readAhead = await openReadAhead(ahead);
   const deliveries = await openConsumer({
     ...broker,
     name: 'gatepost dispatcher deliveries',

@@ -124,7 +124,8 @@ async function openStores({ env, logs, stack, registry }: Common) {
     onError: (error) => logs.stores.warn({ error }, 'lost a connection to PostgreSQL'),
   });
   stack.defer(() => pool.end());
-  stack.use(await keepPartitions(pool, env.DELIVERY_RETENTION_DAYS, logs.stores));
+  const kept = { days: env.DELIVERY_RETENTION_DAYS, statsDays: env.STATS_RETENTION_DAYS };
+  stack.use(await keepPartitions(pool, kept, logs.stores));
   const waiting = stack.use(watchWaiting(pool, registry));
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);

@@ -1,4 +1,4 @@
-/** Daily partitions: made ahead at start and every hour, and at once when one is found missing; dropped when they are too old. */
+/** Partitions, of a day or (for statistics) a week: made ahead at start and every hour, and at once when one is found missing; dropped when they are too old. */
 
 import type { Log } from '@gatepost/runtime/log';
 import { sqlStateOf } from '@gatepost/runtime/store-errors';
@@ -22,14 +22,14 @@ export async function ensurePartitions(pool: Pool): Promise<void> {
 /** Longer than it takes to read a day through. */
 const eraseTimeoutMs = 600_000;
 
-/** Deletes the events and the log of accounts that were deleted, a day at a time: there is no index by account, and need not be one. */
+/** Deletes the events, the log and the statistics of accounts that were deleted, a partition at a time: there is no index by account, and need not be one. */
 async function erase(pool: Pool, log: Log): Promise<void> {
   const { rows } = await pool.query<{ ids: number[] | null }>('SELECT array_agg(account_id) AS ids FROM erasures');
   const ids = rows[0]!.ids;
   if (!ids) return;
   const { rows: partitions } = await pool.query<{ name: string }>(
     `SELECT inhrelid::regclass::text AS name FROM pg_inherits
-      WHERE inhparent IN ('events'::regclass, 'deliveries'::regclass) ORDER BY 1`,
+      WHERE inhparent IN ('events'::regclass, 'deliveries'::regclass, 'delivery_stats'::regclass) ORDER BY 1`,
   );
   for (const { name } of partitions)
     await inTransaction(pool, async (client) => {
@@ -43,13 +43,19 @@ async function erase(pool: Pool, log: Log): Promise<void> {
 }
 
 /** Makes partitions now, and makes, drops and erases every hour until disposed. Rejects when the first time fails. */
-export async function keepPartitions(pool: Pool, daysKept: number, log: Log): Promise<Disposable> {
+export async function keepPartitions(
+  pool: Pool,
+  { days, statsDays }: { days: number; statsDays: number },
+  log: Log,
+): Promise<Disposable> {
   const drop = async () => {
-    const { rows } = await pool.query<{ dropped: number }>('SELECT drop_old_partitions($1) AS dropped', [daysKept]);
+    const { rows } = await pool.query<{ dropped: number }>(
+      'SELECT drop_old_partitions($1) + drop_old_stats($2) AS dropped',
+      [days, statsDays],
+    );
     if (rows[0]!.dropped > 0) log.info({ partitions: rows[0]!.dropped }, 'dropped partitions past their retention');
   };
-  const dropReplays = () =>
-    pool.query("DELETE FROM replays WHERE ended_at < now() - $1 * interval '1 day'", [daysKept]);
+  const dropReplays = () => pool.query("DELETE FROM replays WHERE ended_at < now() - $1 * interval '1 day'", [days]);
   const tick = () =>
     ensurePartitions(pool)
       .then(drop)

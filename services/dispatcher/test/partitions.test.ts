@@ -45,12 +45,23 @@ test('partitions that were missed are made, even while events come, and those pa
     );
   for (const accountId of [77, 78]) await addEvent(-3, accountId);
   await world.pool.query('INSERT INTO erasures (account_id) VALUES (77)');
-  const dispatcher = await world.start({ DELIVERY_RETENTION_DAYS: '3' });
+  // Statistics are kept by the week, and longer.
+  await world.pool.query(`
+    CREATE TABLE delivery_stats_20260101 PARTITION OF delivery_stats FOR VALUES FROM ('2026-01-01 00:00+00') TO ('2026-01-08 00:00+00');
+    INSERT INTO delivery_stats (account_id, hook_id, minute, part, delivered)
+    SELECT account, 0, now(), 0, 1 FROM unnest(ARRAY[77, 78]) AS account`);
+  const dispatcher = await world.start({ DELIVERY_RETENTION_DAYS: '3', STATS_RETENTION_DAYS: '100' });
   await until('a deleted account is erased', async () => {
     const { rows } = await world.pool.query<{ id: number }>(
       "SELECT account_id AS id FROM events WHERE source = 'urn:old'",
     );
     return rows.length === 1 && rows[0]!.id === 78;
+  });
+  const { rows: counted } = await world.pool.query('SELECT account_id FROM delivery_stats WHERE delivered > 0');
+  expect(counted).toEqual([{ account_id: 78 }]);
+  await until('the oldest statistics are dropped', async () => {
+    const { rows } = await world.pool.query("SELECT to_regclass('delivery_stats_20260101') IS NULL AS gone");
+    return rows[0]!.gone;
   });
   await until('the oldest is dropped', async () => !(await names()).includes(`deliveries_${await day(-4)}`));
   const old = [`deliveries_${await day(-3)}`, `events_${await day(-3)}`];

@@ -5,8 +5,8 @@ import { openLog } from '@gatepost/runtime/log';
 import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openWorld, type World } from './world.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Dispatcher, openWorld, type World } from './world.ts';
 
 describe('when things break', () => {
   let world: World;
@@ -26,26 +26,50 @@ describe('when things break', () => {
     await world?.[Symbol.asyncDispose]();
     for (const one of [receiver, broker, database]) await one?.[Symbol.asyncDispose]();
   });
+  // One that a failed test has left behind would take what the next one publishes.
+  const running = new Set<Dispatcher>();
+  const start = async (env?: Record<string, string>) => {
+    const dispatcher = await world.start(env);
+    running.add(dispatcher);
+    return dispatcher;
+  };
+  afterEach(async () => {
+    await Promise.all([...running].map((dispatcher) => dispatcher.stop('SIGKILL')));
+    running.clear();
+  });
   const throughRelays = () => ({ AMQP_URL: broker.url, WEBHOOK_DATABASE_URL: database.url });
   const publishMany = (count: number) => Promise.all(Array.from({ length: count }, () => world.publish({})));
   const guidsReceived = () => new Set(receiver.received.map((one) => one.headers['x-github-delivery']));
-  const allRecorded = (guids: string[]) =>
-    until('every event in the log', async () => {
+  /** What is missing, and who is about it. */
+  const missing = async (guids: string[]) => {
+    const { rows } = await world.pool.query(
+      `SELECT e.guid, e.routed_at, e.taken_by, p.* FROM events e LEFT JOIN parked p ON p.delivery_id = ANY (e.delivery_ids)
+        WHERE e.guid = ANY ($1) AND NOT EXISTS (SELECT FROM deliveries d WHERE d.guid = e.guid AND d.status = 'OK')`,
+      [guids],
+    );
+    return rows;
+  };
+  const allRecorded = async (guids: string[]) => {
+    const areRecorded = async () => {
       const { rows } = await world.pool.query(
         "SELECT count(DISTINCT guid)::int AS n FROM deliveries WHERE guid = ANY ($1) AND status = 'OK'",
         [guids],
       );
       return rows[0].n === guids.length;
+    };
+    await until('every event in the log', areRecorded).catch(async (cause) => {
+      throw new Error(`not in the log: ${JSON.stringify(await missing(guids))}`, { cause });
     });
+  };
 
   test('kill -9 with deliveries in flight loses none', async () => {
     receiver.behave((_request, index) => (index < 60 ? {} : { fault: 'hang' }));
-    const first = await world.start({ DELIVERY_CONCURRENCY: '20', DELIVERY_TIMEOUT_MS: '60000' });
+    const first = await start({ DELIVERY_CONCURRENCY: '20', DELIVERY_TIMEOUT_MS: '60000' });
     const guids = await publishMany(400);
     await until('some are in flight', () => receiver.received.length > 60);
     expect(await first.stop('SIGKILL')).toBeNull();
     receiver.behave({});
-    const second = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    const second = await start({ DELIVERY_CONCURRENCY: '20' });
     await allRecorded(guids);
     for (const guid of guids) expect(guidsReceived()).toContain(guid);
     // What was in flight or not yet acked may have been sent twice; it has the same guid, and there is one row.
@@ -57,11 +81,11 @@ describe('when things break', () => {
   test('a polite stop finishes what is in flight and sends nothing twice', async () => {
     receiver.received.length = 0;
     receiver.behave({ delayMs: 50 });
-    const first = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    const first = await start({ DELIVERY_CONCURRENCY: '20' });
     const guids = await publishMany(200);
     await until('some are delivered', () => receiver.received.length > 30);
     expect(await first.stop()).toBe(0);
-    const second = await world.start({ DELIVERY_CONCURRENCY: '20' });
+    const second = await start({ DELIVERY_CONCURRENCY: '20' });
     await allRecorded(guids);
     // Copies that the dispatcher which was killed before had published may still come: these have other guids.
     const sent = receiver.received.map((one) => one.headers['x-github-delivery'] ?? '');
@@ -72,7 +96,7 @@ describe('when things break', () => {
   test('the broker, then the database, away and back loses none', async () => {
     receiver.received.length = 0;
     receiver.behave({});
-    const dispatcher = await world.start(throughRelays());
+    const dispatcher = await start(throughRelays());
     const guids = await publishMany(20);
     await allRecorded(guids);
     await broker.cut();
@@ -99,12 +123,12 @@ describe('when things break', () => {
     receiver.received.length = 0;
     const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
     receiver.behave((_request, index) => (index < 2 ? { after: answered } : {}));
-    const first = await world.start({ ...throughRelays(), DELIVERY_CONCURRENCY: '4' });
+    const first = await start({ ...throughRelays(), DELIVERY_CONCURRENCY: '4' });
     const guids = await publishMany(16);
     await until('two are in flight', () => receiver.received.length === 2);
     await until('the others are in hand, or put aside', async () => (await first.metric(/why="parked"/))! >= 12);
     await broker.cut();
-    const second = await world.start({ DELIVERY_CONCURRENCY: '4' });
+    const second = await start({ DELIVERY_CONCURRENCY: '4' });
     await until('another has sent what was put aside', () => receiver.received.length >= 14);
     answerNow();
     const lost = /^dispatcher_messages_settled_total\{how="give_back",why="connection_lost"\}/;
@@ -123,7 +147,7 @@ describe('when things break', () => {
     await world.addAccount('storing', ['r']); // pushes are kept, and there is no hook
     for (let count = 0; count < 50; count += 1)
       await world.publish({ source: 'urn:large', type: 'push', subject: 'storing/r', payload });
-    const dispatcher = await world.start();
+    const dispatcher = await start();
     const stored = async () => {
       const { rows } = await world.pool.query("SELECT count(*)::int AS n FROM events WHERE source = 'urn:large'");
       return rows[0].n === 50;
@@ -136,7 +160,7 @@ describe('when things break', () => {
   });
 
   test('poison is dead-lettered with its reason and blocks nothing, a 26 MB message leaves memory flat', async () => {
-    const dispatcher = await world.start();
+    const dispatcher = await start();
     await world.deliveries(await world.publish({}));
     const dead: { reason: unknown; detail: unknown; bytes: number }[] = [];
     await using _consumer = await openConsumer({

@@ -87,6 +87,16 @@ describe('the limit of an account', () => {
     const early = at.map((time, index) => since + ((index + 1 - burst) / rate) * 1_000 - time);
     expect(Math.max(...early)).toBeLessThanOrEqual(roundingMs);
   };
+  /** By how many the limit is exceeded in the worst of all windows of time. */
+  const excess = (times: number[], { rate, burst }: { rate: number; burst: number }) => {
+    let emptiest = Number.POSITIVE_INFINITY;
+    const each = times.map((at, index) => {
+      const entitled = (at / 1_000) * rate;
+      emptiest = Math.min(emptiest, index - entitled);
+      return index + 1 - entitled - emptiest - burst;
+    });
+    return Math.max(...each);
+  };
   const areParked = (count: number) =>
     until(`${count} are parked`, async () => {
       const { rows } = await world.pool.query('SELECT count(*)::int AS n FROM parked');
@@ -200,7 +210,10 @@ describe('the limit of an account', () => {
     const waited = rows.slice(firstThatWaited);
     expect(waited.every((row) => row.throttled_at !== null)).toBe(true);
     const at = waited.map((row) => row.delivered_at.getTime());
-    expect(at).toEqual(at.toSorted((a, b) => a - b));
+    // Those released together wait for their moments side by side: on a busy machine neighbours may change places, and no others.
+    const released = 10; // in the 0.4 s that they are released ahead
+    for (let index = released; index < at.length; index += 1)
+      expect(at[index]).toBeGreaterThanOrEqual(Math.max(...at.slice(0, index - released + 1)));
     expect(await dispatcher.stop()).toBe(0);
   });
 
@@ -238,13 +251,13 @@ describe('the limit of an account', () => {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     process.kill(dispatchers[0]!.pid, 'SIGCONT');
     await until('all in the log', async () => (await sent(guids)).length === 150);
-    let emptiest = Number.POSITIVE_INFINITY;
-    const excess = (await sent(guids)).map((at, index) => {
-      const entitled = (at / 1_000) * limit.rate;
-      emptiest = Math.min(emptiest, index - entitled);
-      return index + 1 - entitled - emptiest - limit.burst;
-    });
-    expect(Math.max(...excess)).toBeLessThan(3);
+    // What begins late does so within the time of a burst, by the dispatchers' own clocks; so no window holds more than a burst beyond the limit.
+    for (const dispatcher of dispatchers) {
+      const waited = await dispatcher.metric(/^dispatcher_throttle_excess_wait_seconds_count/);
+      expect(waited).toEqual(expect.any(Number));
+      expect(await dispatcher.metric(/^dispatcher_throttle_excess_wait_seconds_bucket\{le="0.5"\}/)).toBe(waited);
+    }
+    expect(excess(await sent(guids), limit)).toBeLessThan(limit.burst + 1);
     for (const one of dispatchers) expect(await one.stop()).toBe(0);
   });
 

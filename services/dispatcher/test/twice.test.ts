@@ -64,6 +64,22 @@ test('with every message twice, in another order, and every COMMIT lost once, ea
   );
   const inARow = Array.from({ length: eventsPerAccount }, (_, index) => index + 1);
   expect(numbers).toEqual(numbers.map(() => ({ guids: eventsPerAccount, numbers: inARow })));
+  // Each is counted once, by the minute, for its hook, its account and all, whoever recorded it and however often.
+  const { rows: miscounted } = await world.pool.query(`
+    SELECT * FROM (SELECT account_id, hook_id, minute, sum(delivered) AS delivered, sum(failed) AS failed, sum(throttled) AS throttled, sum(retried) AS retried,
+                          sum(ms_1 + ms_2 + ms_5 + ms_10 + ms_20 + ms_50 + ms_100 + ms_200 + ms_500 + ms_1000 + ms_2000 + ms_5000 + ms_10000 + ms_more) AS timed
+                     FROM delivery_stats GROUP BY 1, 2, 3 HAVING sum(delivered + failed) > 0) s
+      FULL JOIN (SELECT coalesce(account_id, 0) AS account_id, coalesce(hook_id, 0) AS hook_id, date_trunc('minute', delivered_at) AS minute,
+                        count(*) FILTER (WHERE status = 'OK') AS delivered, count(*) FILTER (WHERE status <> 'OK') AS failed, count(throttled_at) AS throttled,
+                        count(*) FILTER (WHERE attempt > 1) AS retried, count(*) AS timed
+                   FROM deliveries GROUP BY GROUPING SETS ((account_id, hook_id, 3), (account_id, 3), (3))) d
+      USING (account_id, hook_id, minute, delivered, failed, throttled, retried, timed)
+     WHERE s.minute IS NULL OR d.minute IS NULL`);
+  expect(miscounted).toEqual([]);
+  const { rows: incoming } = await world.pool.query(
+    'SELECT account_id, sum(came_in)::int AS came_in FROM delivery_stats GROUP BY 1 HAVING sum(came_in) > 0 ORDER BY 1',
+  );
+  expect(incoming.map(({ came_in }) => came_in)).toEqual([4, 2, 2].map((hooks) => hooks * eventsPerAccount));
   for (const dispatcher of dispatchers) {
     await until('it is ready', async () => (await dispatcher.readiness()) === 200); // a connection may have been cut just now
     expect(await dispatcher.metric(/^dispatcher_events_total\{result="dead"\}/)).toBe(0);

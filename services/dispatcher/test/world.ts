@@ -86,9 +86,9 @@ export type DeliveryRow = {
 
 export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: string } = {}): Promise<World> {
   await using opening = new AsyncDisposableStack();
-  const databaseUrl = overrides.databaseUrl ?? opening.use(await freshDatabase()).url;
+  const databaseUrl = overrides.databaseUrl ?? opening.use(await freshDatabase('migrated')).url;
   const amqpUrl = overrides.amqpUrl ?? opening.use(await freshVhost()).url;
-  await migrateWebhooks(databaseUrl);
+  if (overrides.databaseUrl) await migrateWebhooks(databaseUrl);
   const pool = openPool({ databaseUrl, name: 'test', max: 4, onError: () => {} });
   opening.defer(() => pool.end());
   const publisher = opening.use(
@@ -124,7 +124,7 @@ export async function openWorld(overrides: { amqpUrl?: string; databaseUrl?: str
     log: openLog('test', 'silent'),
     name: 'test changes',
     onChange: (id) => id === 0 && heard?.(),
-    onGap: () => {},
+    onGap: () => heard?.(), // it will not come any more
   });
   closing.use(changes);
   let isChanged = false;

@@ -6,6 +6,7 @@ import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Accounts, Hook } from '../accounts.ts';
 import type { Ran } from '../fairness/concurrency-limiter.ts';
+import { isTooLate } from '../limit/admit.ts';
 import type { CancelReason, Metrics } from '../metrics.ts';
 import { spanAttributes } from '../named.ts';
 import type { Persist } from '../persist.ts';
@@ -38,6 +39,8 @@ export type Attempted =
   | { kind: 'not_made'; why: 'recorded_before' | 'cancelled' }
   /** Not now: its account or its hook is paused. */
   | { kind: 'paused' }
+  /** So much later than its account's limit let it go that this is to be asked anew. */
+  | { kind: 'late' }
   /** Not now: its listener has others before it. */
   | { kind: 'busy'; dueMs: number; durationMs: number };
 
@@ -80,12 +83,16 @@ async function attempt(
     const span = tracing && beginSpan(tracing, traceparent, job, hook);
     const request = await buildRequest(job, hook, payload, parts.userAgent, span?.traceparent);
     const deliveredAt = new Date();
+    if (isTooLate(job)) {
+      span?.end({}, "too late for its account's limit");
+      return 'late';
+    }
     parts.metrics.attemptStarted(job);
     const attempt = hook.name === 'cli' ? await parts.forward(hook.id, request) : await parts.post(request);
     if (attempt.kind === 'busy') {
       span?.end({}, 'its listener is busy');
       parts.metrics.attemptTurnedAway();
-      return undefined;
+      return 'busy';
     }
     const outcome = classify(attempt);
     span?.end(
@@ -99,7 +106,8 @@ async function attempt(
   };
   const startedAt = performance.now();
   const made = await parts.persist('make an attempt', make, job);
-  if (!made) {
+  if (made === 'late') return { kind: 'late' };
+  if (made === 'busy') {
     const durationMs = performance.now() - startedAt;
     return { kind: 'busy', dueMs: Date.now() + busyMs * (1 + Math.random()), durationMs };
   }

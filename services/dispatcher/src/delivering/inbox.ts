@@ -79,23 +79,19 @@ export function makeInbox(parts: InboxParts): Inbox {
     };
     const { hookId, accountId, replayId } = job;
     const entered = await room.run({ hookId, accountId, isLast: replayId !== undefined }, work, ranOf);
-    if (entered.kind === 'busy') {
+    const result = entered.kind === 'ran' ? entered.result : entered;
+    if (result.kind === 'paused' || result.kind === 'busy' || result.kind === 'late') {
       check();
-      return parking.add({ job: decided.job, reason: 'busy', dueMs: entered.dueMs, routes });
-    }
-    const { result } = entered;
-    if (result.kind === 'paused') {
-      check();
-      return parking.add({ ...held(decided.job), routes });
-    }
-    if (result.kind === 'busy') {
-      check();
-      return parking.add({ job: decided.job, reason: 'busy', dueMs: result.dueMs, routes });
+      return parking.add({ ...putAside(decided.job, result), routes });
     }
     if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);
     if (routes) await taken.route(routes, job);
     return ack(result.why);
+  };
+  const putAside = (job: DeliveryJob, why: { kind: 'paused' | 'late' } | { kind: 'busy'; dueMs: number }): Parking => {
+    if (why.kind === 'busy') return { job, reason: 'busy', dueMs: why.dueMs };
+    return why.kind === 'paused' ? held(job) : slowed(job, parts.metrics);
   };
   const taken = makeTaken({ ...parts, deliver });
   /** A job that gets a dead letter loses its parked row too, which would bring it back. */
@@ -115,14 +111,8 @@ export function makeInbox(parts: InboxParts): Inbox {
     settle: parts.settle,
     log,
     async decide(message) {
-      const opened = openJob(message, ...parts.jobKeys);
-      if (opened.kind === 'refused') return deadLetter(opened.reason, opened.detail);
-      if (opened.kind === 'job') return deliverSurely(message, opened.job);
-      const look = () => findUnsigned(parts.pool, opened.job, message.body);
-      const found = await persist('look for the delivery of an unsigned job', look, opened.job);
-      if (found === 'waits') return ack('parked');
-      if (found) return deliverSurely({ ...message, body: found.payload }, found.job);
-      return deadLetter('job_not_authentic', 'no authentication code, and no such delivery is stored');
+      const found = await findJob(parts, message);
+      return 'job' in found ? deliverSurely(found.message, found.job) : found;
     },
     onSettled() {
       parts.moved.jobs += 1;
@@ -144,6 +134,18 @@ export function makeInbox(parts: InboxParts): Inbox {
       await taking.idle();
     },
   };
+}
+
+/** The job of a message, or what becomes of one that has none. */
+async function findJob({ jobKeys, persist, pool }: InboxParts, message: Incoming) {
+  const opened = openJob(message, ...jobKeys);
+  if (opened.kind === 'refused') return deadLetter(opened.reason, opened.detail);
+  if (opened.kind === 'job') return { job: opened.job, message };
+  const look = () => findUnsigned(pool, opened.job, message.body);
+  const found = await persist('look for the delivery of an unsigned job', look, opened.job);
+  if (found === 'waits') return ack('parked');
+  if (found) return { job: found.job, message: { ...message, body: found.payload } };
+  return deadLetter('job_not_authentic', 'no authentication code, and no such delivery is stored');
 }
 
 /** Resolves with the job when it may be sent as far as its account's limit is concerned, or with how it is parked. */

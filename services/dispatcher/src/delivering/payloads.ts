@@ -33,27 +33,13 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
   const inUse = new Map<string, Shared>();
   /** What is kept, and how to let go of it. */
   const kept = new Map<Shared, () => void>();
-  const queue: { size: number; begin: () => void }[] = [];
-  let bytes = 0;
-
-  const fits = (size: number) => bytes === 0 || bytes + size <= maxBytes;
-  const letBegin = () => {
-    for (let next = queue[0]; next && fits(next.size); next = queue[0]) {
-      queue.shift();
-      bytes += next.size;
-      next.begin();
-    }
-  };
+  const budget = makeBudget();
   const load = async (shared: Shared, { eventKey, eventOn }: EventOf) => {
     const size = await persist('look how large a payload is', () => payloadBytes(pool, eventKey, eventOn));
     if (size === undefined) return undefined;
-    if (!fits(size)) for (const letGo of [...kept.values()]) letGo();
-    await new Promise<void>((begin) => {
-      queue.push({ size, begin });
-      letBegin();
-    });
+    if (!budget.fits(size)) for (const letGo of [...kept.values()]) letGo();
+    await budget.wait(size);
     shared.size = size;
-    holds(size);
     return persist('load a payload', () =>
       size > largeBytes ? largeEvents.load(eventKey, eventOn) : loadPayload(pool, eventKey, eventOn),
     );
@@ -68,9 +54,7 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
     shared.users -= 1;
     if (shared.users > 0) return;
     inUse.delete(key);
-    bytes -= shared.size;
-    released(shared.size);
-    letBegin();
+    budget.release(shared.size);
   };
   return {
     async use(event, work) {
@@ -85,11 +69,10 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
     },
     keep(event, payload) {
       const key = keyOf(event);
-      if (inUse.has(key) || queue.length > 0 || bytes + payload.length > keptBytes) return;
+      if (inUse.has(key) || !budget.mayKeep(payload.length)) return;
       const shared: Shared = { users: 1, size: payload.length, payload: Promise.resolve(payload) };
       inUse.set(key, shared);
-      bytes += shared.size;
-      holds(shared.size);
+      budget.take(shared.size);
       const letGo = () => {
         clearTimeout(timer);
         kept.delete(shared);
@@ -97,6 +80,39 @@ export function makePayloads(pool: Pool, largeEvents: Pick<LargeEvents, 'load'>,
       };
       const timer = setTimeout(letGo, keptMs).unref();
       kept.set(shared, letGo);
+    },
+  };
+}
+
+/** So many bytes at a time; what is more waits, in order. */
+function makeBudget() {
+  const queue: { size: number; begin: () => void }[] = [];
+  let bytes = 0;
+  const fits = (size: number) => bytes === 0 || bytes + size <= maxBytes;
+  const take = (size: number) => {
+    bytes += size;
+    holds(size);
+  };
+  const letBegin = () => {
+    for (let next = queue[0]; next && fits(next.size); next = queue[0]) {
+      queue.shift();
+      take(next.size);
+      next.begin();
+    }
+  };
+  return {
+    fits,
+    take,
+    mayKeep: (size: number) => queue.length === 0 && bytes + size <= keptBytes,
+    wait: (size: number) =>
+      new Promise<void>((begin) => {
+        queue.push({ size, begin });
+        letBegin();
+      }),
+    release(size: number) {
+      bytes -= size;
+      released(size);
+      letBegin();
     },
   };
 }

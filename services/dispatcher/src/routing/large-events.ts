@@ -45,33 +45,14 @@ export function openLargeEvents(settings: Settings): LargeEvents {
   let timer: NodeJS.Timeout | undefined;
   let last = 0;
 
-  const open = () => {
-    try {
-      return new Worker(file, { workerData: settings });
-    } catch (error) {
-      throw new NoThread(error);
-    }
-  };
-  const begin = (): Running => {
-    const worker = open();
-    const asked: Running['asked'] = new Map();
-    const own = { worker, asked };
-    const end = (error: Error) => {
-      if (running === own) running = undefined;
-      // Only what it was parsing, one after the other, can have ended it: events of others must not be taken for faulty.
-      const atFault = [...asked.values()].find(({ parses }) => parses);
-      for (const one of asked.values()) one.reject(one === atFault ? error : new NoThread(error));
-      asked.clear();
-    };
-    worker.on('error', end);
-    worker.on('exit', () => end(new Error('the thread of large events ended')));
-    worker.on('message', (answer: Answer) => {
-      const question = asked.get(answer.id);
-      asked.delete(answer.id);
-      if (asked.size === 0) timer = setTimeout(idle, idleMs).unref();
-      if (answer.kind === 'done') return question?.resolve(answer);
-      const { kind: _kind, id: _id, message, ...more } = answer;
-      question?.reject(Object.assign(new Error(message), more));
+  const begin = () => {
+    const own: Running = beginThread(settings, {
+      onEnd() {
+        if (running === own) running = undefined;
+      },
+      onIdle() {
+        timer = setTimeout(idle, idleMs).unref();
+      },
     });
     return own;
   };
@@ -117,6 +98,38 @@ export function openLargeEvents(settings: Settings): LargeEvents {
       await exited;
     },
   };
+}
+
+/** `onIdle`: all that it was asked is answered. */
+function beginThread(settings: Settings, { onEnd, onIdle }: { onEnd(): void; onIdle(): void }): Running {
+  const worker = openWorker(settings);
+  const asked: Running['asked'] = new Map();
+  const end = (error: Error) => {
+    onEnd();
+    // Only what it was parsing, one after the other, can have ended it: events of others must not be taken for faulty.
+    const atFault = [...asked.values()].find(({ parses }) => parses);
+    for (const one of asked.values()) one.reject(one === atFault ? error : new NoThread(error));
+    asked.clear();
+  };
+  worker.on('error', end);
+  worker.on('exit', () => end(new Error('the thread of large events ended')));
+  worker.on('message', (answer: Answer) => {
+    const question = asked.get(answer.id);
+    asked.delete(answer.id);
+    if (asked.size === 0) onIdle();
+    if (answer.kind === 'done') return question?.resolve(answer);
+    const { kind: _kind, id: _id, message, ...more } = answer;
+    question?.reject(Object.assign(new Error(message), more));
+  });
+  return { worker, asked };
+}
+
+function openWorker(settings: Settings): Worker {
+  try {
+    return new Worker(file, { workerData: settings });
+  } catch (error) {
+    throw new NoThread(error);
+  }
 }
 
 const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);

@@ -101,47 +101,13 @@ export function makeRoute(
   parts: RouteParts,
   options: { before?: () => Promise<void>; atOnce?: number; isAhead?: boolean; ahead?: Route } = {},
 ): Route {
-  const { before, atOnce = 1, isAhead = false } = options;
   const stop = new AbortController();
   let delivering = 0;
   let bytes = 0;
-  const open = () =>
-    makeBatches<Incoming, Decided | typeof ahead>({
-      maxItems: batchMaxMessages,
-      maxBytes: batchMaxBytes,
-      bytesOf: (message) => message.body.length,
-      ...(before && { before }),
-      work: (messages) => routeBatch({ ...parts, isAhead }, messages),
-    });
-  const all = Array.from({ length: atOnce }, open);
-  const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
-  // For large events, and for what comes of their accounts meanwhile: it does not overtake them.
-  const aside = open();
-  const asideOf = new Map<string | undefined, number>();
-  const queue = async (message: Incoming) => {
-    const isLarge = message.body.length > largeBytes;
-    if (!isLarge && asideOf.size === 0) return batchesOf(message).add(message);
-    const account = accountOf(message);
-    const before = asideOf.get(account) ?? 0;
-    if (!isLarge && before === 0) return batchesOf(message).add(message);
-    asideOf.set(account, before + 1);
-    try {
-      return await aside.add(message);
-    } finally {
-      const left = asideOf.get(account)! - 1;
-      if (left > 0) asideOf.set(account, left);
-      else asideOf.delete(account);
-    }
-  };
-  const about = new Map<string | undefined, number>();
+  const batches = makeAllBatches(parts, options);
+  const about = makeTally<string | undefined>();
   const add = async (message: Incoming): Promise<Decided> => {
-    const account = accountOf(message);
-    about.set(account, (about.get(account) ?? 0) + 1);
-    const decided = await queue(message).finally(() => {
-      const left = about.get(account)! - 1;
-      if (left > 0) about.set(account, left);
-      else about.delete(account);
-    });
+    const decided = await about.during(accountOf(message), () => batches.add(message));
     return decided === ahead ? options.ahead!.add(message) : decided;
   };
   const taking = makeTake({
@@ -175,16 +141,68 @@ export function makeRoute(
       taking.take(message);
     },
     add,
-    isAbout: (account) => about.has(account),
+    isAbout: about.has,
     letAhead(which) {
-      if (options.ahead) for (const batches of all) batches.withdraw(which, ahead);
+      if (options.ahead) batches.letAhead(which);
     },
-    waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
+    waiting: batches.waiting,
     bytes: () => bytes,
     routing: () => taking.inHand() - delivering,
     async finish() {
       stop.abort();
       await taking.idle();
+    },
+  };
+}
+
+/** Those of `atOnce`, an account always in the same, and one aside for large events. */
+function makeAllBatches(
+  parts: RouteParts,
+  { before, atOnce = 1, isAhead = false }: Parameters<typeof makeRoute>[1] & {},
+) {
+  const open = () =>
+    makeBatches<Incoming, Decided | typeof ahead>({
+      maxItems: batchMaxMessages,
+      maxBytes: batchMaxBytes,
+      bytesOf: (message) => message.body.length,
+      ...(before && { before }),
+      work: (messages) => routeBatch({ ...parts, isAhead }, messages),
+    });
+  const all = Array.from({ length: atOnce }, open);
+  const batchesOf = (message: Incoming) => all[atOnce === 1 ? 0 : crc32(accountOf(message) ?? '') % atOnce]!;
+  // For large events, and for what comes of their accounts meanwhile: it does not overtake them.
+  const aside = open();
+  const asideOf = makeTally<string | undefined>();
+  return {
+    add(message: Incoming) {
+      const isLarge = message.body.length > largeBytes;
+      if (!isLarge && asideOf.isEmpty()) return batchesOf(message).add(message);
+      const account = accountOf(message);
+      if (!isLarge && !asideOf.has(account)) return batchesOf(message).add(message);
+      return asideOf.during(account, () => aside.add(message));
+    },
+    letAhead(which: (message: Incoming) => boolean) {
+      for (const batches of all) batches.withdraw(which, ahead);
+    },
+    waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
+  };
+}
+
+/** How much goes on of each key. */
+function makeTally<K>() {
+  const counts = new Map<K, number>();
+  return {
+    has: (key: K) => counts.has(key),
+    isEmpty: () => counts.size === 0,
+    async during<T>(key: K, work: () => Promise<T>): Promise<T> {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      try {
+        return await work();
+      } finally {
+        const left = counts.get(key)! - 1;
+        if (left > 0) counts.set(key, left);
+        else counts.delete(key);
+      }
     },
   };
 }
