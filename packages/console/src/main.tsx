@@ -4,6 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiProblem, openApi } from './api/client.ts';
+import { answerUrl, handOverAnswer } from './pages/gate/try-answer.ts';
 import { makeRouter } from './pages/router.tsx';
 import { readConfig } from './session/config.ts';
 import { ConsoleContext } from './session/context.ts';
@@ -14,7 +15,21 @@ import { Problem } from './ui/states.tsx';
 const root = createRoot(document.getElementById('root')!);
 
 try {
+  // Where a tried sign-in comes back to; it is nobody's page.
+  if (location.href.split('?')[0] === answerUrl) handOverAnswer();
+  else await start();
+} catch (error) {
+  root.render(
+    <main className="alone">
+      <Problem error={error} onRetry={() => location.assign(import.meta.env.BASE_URL)} isPage />
+    </main>,
+  );
+}
+
+async function start(): Promise<void> {
   const session = await openSession(await readConfig());
+  const api = openApi(session);
+  const { site_admin: isSiteAdmin } = await api.get<{ site_admin: boolean }>('/user');
   const onError = (error: Error) => void (error instanceof SignedOut && session.signIn());
   const queries = new QueryClient({
     defaultOptions: {
@@ -31,17 +46,11 @@ try {
   queries.getMutationCache().config.onError = onError;
   root.render(
     <StrictMode>
-      <ConsoleContext value={{ session, api: openApi(session) }}>
+      <ConsoleContext value={{ session, api, isSiteAdmin }}>
         <QueryClientProvider client={queries}>
           <RouterProvider router={makeRouter()} />
         </QueryClientProvider>
       </ConsoleContext>
     </StrictMode>,
-  );
-} catch (error) {
-  root.render(
-    <main className="alone">
-      <Problem error={error} onRetry={() => location.assign(import.meta.env.BASE_URL)} />
-    </main>,
   );
 }

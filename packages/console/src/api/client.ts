@@ -49,12 +49,13 @@ export function openApi(session: Session): Api {
     },
     async send(method, path, body) {
       const response = await ask(method, path, { body });
-      return response.status === 204 ? undefined : response.json();
+      const text = await response.text();
+      return text === '' ? undefined : JSON.parse(text);
     },
   };
 }
 
-async function problemOf(response: Response): Promise<ApiProblem> {
+export async function problemOf(response: Response): Promise<ApiProblem> {
   type Answer = { message?: string; errors?: { field?: string; message?: string; code?: string }[] };
   const { message, errors = [] } = (await response.json().catch(() => ({}))) as Answer;
   const fields = errors.map((error) => ({

@@ -16,8 +16,7 @@ export type Hook = {
   disabled_reason: 'oauth_app_restricted' | null;
   created_at: string;
   updated_at: string;
-  /** Of a repository's. */
-  last_response?: { code: number | null; status: string; message: string | null };
+  health: Health;
 };
 
 export type Delivery = {
@@ -109,3 +108,121 @@ export type Replay = {
 };
 
 export type DeliveryStatus = { paused_at: string | null; paused_hooks: { id: number; since: string }[] };
+
+export type DeadLetter = {
+  id: string;
+  reason: string | null;
+  detail: string | null;
+  message_id: string | null;
+  event: string | null;
+  subject: string | null;
+  source: string | null;
+  /** As the producer wrote it. */
+  occurred_at: string | null;
+  bytes: number;
+};
+
+export type WholeDeadLetter = DeadLetter & {
+  headers: Record<string, unknown>;
+  payload: string;
+  payload_encoding: 'utf-8' | 'base64';
+};
+
+/** Of `/admin/organizations`. */
+export type Organization = {
+  id: number;
+  login: string;
+  created_at: string;
+  paused_at: string | null;
+  repositories: number;
+  hooks: number;
+  members: number;
+  /** Of a day. */
+  health: { delivered: number; failed: number; success_rate: number | null };
+};
+
+export type WaitingReason = 'limit' | 'retry' | 'busy' | 'paused' | 'handed_over';
+
+export type Limit = { rate: number; burst: number };
+
+type Counts = {
+  delivered: number;
+  failed: number;
+  success_rate: number | null;
+  p50_ms: number | null;
+  p95_ms: number | null;
+  throttled: number;
+  retried: number;
+  redelivered: number;
+  /** null: of one hook. */
+  came_in: number | null;
+};
+
+export type StatsPoint = Counts & {
+  at: string;
+  /** For the limit, at the end of that time; null: of one hook, or not counted. */
+  waiting: number | null;
+};
+
+export type Stats = {
+  since: string;
+  until: string;
+  resolution: 'minute' | 'hour' | 'day';
+  total: Counts;
+  /** All of the time, also where nothing happened. */
+  points: StatsPoint[];
+  now: {
+    waiting: {
+      reason: WaitingReason;
+      deliveries: number;
+      /** There are more than were counted. */
+      more?: boolean;
+      since: string | null;
+      next_at: string | null;
+    }[];
+    /** Of all alone. */
+    dead_letters: number | null;
+    dispatchers: number | null;
+    /** Of an account alone. */
+    limit: Limit | null;
+    expected_end_at: string | null;
+  };
+};
+
+/** Of `/admin/status`, what is not in the statistics. */
+export type AdminStatus = {
+  queues: { name: string; messages: number | null }[];
+  organizations: { login: string | null; reason: WaitingReason; deliveries: number; since: string | null }[];
+  paused: {
+    organizations: { login: string; since: string }[];
+    hooks: { id: number; organization: string; since: string }[];
+  };
+};
+
+/** Of the last 24 hours, and the last delivery in the log. */
+export type Health = {
+  last_status: string | null;
+  last_status_code: number | null;
+  last_delivery_at: string | null;
+  delivered: number;
+  failed: number;
+  success_rate: number | null;
+};
+
+/** A hook in the list of an account's. `repository` is null for the organization's own. */
+export type ListedHook = Hook & { repository: { id: number; name: string; full_name: string } | null };
+
+/** Of `/accounts/{login}/waiting`. */
+export type WaitingDelivery = {
+  id: number;
+  reason: WaitingReason;
+  guid: string | null;
+  event: string | null;
+  action: string | null;
+  hook_id: number | null;
+  attempt: number | null;
+  redelivery: boolean;
+  occurred_at: string | null;
+  throttled_at: string | null;
+  due_at: string | null;
+};

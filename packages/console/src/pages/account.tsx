@@ -1,90 +1,99 @@
-/** The hooks of an organization and of its repositories. */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { Button } from 'react-aria-components';
-import { ApiProblem } from '../api/client.ts';
-import { type Place, placePath } from '../api/place.ts';
-import type { Hook, Membership, Repository } from '../api/types.ts';
+/** An organization: its hooks and those of its repositories, how they do, its limit. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useConsole } from '../session/context.ts';
-import { TextField } from '../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
-import { HookLink, LinkToNewHook } from './links.tsx';
+import { useTitle } from '../ui/title.ts';
+import { AccountHooks } from './account-hooks.tsx';
+import type { AccountSearch, AccountTab } from './account-search.ts';
+import { useMemberships, useRole } from './memberships.ts';
+import { PauseButton, Paused } from './paused.tsx';
 
-export function Account({ owner }: { owner: string }) {
-  const { api } = useConsole();
-  const [search, setSearch] = useState('');
-  const role = useQuery({
-    queryKey: ['memberships'],
-    queryFn: ({ signal }) => api.get<Membership[]>('/user/memberships/orgs?per_page=100', signal),
-    select: (all) => all.find(({ organization }) => organization.login.toLowerCase() === owner.toLowerCase())?.role,
-  });
-  const repositories = useInfiniteQuery({
-    queryKey: ['repositories', owner],
-    initialPageParam: `/orgs/${encodeURIComponent(owner)}/repos?per_page=100`,
-    queryFn: ({ pageParam, signal }) => api.page<Repository>(pageParam, signal),
-    getNextPageParam: ({ next }) => next,
-  });
-  if (role.error) return <Problem error={role.error} onRetry={role.refetch} />;
-  if (repositories.error) return <Problem error={repositories.error} onRetry={repositories.refetch} />;
-  if (!repositories.data) return <Loading what="repositories" />;
-  const found = repositories.data.pages
-    .flatMap(({ rows }) => rows)
-    .filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+const Overview = lazy(async () => ({ default: (await import('./overview.tsx')).Overview }));
+const Throttle = lazy(async () => ({ default: (await import('./throttle.tsx')).Throttle }));
+const Repositories = lazy(async () => ({ default: (await import('./repositories.tsx')).Repositories }));
+
+const tabs: Record<AccountTab, string> = {
+  hooks: 'Hooks',
+  overview: 'Overview',
+  throttle: 'Throttle',
+  repositories: 'Repositories',
+};
+
+export function Account({ owner, search }: { owner: string; search: AccountSearch }) {
+  useTitle(owner);
+  const { isSiteAdmin } = useConsole();
+  const { refetch } = useMemberships();
+  const { role, error } = useRole(owner);
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (role === undefined) return <Loading what="your role" />;
+  const tab = search.tab ?? 'hooks';
   return (
     <>
       <div className="title">
         <h1>{owner}</h1>
-        <span className="tag">{role.data}</span>
+        <span className="tag">{role === null ? 'not a member' : isSiteAdmin ? 'site admin' : role}</span>
+        <span className="grow" />
+        <PauseButton owner={owner} />
       </div>
-      {role.data === 'admin' && <Hooks place={{ owner }} title="Hooks of the organization" heading="h2" />}
-      <div className="title">
-        <h2>Repositories</h2>
-        {(search !== '' || found.length > 10) && <TextField label="Find" value={search} onChange={setSearch} />}
-      </div>
-      {found.length === 0 && <Empty title={search ? `None is called ${search}` : 'There are no repositories yet'} />}
-      {found.map(({ name }) => (
-        <Hooks key={name} place={{ owner, repo: name }} title={name} heading="h3" />
-      ))}
-      {repositories.hasNextPage && (
-        <Button className="button" onPress={() => repositories.fetchNextPage()} isDisabled={repositories.isFetching}>
-          More repositories
-        </Button>
+      {role !== 'admin' ? (
+        <Member owner={owner} role={role} />
+      ) : (
+        <>
+          <Paused owner={owner} />
+          <nav className="tabs" aria-label="Of this account">
+            {(Object.keys(tabs) as AccountTab[]).map((name) => (
+              <Link
+                key={name}
+                to="/accounts/$owner"
+                params={{ owner }}
+                search={name === tab ? search : name === 'hooks' ? {} : { tab: name }}
+                activeOptions={{ exact: true, includeSearch: true }}
+              >
+                {tabs[name]}
+              </Link>
+            ))}
+          </nav>
+          <Suspense fallback={<Loading what="the page" />}>
+            {tab === 'hooks' && <AccountHooks owner={owner} search={search} />}
+            {tab === 'overview' && <Overview path={`/orgs/${encodeURIComponent(owner)}/stats`} range={search.range} />}
+            {tab === 'throttle' && <Throttle owner={owner} range={search.range} />}
+            {tab === 'repositories' && <Repositories owner={owner} />}
+          </Suspense>
+        </>
       )}
     </>
   );
 }
 
-function Hooks({ place, title, heading: Heading }: { place: Place; title: string; heading: 'h2' | 'h3' }) {
+/** GitHub shows hooks to admins alone; a member sees whom to ask. */
+function Member({ owner, role }: { owner: string; role: 'member' | null }) {
   const { api } = useConsole();
-  const { data, error, refetch } = useQuery({
-    queryKey: ['hooks', placePath(place)],
-    queryFn: ({ signal }) => api.get<Hook[]>(`${placePath(place)}/hooks?per_page=100`, signal),
+  const { data } = useQuery({
+    queryKey: ['admins', owner],
+    queryFn: ({ signal }) =>
+      api.get<{ login: string }[]>(`/orgs/${encodeURIComponent(owner)}/members?role=admin&per_page=100`, signal),
+    enabled: role === 'member',
   });
-  // A member who may not manage a repository's hooks hears that there are none to be seen.
-  const isRefused = error instanceof ApiProblem && (error.status === 404 || error.status === 403);
+  if (role === null)
+    return (
+      <Empty title="You are not a member of this organization">
+        <p>It may not exist. An admin of it can add you.</p>
+      </Empty>
+    );
   return (
-    <section className="panel" aria-label={title}>
-      <div className="title">
-        <Heading>{title}</Heading>
-        {!isRefused && <LinkToNewHook place={place} />}
-      </div>
-      {isRefused ? (
-        <p className="soft">An admin sees its hooks.</p>
-      ) : error ? (
-        <Problem error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading what="hooks" />
-      ) : data.length === 0 ? (
-        <p className="soft">No hooks yet.</p>
-      ) : (
-        <ul className="rows">
-          {data.map((hook) => (
-            <li key={hook.id}>
-              <HookLink place={place} hook={hook} />
+    <Empty title="Its hooks are shown to its admins">
+      <p>You are a member. An admin can make you one:</p>
+      {data && (
+        <ul className="plain">
+          {data.map(({ login }) => (
+            <li key={login}>
+              <code>{login}</code>
             </li>
           ))}
         </ul>
       )}
-    </section>
+    </Empty>
   );
 }

@@ -1,41 +1,104 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link, Navigate } from '@tanstack/react-router';
-import type { Membership } from '../api/types.ts';
+/** The organizations that one belongs to; for who administers the installation all that there are. */
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components';
+import type { Organization } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
+import { TextField } from '../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { useTitle } from '../ui/title.ts';
+import { useMemberships } from './memberships.ts';
+import { counted, percent } from './numbers.ts';
 
-/** The organizations that one belongs to; with one alone there is nothing to choose. */
 export function Accounts() {
-  const { api, session } = useConsole();
-  const { data, error, refetch } = useQuery({
-    queryKey: ['memberships'],
-    queryFn: ({ signal }) => api.get<Membership[]>('/user/memberships/orgs?per_page=100', signal),
-  });
-  if (error) return <Problem error={error} onRetry={refetch} />;
+  const { isSiteAdmin } = useConsole();
+  useTitle('Accounts');
+  return isSiteAdmin ? <AllAccounts /> : <OwnAccounts />;
+}
+
+function OwnAccounts() {
+  const { session } = useConsole();
+  const { data, error, refetch } = useMemberships();
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="your organizations" />;
-  const [first] = data;
-  if (first === undefined)
+  if (data.length === 0)
     return (
-      <Empty title="You belong to no organization yet">
+      <Empty title="You belong to no organization yet" isPage>
         <p>
           An admin adds you by your user id: <code>{session.person.sub}</code>
         </p>
       </Empty>
     );
-  if (data.length === 1) return <Navigate to="/accounts/$owner" params={{ owner: first.organization.login }} replace />;
   return (
     <>
       <h1>Accounts</h1>
       <ul className="cards">
         {data.map(({ organization: { login }, role }) => (
           <li key={login}>
-            <Link to="/accounts/$owner" params={{ owner: login }} className="card">
-              <strong>{login}</strong>
+            <AccountCard login={login}>
               <span className="soft">{role}</span>
-            </Link>
+            </AccountCard>
           </li>
         ))}
       </ul>
     </>
+  );
+}
+
+function AllAccounts() {
+  const { api } = useConsole();
+  const [search, setSearch] = useState('');
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ['organizations'],
+    initialPageParam: '/admin/organizations?per_page=100',
+    queryFn: ({ pageParam, signal }) => api.page<Organization>(pageParam, signal),
+    getNextPageParam: ({ next }) => next,
+  });
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="accounts" />;
+  const all = data.pages.flatMap(({ rows }) => rows);
+  const found = all.filter(({ login }) => login.toLowerCase().includes(search.trim().toLowerCase()));
+  return (
+    <>
+      <div className="title">
+        <h1>Accounts</h1>
+        <span className="grow" />
+        {all.length > 10 && <TextField label="Find" value={search} onChange={setSearch} />}
+      </div>
+      {all.length === 0 && <Empty title="There are no accounts yet" />}
+      {all.length > 0 && found.length === 0 && <Empty title={`None of those that are shown is called ${search}`} />}
+      <ul className="cards">
+        {found.map(({ login, repositories, hooks, health, paused_at: pausedAt }) => (
+          <li key={login}>
+            <AccountCard login={login}>
+              <span className="soft">
+                {pausedAt && <span className="tag waits">paused</span>} {counted(hooks, 'hook')} in{' '}
+                {counted(repositories, 'repository', 'repositories')}
+              </span>
+              {health.success_rate !== null && (
+                <span className={health.success_rate < 0.9 ? 'bad-text' : 'soft'}>
+                  {percent(health.success_rate)} of {counted(health.delivered + health.failed, 'attempt')} in a day
+                </span>
+              )}
+            </AccountCard>
+          </li>
+        ))}
+      </ul>
+      {hasNextPage && (
+        <Button className="button" onPress={() => fetchNextPage()} isDisabled={isFetchingNextPage}>
+          More accounts
+        </Button>
+      )}
+    </>
+  );
+}
+
+function AccountCard({ login, children }: { login: string; children: ReactNode }) {
+  return (
+    <Link to="/accounts/$owner" params={{ owner: login }} className="card">
+      <strong>{login}</strong>
+      {children}
+    </Link>
   );
 }

@@ -1,18 +1,15 @@
-/** The deliveries of a hook, newest first. New ones appear at the top while the page is looked at. */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
-import { Button } from 'react-aria-components';
+/** The deliveries of a hook, the latest first. New ones appear at the top while the page is looked at. */
 import type { Place } from '../api/place.ts';
 import type { Delivery } from '../api/types.ts';
-import { useConsole } from '../session/context.ts';
-import { Checkbox, TextField } from '../ui/fields.tsx';
+import { Endless } from '../ui/endless.tsx';
+import { type Selection, Tick, TickAll, useSelection } from '../ui/selection.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { type Filter, type HookSearch, isGuid, validateSearch } from './hook-search.ts';
-import { LinkToDelivery, LinkToHook } from './links.tsx';
-
-const newestMs = 2_000;
+import { DeliveryFilters } from './delivery-filters.tsx';
+import type { Filter } from './hook-search.ts';
+import { LinkToDelivery } from './links.tsx';
+import { useLiveDeliveries } from './live-deliveries.ts';
+import { RedeliverChosen } from './redeliver-chosen.tsx';
 
 export function Deliveries({
   place,
@@ -25,159 +22,89 @@ export function Deliveries({
   path: string;
   filter: Filter;
 }) {
-  const { api } = useConsole();
-  const { status } = filter;
-  const first = `${path}/deliveries?per_page=50${status ? `&status=${status}` : ''}`;
-  const newest = useQuery({
-    queryKey: ['deliveries', path, status, 'newest'],
-    queryFn: ({ signal }) => api.page<Delivery>(first, signal),
-    refetchInterval: newestMs,
-  });
-  const older = useInfiniteQuery({
-    queryKey: ['deliveries', path, status, 'all'],
-    initialPageParam: first,
-    queryFn: ({ pageParam, signal }) => api.page<Delivery>(pageParam, signal),
-    getNextPageParam: ({ next }) => next,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  // The API knows outcomes alone; what is left out here must not make it read on to the end of the log by itself.
-  const isNarrow = filter.event !== undefined || filter.guid !== undefined || filter.throttled === true;
-  const end = useRef<HTMLDivElement>(null);
-  const { fetchNextPage, hasNextPage, isFetching } = older;
-  useEffect(() => {
-    if (!end.current || !hasNextPage || isFetching || isNarrow) return;
-    const watch = new IntersectionObserver(([entry]) => entry?.isIntersecting && fetchNextPage());
-    watch.observe(end.current);
-    return () => watch.disconnect();
-  }, [fetchNextPage, hasNextPage, isFetching, isNarrow]);
-
-  if (older.error && !older.data) return <Problem error={older.error} onRetry={older.refetch} />;
-  if (!older.data) return <Loading what="deliveries" />;
-  const loaded = merge(
-    newest.data?.rows ?? [],
-    older.data.pages.flatMap((page) => page.rows),
-  );
-  const rows = loaded.filter((delivery) => fits(delivery, filter));
-  const filters = { all: undefined, delivered: 'success', failed: 'failure' } as const;
+  const { rows, newest, all, isLive } = useLiveDeliveries(path, filter);
+  const ids = rows?.map(({ id }) => id) ?? [];
+  const selection = useSelection(ids);
+  const isNarrow = Object.keys(filter).length > 0;
+  const error = rows === undefined ? all.error : newest.error;
   return (
     <>
-      <nav className="filters" aria-label="Filter">
-        {Object.entries(filters).map(([text, value]) => (
-          <LinkToHook key={text} place={place} hookId={hookId} search={changed(filter, { status: value })}>
-            {text}
-          </LinkToHook>
-        ))}
-      </nav>
-      <Narrow place={place} hookId={hookId} filter={filter} />
-      {isNarrow && (
-        <p role="status" className="hint">
-          {rows.length} of the {loaded.length} that were read so far.{' '}
-          {hasNextPage ? 'There are older ones, which are looked through as you read on.' : 'There are no older ones.'}
-        </p>
-      )}
-      {newest.error && <Problem error={newest.error} onRetry={newest.refetch} />}
-      {rows.length === 0 ? (
-        <Empty title={status || isNarrow ? 'None of this kind' : 'Nothing was delivered yet'}>
-          {!isNarrow && <p>A ping shows whether the receiver answers.</p>}
-        </Empty>
+      <DeliveryFilters place={place} hookId={hookId} filter={filter} />
+      {error && <Problem error={error} onRetry={rows === undefined ? all.refetch : newest.refetch} />}
+      {!rows ? (
+        !error && <Loading what="deliveries" />
+      ) : rows.length === 0 ? (
+        all.hasNextPage ? (
+          <p className="state" role="status">
+            None so far; older ones are looked through …
+          </p>
+        ) : (
+          <Empty title={isNarrow ? 'None of this kind' : 'Nothing was delivered yet'}>
+            {!isNarrow && <p>A ping shows whether the receiver answers.</p>}
+          </Empty>
+        )
       ) : (
-        <ul className="rows panel">
-          {rows.map((delivery) => (
-            <li key={delivery.id}>
-              <DeliveryRow place={place} hookId={hookId} delivery={delivery} />
-            </li>
-          ))}
-        </ul>
+        <div className="panel">
+          <div className="row bar">
+            <TickAll shown={ids} selection={selection} label="All that are shown" />
+            <RedeliverChosen path={path} rows={rows} selection={selection} />
+            <span className="grow" />
+            <span className={isLive ? 'tag live' : 'tag'} role="status">
+              {isLive ? 'live' : 'looked at every 3 s'}
+            </span>
+          </div>
+          <ul className="rows long">
+            {rows.map((delivery) => (
+              <DeliveryRow key={delivery.id} place={place} hookId={hookId} delivery={delivery} selection={selection} />
+            ))}
+          </ul>
+        </div>
       )}
-      <div ref={end} />
-      {hasNextPage && (
-        <Button className="button" onPress={() => fetchNextPage()} isDisabled={isFetching}>
-          {isNarrow ? 'Look through older ones' : 'Older ones'}
-        </Button>
-      )}
+      <Endless
+        label="Older ones"
+        hasNextPage={all.hasNextPage}
+        isFetching={all.isFetching}
+        fetchNextPage={all.fetchNextPage}
+      />
     </>
   );
 }
 
-/** By what the API does not: in what was read of its list. */
-function Narrow({ place, hookId, filter }: { place: Place; hookId: string; filter: Filter }) {
-  const navigate = useNavigate();
-  const [event, setEvent] = useState(filter.event ?? '');
-  const [guid, setGuid] = useState(filter.guid ?? '');
-  const narrow = (change: Parameters<typeof changed>[1]) =>
-    void navigate({ to: '.', search: changed({ ...filter, event, guid: guid.trim() }, change), replace: true });
-  return (
-    <div className="pair narrow">
-      <TextField
-        label="Event or action"
-        value={event}
-        placeholder="issues.opened"
-        onChange={(text) => {
-          setEvent(text);
-          narrow({ event: text });
-        }}
-      />
-      <TextField
-        label="Guid"
-        value={guid}
-        onChange={(text) => {
-          setGuid(text);
-          narrow({ guid: text.trim() });
-        }}
-      />
-      <Checkbox isSelected={filter.throttled === true} onChange={(throttled) => narrow({ throttled })}>
-        Throttled
-      </Checkbox>
-      {isGuid(guid.trim()) && (
-        <LinkToHook place={place} hookId={hookId} search={{ tab: 'find', guid: guid.trim() }} className="button small">
-          What became of this event?
-        </LinkToHook>
-      )}
-    </div>
-  );
-}
-
-const changed = (
-  filter: Filter,
-  change: { status?: Filter['status'] | undefined; event?: string; guid?: string; throttled?: boolean },
-): HookSearch => validateSearch({ ...filter, ...change });
-
-function fits({ event, action, guid, throttled_at }: Delivery, filter: Filter): boolean {
-  const name = (action ? `${event}.${action}` : event).toLowerCase();
-  return (
-    (filter.event === undefined || name.includes(filter.event.trim().toLowerCase())) &&
-    (filter.guid === undefined || guid.includes(filter.guid.toLowerCase())) &&
-    (!filter.throttled || throttled_at !== null)
-  );
-}
-
-/** What is newer than the pages that were read once goes before them. */
-function merge(newest: Delivery[], older: Delivery[]): Delivery[] {
-  const known = new Set(older.map(({ id }) => id));
-  return [...newest.filter(({ id }) => !known.has(id)), ...older];
-}
-
-function DeliveryRow({ place, hookId, delivery }: { place: Place; hookId: string; delivery: Delivery }) {
+function DeliveryRow({
+  place,
+  hookId,
+  delivery,
+  selection,
+}: {
+  place: Place;
+  hookId: string;
+  delivery: Delivery;
+  selection: Selection<number>;
+}) {
   const isGood = delivery.status_code < 400;
+  const name = delivery.action ? `${delivery.event}.${delivery.action}` : delivery.event;
   return (
-    <LinkToDelivery place={place} hookId={hookId} deliveryId={delivery.id} className="row">
-      <span className={`dot ${isGood ? 'good' : 'bad'}`} aria-hidden="true" />
-      <span className="grow">
-        <strong>
-          {delivery.event}
-          {delivery.action ? `.${delivery.action}` : ''}
-        </strong>{' '}
-        <code className="soft">{delivery.guid}</code>
-        <span className="marks">
-          {delivery.redelivery && <span className="tag">redelivery</span>}
-          {delivery.attempt > 1 && <span className="tag">attempt {delivery.attempt}</span>}
-          {delivery.throttled_at && <span className="tag">throttled</span>}
+    <li className="ticked">
+      <Tick
+        label={`${name} ${delivery.guid}, attempt ${delivery.attempt}`}
+        isSelected={selection.has(delivery.id)}
+        onChange={(is) => selection.toggle(delivery.id, is)}
+      />
+      <LinkToDelivery place={place} hookId={hookId} deliveryId={delivery.id} className="row grow">
+        <span className={`dot ${isGood ? 'good' : 'bad'}`} aria-hidden="true" />
+        <span className="grow">
+          <strong>{name}</strong> <code className="soft">{delivery.guid}</code>
+          <span className="marks">
+            {delivery.redelivery && <span className="tag">redelivery</span>}
+            {delivery.attempt > 1 && <span className="tag">attempt {delivery.attempt}</span>}
+            {delivery.throttled_at && <span className="tag">throttled</span>}
+          </span>
         </span>
-      </span>
-      <span className={isGood ? 'soft' : 'bad-text'}>{isGood ? delivery.status_code : delivery.status}</span>
-      <span className="soft when">
-        <Time at={delivery.delivered_at} />
-      </span>
-    </LinkToDelivery>
+        <span className={isGood ? 'soft' : 'bad-text'}>{isGood ? delivery.status_code : delivery.status}</span>
+        <span className="soft when">
+          <Time at={delivery.delivered_at} />
+        </span>
+      </LinkToDelivery>
+    </li>
   );
 }

@@ -7,6 +7,7 @@ import type { Timings, WholeDelivery } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Fact } from '../ui/fact.tsx';
+import { Message } from '../ui/message.tsx';
 import { Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { toCurl } from './curl.ts';
@@ -56,7 +57,7 @@ export function DeliveryPage({ place, hookId, deliveryId }: { place: Place; hook
         {fate}
       </>
     );
-  if (error) return <Problem error={error} onRetry={refetch} />;
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the delivery" />;
   const isGood = data.status_code < 400;
   return (
@@ -158,40 +159,4 @@ function Waterfall({ timings }: { timings: Timings }) {
       </tbody>
     </table>
   );
-}
-
-function Message({ title, headers, body }: { title: string; headers: Record<string, string>; body: string }) {
-  const [isRaw, setRaw] = useState(false);
-  const pretty = prettyOf(body);
-  return (
-    <section className="panel" aria-label={title}>
-      <div className="title">
-        <h2>{title}</h2>
-        <span className="grow" />
-        {pretty !== body && (
-          <Button className="button small" onPress={() => setRaw(!isRaw)}>
-            {isRaw ? 'Pretty' : 'Raw'}
-          </Button>
-        )}
-        <Copy text={body} label="Copy body" />
-      </div>
-      <dl className="facts headers">
-        {Object.entries(headers).map(([name, value]) => (
-          <Fact key={name} name={name}>
-            {value}
-          </Fact>
-        ))}
-      </dl>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
-      <pre tabIndex={0}>{body === '' ? 'no body' : isRaw ? body : pretty}</pre>
-    </section>
-  );
-}
-
-function prettyOf(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }

@@ -53,7 +53,7 @@ export function HookFormFields({
   submit: string;
   isPending: boolean;
   onSubmit: () => void;
-  /** Of a new hook; one that is there changes its secret elsewhere. */
+  /** Of a new hook; one that is there changes its secret, and whether it is active, elsewhere. */
   secretHint?: ReactNode;
   headersHint?: string;
 }) {
@@ -103,9 +103,11 @@ export function HookFormFields({
       <Checkbox isSelected={form.retry === 'on'} onChange={(is) => change({ retry: is ? 'on' : 'off' })}>
         Try again what fails
       </Checkbox>
-      <Checkbox isSelected={form.active} onChange={(active) => change({ active })}>
-        Active
-      </Checkbox>
+      {secretHint && (
+        <Checkbox isSelected={form.active} onChange={(active) => change({ active })}>
+          Active
+        </Checkbox>
+      )}
       {error !== null && !isExplained && <Problem error={error} />}
       <div className="actions">
         <Button className="button primary" type="submit" isDisabled={isPending}>

@@ -1,29 +1,41 @@
 /** What the address of a hook's page says behind the `?`: which part of it is shown, and what of its deliveries. */
-const tabs = ['replays', 'find', 'test', 'settings', 'verify'] as const;
+import { type OverviewSearch, validateOverviewSearch } from './overview-search.ts';
+
+const tabs = ['overview', 'replays', 'find', 'test', 'settings', 'verify'] as const;
 
 export type HookTab = 'deliveries' | (typeof tabs)[number];
 
+/** As the API has them. */
 export type Filter = {
   status?: 'success' | 'failure';
-  /** Part of the event's name and action, such as `issues.opened`. */
   event?: string;
-  /** Part of it; of the event that is looked for the whole. */
+  action?: string;
   guid?: string;
-  throttled?: true;
+  since?: string;
+  until?: string;
+  throttled?: boolean;
 };
 
-export type HookSearch = Filter & { tab?: Exclude<HookTab, 'deliveries'> };
+export type HookSearch = Filter & OverviewSearch & { tab?: Exclude<HookTab, 'deliveries'> };
 
-export function validateSearch({ tab, status, event, guid, throttled }: Record<string, unknown>): HookSearch {
+export function validateSearch(given: Record<string, unknown>): HookSearch {
+  const { tab, status, event, action, guid, since, until, throttled } = given;
   const found = tabs.find((name) => name === tab);
   return {
+    ...validateOverviewSearch(given),
     ...(found && { tab: found }),
     ...((status === 'success' || status === 'failure') && { status }),
-    ...(typeof event === 'string' && event !== '' && { event }),
+    ...(isText(event) && { event }),
+    ...(isText(action) && { action }),
     // What looks like a number is read as one.
-    ...((typeof guid === 'string' || typeof guid === 'number') && guid !== '' && { guid: String(guid) }),
-    ...(throttled === true && { throttled }),
+    ...((isText(guid) || typeof guid === 'number') && { guid: String(guid) }),
+    ...(isTime(since) && { since }),
+    ...(isTime(until) && { until }),
+    ...(typeof throttled === 'boolean' && { throttled }),
   };
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isTime = (value: unknown): value is string => isText(value) && !Number.isNaN(Date.parse(value));
 
 export const isGuid = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);

@@ -1,13 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Place, placePath } from '../api/place.ts';
+import type { Place } from '../api/place.ts';
 import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Problem } from '../ui/states.tsx';
 import { type HookForm, HookFormFields, toHookBody } from './hook-form.tsx';
 import { HookSecret } from './hook-secret.tsx';
+import { keepHook } from './keep-hook.ts';
 
 export function HookSettings({ place, path, hook }: { place: Place; path: string; hook: Hook }) {
   const { api } = useConsole();
@@ -25,17 +26,20 @@ export function HookSettings({ place, path, hook }: { place: Place; path: string
   });
   const save = useMutation({
     // A secret may have been set since this page was opened.
-    mutationFn: () => api.send<Hook>('PATCH', path, toHookBody({ ...form, secret: hook.config.secret ?? '' })),
+    mutationFn: () => {
+      const { active: _, ...body } = toHookBody({ ...form, secret: hook.config.secret ?? '' });
+      return api.send<Hook>('PATCH', path, body);
+    },
     onSuccess: (changed) => {
-      queries.setQueryData(['hook', path], changed);
+      keepHook(queries, path, changed);
       setForm({ ...form, headers: headersOf(changed) });
-      return queries.invalidateQueries({ queryKey: ['hooks', placePath(place)] });
+      return queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
     },
   });
   const remove = useMutation({
     mutationFn: () => api.send('DELETE', path),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['hooks', placePath(place)] });
+      await queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
       await navigate({ to: '/accounts/$owner', params: { owner: place.owner } });
     },
   });

@@ -1,17 +1,24 @@
 /** One hook: what was delivered, what it is set to, how to check it. */
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { type Place, placeName, placePath } from '../api/place.ts';
 import type { Hook } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
+import { Confirm } from '../ui/confirm.tsx';
 import { Loading, Problem } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { useTitle } from '../ui/title.ts';
 import { Deliveries } from './deliveries.tsx';
+import { healthOf } from './health.ts';
 import type { HookSearch, HookTab } from './hook-search.ts';
+import { keepHook } from './keep-hook.ts';
 import { LinkToHook, LinkToPlace } from './links.tsx';
-import { Paused } from './paused.tsx';
+import { amount, percent } from './numbers.ts';
+import { PauseButton, Paused } from './paused.tsx';
 import { Path } from './shell.tsx';
 
+const Overview = lazy(async () => ({ default: (await import('./overview.tsx')).Overview }));
 const Replays = lazy(async () => ({ default: (await import('./replays.tsx')).Replays }));
 const FindEvent = lazy(async () => ({ default: (await import('./find-event.tsx')).FindEvent }));
 const TestEvent = lazy(async () => ({ default: (await import('./test-event.tsx')).TestEvent }));
@@ -20,6 +27,7 @@ const Verify = lazy(async () => ({ default: (await import('./verify.tsx')).Verif
 
 const tabs: Record<HookTab, string> = {
   deliveries: 'Deliveries',
+  overview: 'Overview',
   replays: 'Deliver again',
   find: 'Find an event',
   test: 'Send a test',
@@ -38,9 +46,12 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
     queryKey: ['hook', path],
     queryFn: ({ signal }) => api.get<Hook>(path, signal),
   });
-  if (error) return <Problem error={error} onRetry={refetch} />;
+  useTitle(hook ? hook.config.url : 'Hook');
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
   if (!hook) return <Loading what="the hook" />;
-  const tab = search.tab ?? 'deliveries';
+  const { tone, text } = healthOf(hook);
+  const { success_rate: rate, delivered, failed, last_delivery_at: at } = hook.health;
+  const { tab = 'deliveries', range, ...filter } = search;
   return (
     <>
       <Path>
@@ -48,14 +59,26 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
       </Path>
       <div className="title">
         <h1 className="url">{hook.config.url}</h1>
-        <span className={`tag ${hook.active ? 'good' : 'off'}`}>{hook.active ? 'active' : 'not active'}</span>
+        <span className={`tag ${tone}`}>{text}</span>
         <span className="grow" />
         <SendTest place={place} path={path} isActive={hook.active} />
+        <PauseButton owner={place.owner} hookId={hookId} />
+        <TurnOff path={path} isActive={hook.active} />
       </div>
+      <p className="soft">
+        {hook.events.includes('*') ? 'Everything' : hook.events.join(', ')}
+        {rate !== null && `. In a day ${percent(rate)} of ${amount(delivered + failed)} attempts were delivered`}
+        {at && (
+          <>
+            , the last <Time at={at} />
+          </>
+        )}
+        .
+      </p>
       {hook.disabled_reason && (
         <p className="note">The organization restricts the OAuth app that made this hook: nothing is sent.</p>
       )}
-      <Paused place={place} hookId={hookId} />
+      <Paused owner={place.owner} hookId={hookId} />
       <nav className="tabs" aria-label="Of this hook">
         {(Object.keys(tabs) as HookTab[]).map((name) => (
           <LinkToHook
@@ -69,13 +92,48 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
         ))}
       </nav>
       <Suspense fallback={<Loading what="the page" />}>
-        {tab === 'deliveries' && <Deliveries place={place} hookId={hookId} path={path} filter={search} />}
+        {tab === 'deliveries' && <Deliveries place={place} hookId={hookId} path={path} filter={filter} />}
+        {tab === 'overview' && <Overview path={`${path}/stats`} range={range} />}
         {tab === 'replays' && <Replays path={path} hook={hook} />}
         {tab === 'find' && <FindEvent key={search.guid} place={place} hookId={hookId} path={path} guid={search.guid} />}
         {tab === 'test' && <TestEvent place={place} hookId={hookId} path={path} hook={hook} />}
         {tab === 'settings' && <HookSettings place={place} path={path} hook={hook} />}
         {tab === 'verify' && <Verify hook={hook} />}
       </Suspense>
+    </>
+  );
+}
+
+/** What happens while it is off is missed, and not held as it is by a pause. */
+function TurnOff({ path, isActive }: { path: string; isActive: boolean }) {
+  const { api } = useConsole();
+  const queries = useQueryClient();
+  const turn = useMutation({
+    mutationFn: (active: boolean) => api.send<Hook>('PATCH', path, { active }),
+    onSuccess: (changed) => keepHook(queries, path, changed),
+  });
+  return (
+    <>
+      {isActive ? (
+        <Confirm
+          label="Turn off"
+          size="small"
+          title="Turn this hook off?"
+          action="Turn it off"
+          onConfirm={() => turn.mutate(false)}
+          isDisabled={turn.isPending}
+        >
+          <p>
+            What happens from now on is not delivered, and does not wait. Once it is on again, “Deliver again” sends
+            what it missed.
+          </p>
+        </Confirm>
+      ) : (
+        <Button className="button small" onPress={() => turn.mutate(true)} isDisabled={turn.isPending}>
+          Turn on
+        </Button>
+      )}
+      {turn.error && <Problem error={turn.error} />}
     </>
   );
 }

@@ -2,7 +2,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Place } from '../api/place.ts';
-import type { Hook } from '../api/types.ts';
 import type { HookSearch } from './hook-search.ts';
 
 export function LinkToPlace({ place }: { place: Place }) {
@@ -67,27 +66,5 @@ export function LinkToDelivery({
     <Link to="/orgs/$owner/hooks/$hookId/deliveries/$deliveryId" params={ids} {...common} />
   ) : (
     <Link to="/repos/$owner/$repo/hooks/$hookId/deliveries/$deliveryId" params={{ ...ids, repo }} {...common} />
-  );
-}
-
-/** A hook in a list: where it goes, what it wants, how it does. */
-export function HookLink({ place, hook }: { place: Place; hook: Hook }) {
-  const last = hook.last_response;
-  const health = !hook.active ? 'off' : !last || last.code === null ? 'none' : last.code < 400 ? 'good' : 'bad';
-  const words = {
-    off: 'not active',
-    none: 'nothing sent yet',
-    good: `last: ${last?.code}`,
-    bad: `last: ${last?.code}`,
-  };
-  return (
-    <LinkToHook place={place} hookId={String(hook.id)} className="row">
-      <span className={`dot ${health}`} aria-hidden="true" />
-      <span className="grow">
-        <strong className="url">{hook.config.url}</strong>
-        <span className="soft">{hook.events.join(', ')}</span>
-      </span>
-      <span className={`tag ${health}`}>{words[health]}</span>
-    </LinkToHook>
   );
 }

@@ -26,7 +26,7 @@ export function NewHook({ place }: { place: Place }) {
   const create = useMutation({
     mutationFn: () => api.send<Hook>('POST', `${placePath(place)}/hooks`, { name: 'web', ...toHookBody(form) }),
     onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['hooks', placePath(place)] });
+      await queries.invalidateQueries({ queryKey: ['hooks', place.owner] });
       const hookId = String(id);
       const { owner, repo } = place;
       if (repo === undefined) await navigate({ to: '/orgs/$owner/hooks/$hookId', params: { owner, hookId } });
@@ -36,7 +36,7 @@ export function NewHook({ place }: { place: Place }) {
   return (
     <>
       <Path>
-        <LinkToPlace place={place} /> / {placeName(place)}
+        <LinkToPlace place={place} /> / New hook
       </Path>
       <h1>New hook of {placeName(place)}</h1>
       <HookFormFields

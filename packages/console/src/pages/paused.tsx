@@ -1,24 +1,76 @@
-import { useQuery } from '@tanstack/react-query';
-import type { Place } from '../api/place.ts';
+/** Whether the deliveries of an organization or of a hook rest, which an administrator of the installation decides. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button } from 'react-aria-components';
 import type { DeliveryStatus } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 
-/** Says so when an administrator of the installation has paused the hook or its organization; else nothing. */
-export function Paused({ place: { owner }, hookId }: { place: Place; hookId: string }) {
+const statusKey = (owner: string) => ['delivery status', owner];
+
+function useDeliveryStatus(owner: string) {
   const { api } = useConsole();
-  const { data } = useQuery({
-    queryKey: ['delivery status', owner],
+  return useQuery({
+    queryKey: statusKey(owner),
     queryFn: ({ signal }) => api.get<DeliveryStatus>(`/orgs/${encodeURIComponent(owner)}/delivery-status`, signal),
     refetchInterval: 15_000,
   });
-  const hook = data?.paused_hooks.find(({ id }) => String(id) === hookId);
-  const since = data?.paused_at ?? hook?.since;
+}
+
+/** What is meant: a hook of the organization, or without it all of the organization. */
+type Held = { owner: string; hookId?: string | undefined };
+
+const sinceOf = (status: DeliveryStatus | undefined, { hookId }: Held) =>
+  hookId === undefined ? status?.paused_at : status?.paused_hooks.find(({ id }) => String(id) === hookId)?.since;
+
+/** Says so when the hook or its organization is paused; else nothing. */
+export function Paused({ owner, hookId }: Held) {
+  const { data } = useDeliveryStatus(owner);
+  const hook = hookId && sinceOf(data, { owner, hookId });
+  const since = data?.paused_at ?? hook;
   if (!since) return null;
   return (
     <p className="note" role="status">
       {data?.paused_at ? `All of ${owner} is` : 'This hook is'} paused since <Time at={since} exact /> by an
       administrator of the installation. What comes waits, and goes out in its order once it is resumed.
     </p>
+  );
+}
+
+/** Pauses and resumes; nothing for who may not. */
+export function PauseButton({ owner, hookId }: Held) {
+  const { api, isSiteAdmin } = useConsole();
+  const queries = useQueryClient();
+  const { data } = useDeliveryStatus(owner);
+  const path =
+    hookId === undefined ? `organizations/${encodeURIComponent(owner)}` : `hooks/${encodeURIComponent(hookId)}`;
+  const change = useMutation({
+    mutationFn: (method: 'PUT' | 'DELETE') => api.send(method, `/admin/${path}/pause`),
+    onSuccess: () => queries.invalidateQueries({ queryKey: statusKey(owner) }),
+  });
+  if (!isSiteAdmin || !data) return null;
+  const what = hookId === undefined ? `all of ${owner}` : 'this hook';
+  return (
+    <>
+      {sinceOf(data, { owner, hookId }) ? (
+        <Button className="button small" onPress={() => change.mutate('DELETE')} isDisabled={change.isPending}>
+          Resume
+        </Button>
+      ) : (
+        <Confirm
+          label="Pause"
+          size="small"
+          kind="primary"
+          title={`Pause ${what}?`}
+          action="Pause it"
+          onConfirm={() => change.mutate('PUT')}
+          isDisabled={change.isPending}
+        >
+          <p>Nothing is delivered meanwhile. What comes waits, and goes out in its order once it is resumed.</p>
+        </Confirm>
+      )}
+      {change.error && <Problem error={change.error} />}
+    </>
   );
 }

@@ -7,6 +7,7 @@ import type { Hook, Replay } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Choice, TextField } from '../ui/fields.tsx';
+import { toLocal, toUtc, utcOf } from '../ui/local-time.ts';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 
@@ -213,11 +214,3 @@ function ReplayRow({ path, replay, queryKey }: { path: string; replay: Replay; q
 }
 
 const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
-
-/** As `datetime-local` has it: in the reader's zone, by the minute. */
-function toLocal(date: Date): string {
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-const toUtc = (local: string): string => new Date(local).toISOString();
-const utcOf = (local: string): string => (local === '' ? '' : `${toUtc(local).slice(0, 16).replace('T', ' ')} UTC`);

@@ -1,91 +1,122 @@
-/** Every page and its address. Those of hooks have the paths of the API. */
-import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
-import { Empty, Problem } from '../ui/states.tsx';
-import { Account } from './account.tsx';
-import { Accounts } from './accounts.tsx';
-import { DeliveryPage } from './delivery.tsx';
-import { HookPage } from './hook.tsx';
+/** Every page and its address, each page loaded when it is opened. Those of hooks have the paths of the API. */
+import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Loading } from '../ui/states.tsx';
+import { validateAccountSearch } from './account-search.ts';
+import { gateRoutes } from './gate/routes.tsx';
 import { validateSearch } from './hook-search.ts';
-import { NewHook } from './new-hook.tsx';
-import { Shell } from './shell.tsx';
+import { validateOverviewSearch } from './overview-search.ts';
+import { page } from './page.tsx';
+import { root } from './root.tsx';
 
-const root = createRootRoute({
-  component: () => (
-    <Shell>
-      <Outlet />
-    </Shell>
-  ),
-  notFoundComponent: () => <Empty title="There is no such page" />,
-  errorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} />,
+const getParentRoute = () => root;
+
+const home = createRoute({
+  getParentRoute,
+  path: '/',
+  validateSearch: validateOverviewSearch,
+  component: lazyRouteComponent(() => import('./home.tsx'), 'Home'),
 });
-const accounts = createRoute({ getParentRoute: () => root, path: '/', component: Accounts });
+const accounts = createRoute({
+  getParentRoute,
+  path: '/accounts',
+  component: lazyRouteComponent(() => import('./accounts.tsx'), 'Accounts'),
+});
+const Account = lazyRouteComponent(() => import('./account.tsx'), 'Account');
 const account = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: '/accounts/$owner',
-  component: () => <Account {...account.useParams()} />,
+  validateSearch: validateAccountSearch,
+  component: page(Account, () => <Account {...account.useParams()} search={account.useSearch()} />),
+});
+const deadLetters = createRoute({
+  getParentRoute,
+  path: '/dead-letters',
+  component: lazyRouteComponent(() => import('./dead-letters.tsx'), 'DeadLetters'),
+});
+const DeadLetterPage = lazyRouteComponent(() => import('./dead-letter.tsx'), 'DeadLetterPage');
+const deadLetter = createRoute({
+  getParentRoute,
+  path: '/dead-letters/$letterId',
+  component: page(DeadLetterPage, () => <DeadLetterPage {...deadLetter.useParams()} />),
 });
 
 /** The pages of hooks, once for organizations and once for repositories. */
 const organizationHooks = '/orgs/$owner/hooks';
 const repositoryHooks = '/repos/$owner/$repo/hooks';
+
+const NewHook = lazyRouteComponent(() => import('./new-hook.tsx'), 'NewHook');
 const newOrganizationHook = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: `${organizationHooks}/new`,
-  component: () => <NewHook place={newOrganizationHook.useParams()} />,
+  component: page(NewHook, () => <NewHook place={newOrganizationHook.useParams()} />),
 });
 const newRepositoryHook = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: `${repositoryHooks}/new`,
-  component: () => <NewHook place={newRepositoryHook.useParams()} />,
+  component: page(NewHook, () => <NewHook place={newRepositoryHook.useParams()} />),
 });
+
+const HookPage = lazyRouteComponent(() => import('./hook.tsx'), 'HookPage');
 const organizationHook = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: `${organizationHooks}/$hookId`,
   validateSearch,
-  component: () => {
-    const { hookId, owner } = organizationHook.useParams();
-    return <HookPage place={{ owner }} hookId={hookId} search={organizationHook.useSearch()} />;
-  },
+  component: page(HookPage, () => {
+    const { hookId, ...place } = organizationHook.useParams();
+    return <HookPage place={place} hookId={hookId} search={organizationHook.useSearch()} />;
+  }),
 });
 const repositoryHook = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: `${repositoryHooks}/$hookId`,
   validateSearch,
-  component: () => {
+  component: page(HookPage, () => {
     const { hookId, ...place } = repositoryHook.useParams();
     return <HookPage place={place} hookId={hookId} search={repositoryHook.useSearch()} />;
-  },
+  }),
 });
+
+const DeliveryPage = lazyRouteComponent(() => import('./delivery.tsx'), 'DeliveryPage');
 const organizationDelivery = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: `${organizationHooks}/$hookId/deliveries/$deliveryId`,
-  component: () => {
-    const { hookId, deliveryId, owner } = organizationDelivery.useParams();
-    return <DeliveryPage place={{ owner }} hookId={hookId} deliveryId={deliveryId} />;
-  },
+  component: page(DeliveryPage, () => {
+    const { hookId, deliveryId, ...place } = organizationDelivery.useParams();
+    return <DeliveryPage place={place} hookId={hookId} deliveryId={deliveryId} />;
+  }),
 });
 const repositoryDelivery = createRoute({
-  getParentRoute: () => root,
+  getParentRoute,
   path: `${repositoryHooks}/$hookId/deliveries/$deliveryId`,
-  component: () => {
+  component: page(DeliveryPage, () => {
     const { hookId, deliveryId, ...place } = repositoryDelivery.useParams();
     return <DeliveryPage place={place} hookId={hookId} deliveryId={deliveryId} />;
-  },
+  }),
 });
 
 const routeTree = root.addChildren([
+  home,
   accounts,
   account,
+  deadLetters,
+  deadLetter,
   newOrganizationHook,
   newRepositoryHook,
   organizationHook,
   repositoryHook,
   organizationDelivery,
   repositoryDelivery,
+  ...gateRoutes(root),
 ]);
 
 export const makeRouter = () =>
-  createRouter({ routeTree, basepath: import.meta.env.BASE_URL, defaultPreload: 'intent', scrollRestoration: true });
+  createRouter({
+    routeTree,
+    basepath: import.meta.env.BASE_URL,
+    defaultPreload: 'intent',
+    defaultPendingComponent: () => <Loading what="the page" />,
+    scrollRestoration: true,
+  });
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -1,25 +1,36 @@
-/** What stands around every page: where one is, who one is. */
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+/** What stands around every page: where one can go, who one is. */
+import { Link, useRouterState } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { useConsole } from '../session/context.ts';
+import { Offline } from '../ui/offline.tsx';
+import { useGateNavigation } from './gate/navigation.ts';
+import type { NavigationItem } from './navigation.ts';
 
 export function Shell({ children }: { children: ReactNode }) {
   const { session } = useConsole();
+  const [isOpen, setOpen] = useState(false);
+  const navId = useId();
+  const address = useRouterState({ select: ({ location }) => location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on another page it is closed again
+  useEffect(() => setOpen(false), [address]);
   return (
     <>
       <a className="skip" href="#content">
         Skip to the content
       </a>
       <header className="top">
+        <Button
+          className="button small menu"
+          aria-expanded={isOpen}
+          aria-controls={navId}
+          onPress={() => setOpen(!isOpen)}
+        >
+          Menu
+        </Button>
         <Link to="/" className="brand">
           Gatepost
         </Link>
-        <nav aria-label="Main">
-          <Link to="/" activeOptions={{ exact: true }}>
-            Accounts
-          </Link>
-        </nav>
         <span className="person">
           <span className="name">{session.person.name}</span>
           <Button className="button small" onPress={() => session.signOut()}>
@@ -27,9 +38,45 @@ export function Shell({ children }: { children: ReactNode }) {
           </Button>
         </span>
       </header>
-      <main id="content" tabIndex={-1}>
-        {children}
-      </main>
+      <div className="frame">
+        <nav id={navId} className={isOpen ? 'side open' : 'side'} aria-label="Main">
+          <Part title="The post" items={usePostNavigation()} />
+          <Part title="The gate" items={useGateNavigation()} />
+        </nav>
+        <main id="content" tabIndex={-1}>
+          <Offline />
+          {children}
+        </main>
+      </div>
+    </>
+  );
+}
+
+function usePostNavigation(): NavigationItem[] {
+  const { isSiteAdmin } = useConsole();
+  if (!isSiteAdmin) return [{ to: '/accounts', text: 'Accounts' }];
+  return [
+    { to: '/', text: 'Overview' },
+    { to: '/accounts', text: 'Accounts' },
+    { to: '/dead-letters', text: 'Dead letters' },
+  ];
+}
+
+function Part({ title, items }: { title: string; items: NavigationItem[] }) {
+  const id = useId();
+  if (items.length === 0) return null;
+  return (
+    <>
+      <p id={id}>{title}</p>
+      <ul aria-labelledby={id}>
+        {items.map(({ to, text }) => (
+          <li key={to}>
+            <Link to={to} activeOptions={{ exact: to === '/' }}>
+              {text}
+            </Link>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

@@ -2,10 +2,18 @@ import { createContext, use } from 'react';
 import type { Api } from '../api/client.ts';
 import type { Session } from './session.ts';
 
-export const ConsoleContext = createContext<{ session: Session; api: Api } | null>(null);
+export type Console = {
+  session: Session;
+  /** The webhook API as the person. */
+  api: Api;
+  /** Whether the person administers the installation: all accounts, limits and dead letters. The API refuses it to others anyway. */
+  isSiteAdmin: boolean;
+};
+
+export const ConsoleContext = createContext<Console | null>(null);
 
 /** Who is signed in, and the API as that person. */
-export function useConsole(): { session: Session; api: Api } {
+export function useConsole(): Console {
   const value = use(ConsoleContext);
   if (!value) throw new Error('outside of the console');
   return value;

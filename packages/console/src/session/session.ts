@@ -4,6 +4,7 @@
  */
 import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore } from 'oidc-client-ts';
 import type { Config } from './config.ts';
+import { type GateToken, openGateTokens } from './gate-token.ts';
 
 export type Person = { sub: string; name: string };
 
@@ -11,6 +12,15 @@ export type Session = {
   person: Person;
   /** A good access token of the webhook API. @throws SignedOut when nobody is signed in any more. */
   token(): Promise<string>;
+  gate: {
+    /** With its slash. */
+    issuer: string;
+    clientId: string;
+    /** A good access token of the gate's management API; undefined for whoever may get none. */
+    token(): Promise<GateToken | undefined>;
+    /** The token that is there is not good any more. */
+    forget(): void;
+  };
   /** Leaves the page for the gate's; comes back to the same place. */
   signIn(): Promise<never>;
   signOut(): Promise<void>;
@@ -21,7 +31,7 @@ export class SignedOut extends Error {
 }
 
 /** Some that a person may use; the API goes by the person's memberships besides (docs/reference/webhooks-api.md). */
-const scope = 'openid profile email offline_access repo admin:repo_hook admin:org_hook admin:org read:org';
+const scope = 'openid profile email offline_access repo admin:repo_hook admin:org_hook admin:org read:org site_admin';
 
 /** Resolves with the session, or leaves the page for the gate's. */
 export async function openSession({ issuer, client_id, audience }: Config): Promise<Session> {
@@ -50,22 +60,30 @@ export async function openSession({ issuer, client_id, audience }: Config): Prom
   return {
     person: { sub: user.profile.sub, name: user.profile.name ?? user.profile.email ?? user.profile.sub },
     token: () => tokenOf(manager),
+    gate: { issuer, clientId: client_id, ...openGateTokens(manager, { issuer, client_id }, inTurn) },
     signIn,
     signOut: () => manager.signoutRedirect(),
   };
 }
 
 const earlySeconds = 30;
-let renewing: Promise<string> | undefined;
 
 async function tokenOf(manager: UserManager): Promise<string> {
+  return (await goodOne(manager)) ?? inTurn(async () => (await goodOne(manager)) ?? renew(manager));
+}
+
+async function goodOne(manager: UserManager): Promise<string | undefined> {
   const user = await manager.getUser();
-  if (user && (user.expires_in ?? 0) > earlySeconds) return user.access_token;
-  // One at a time: a refresh token that is used twice ends all of its family.
-  renewing ??= renew(manager).finally(() => {
-    renewing = undefined;
-  });
-  return renewing;
+  return user && (user.expires_in ?? 0) > earlySeconds ? user.access_token : undefined;
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** One use of the refresh token at a time: one that is used twice ends all of its family. */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const result = last.then(work, work);
+  last = result.catch(() => {});
+  return result;
 }
 
 async function renew(manager: UserManager): Promise<string> {

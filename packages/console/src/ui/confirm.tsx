@@ -9,6 +9,8 @@ export function Confirm({
   action,
   onConfirm,
   isDisabled = false,
+  kind = 'danger',
+  size,
 }: {
   label: string;
   title: string;
@@ -17,10 +19,13 @@ export function Confirm({
   action: string;
   onConfirm: () => void;
   isDisabled?: boolean;
+  /** What is asked about, and destroys nothing, is `primary`. */
+  kind?: 'danger' | 'primary';
+  size?: 'small';
 }) {
   return (
     <DialogTrigger>
-      <Button className="button danger" isDisabled={isDisabled}>
+      <Button className={['button', kind === 'danger' && kind, size].filter(Boolean).join(' ')} isDisabled={isDisabled}>
         {label}
       </Button>
       <ModalOverlay className="overlay" isDismissable>
@@ -35,7 +40,7 @@ export function Confirm({
                     Cancel
                   </Button>
                   <Button
-                    className="button danger"
+                    className={`button ${kind}`}
                     onPress={() => {
                       onConfirm();
                       close();

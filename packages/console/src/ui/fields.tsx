@@ -1,5 +1,5 @@
 /** Fields with their label, their hint and what is wrong with them, said to everybody in the same way. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import {
   Checkbox as AriaCheckbox,
   TextField as AriaTextField,
@@ -17,8 +17,16 @@ export function TextField({
   hint,
   problem,
   placeholder,
+  suggestions,
   ...rest
-}: TextFieldProps & { label: string; hint?: ReactNode; problem?: string | undefined; placeholder?: string }) {
+}: TextFieldProps & {
+  label: string;
+  hint?: ReactNode;
+  problem?: string | undefined;
+  placeholder?: string;
+  suggestions?: readonly string[] | undefined;
+}) {
+  const listId = useId();
   return (
     <AriaTextField
       className="field"
@@ -28,7 +36,14 @@ export function TextField({
       validationBehavior={problem === undefined ? 'native' : 'aria'}
     >
       <Label>{label}</Label>
-      <Input placeholder={placeholder} spellCheck={false} autoComplete="off" />
+      <Input placeholder={placeholder} spellCheck={false} autoComplete="off" list={suggestions && listId} />
+      {suggestions && (
+        <datalist id={listId}>
+          {suggestions.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      )}
       {hint && (
         <Text slot="description" className="hint">
           {hint}
@@ -37,6 +52,34 @@ export function TextField({
       <FieldError className="wrong">{problem}</FieldError>
     </AriaTextField>
   );
+}
+
+/** Says what was typed once nobody types any more, so that not each letter is a question. */
+export function SearchField({
+  value,
+  onChange,
+  ...rest
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  hint?: ReactNode;
+  placeholder?: string;
+  problem?: string | undefined;
+  suggestions?: readonly string[] | undefined;
+}) {
+  const [typed, setTyped] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    setTyped(value); // "back", or a link, says another one
+    return () => clearTimeout(timer.current);
+  }, [value]);
+  const change = (text: string) => {
+    setTyped(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onChange(text.trim()), 300);
+  };
+  return <TextField {...rest} value={typed} onChange={change} />;
 }
 
 export function Choice<T extends string>({
@@ -77,5 +120,36 @@ export function Checkbox({
       <span className="box" aria-hidden="true" />
       <span>{children}</span>
     </AriaCheckbox>
+  );
+}
+
+/** One of many, in the browser's own list. */
+export function Select<T extends string>({
+  label,
+  value,
+  onChange,
+  options,
+}: {
+  label: string;
+  value: T;
+  onChange: (value: T) => void;
+  options: readonly (readonly [value: T, text: string])[];
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        onChange={({ target }) => onChange(options.find(([key]) => key === target.value)![0])}
+      >
+        {options.map(([key, text]) => (
+          <option key={key} value={key}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }

@@ -17,20 +17,21 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+/** `isPage`: there is nothing else on the page. */
+export function Empty({ title, children, isPage }: { title: string; children?: ReactNode; isPage?: boolean }) {
   return (
     <div className="state">
-      <p className="state-title">{title}</p>
+      <Title isPage={isPage}>{title}</Title>
       {children}
     </div>
   );
 }
 
-export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function Problem({ error, onRetry, isPage }: { error: unknown; onRetry?: () => void; isPage?: boolean }) {
   const { title, text } = explain(error);
   return (
     <div className="state problem" role="alert">
-      <p className="state-title">{title}</p>
+      <Title isPage={isPage}>{title}</Title>
       <p>{text}</p>
       {onRetry && (
         <Button className="button" onPress={onRetry}>
@@ -41,10 +42,14 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
   );
 }
 
+function Title({ isPage = false, children }: { isPage: boolean | undefined; children: string }) {
+  return isPage ? <h1 className="state-title">{children}</h1> : <p className="state-title">{children}</p>;
+}
+
 function explain(error: unknown): { title: string; text: string } {
   if (error instanceof Unreachable)
     return {
-      title: 'The webhook API does not answer',
+      title: error.message.replace(/\.$/, ''),
       text: 'It is starting again, or you are offline. What was saved is not lost.',
     };
   if (error instanceof ApiProblem && error.status === 404)

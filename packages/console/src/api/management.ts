@@ -1,0 +1,74 @@
+/** The gate's management API (`api/v2`), as the person who is signed in: from the issuer, which may be another origin. */
+import { type Session, SignedOut } from '../session/session.ts';
+import { ApiProblem, Unreachable } from './client.ts';
+
+export type Management = {
+  /** With its slash. */
+  issuer: string;
+  get<T>(path: string, signal?: AbortSignal): Promise<T>;
+  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
+  /** All of a list that is paged by numbers; the API gives the first 1,000. */
+  all<T>(path: string, signal?: AbortSignal): Promise<T[]>;
+  /** What the person may do: scopes of the management API. */
+  scopes(): Promise<ReadonlySet<string>>;
+  /** The mail by which a person chooses a new password, as the person could ask for it. */
+  mailNewPassword(email: string, connection: string): Promise<void>;
+};
+
+export function openManagement({ gate }: Session): Management {
+  async function ask(method: string, path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}) {
+    const given = await gate.token();
+    if (!given) throw new ApiProblem(403, 'You may do nothing at the gate’s management API.');
+    const headers: Record<string, string> = { Authorization: `Bearer ${given.token}` };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const init = { method, headers, signal: signal ?? null, body: body === undefined ? null : JSON.stringify(body) };
+    const response = await fetch(`${gate.issuer}api/v2${path}`, init).catch((error: Error) => {
+      if (error.name === 'AbortError') throw error;
+      // A refused token reads as nothing at all, since the gate does not know whose page asked: the next try gets another.
+      gate.forget();
+      throw new Unreachable('The gate does not answer.');
+    });
+    if (response.status === 401) throw new SignedOut();
+    if (!response.ok) throw await problemOf(response);
+    return response;
+  }
+  const get = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
+    (await ask('GET', path, { ...(signal && { signal }) })).json();
+  return {
+    issuer: gate.issuer,
+    get,
+    async all<T>(path: string, signal?: AbortSignal) {
+      const rows: T[] = [];
+      for (let page = 0; page < 10; page += 1) {
+        const next = await get<T[]>(`${path}${path.includes('?') ? '&' : '?'}per_page=100&page=${page}`, signal);
+        rows.push(...next);
+        if (next.length < 100) break;
+      }
+      return rows;
+    },
+    async send<T>(method: string, path: string, body?: unknown): Promise<T> {
+      const text = await (await ask(method, path, { body })).text();
+      return text === '' ? (undefined as T) : JSON.parse(text);
+    },
+    scopes: async () => (await gate.token())?.scopes ?? new Set(),
+    async mailNewPassword(email, connection) {
+      const response = await fetch(`${gate.issuer}dbconnections/change_password`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ client_id: gate.clientId, email, connection }),
+      }).catch(() => {
+        throw new Unreachable('The gate does not answer.');
+      });
+      if (!response.ok) throw await problemOf(response);
+    },
+  };
+}
+
+/** Auth0's two forms of an error. */
+async function problemOf(response: Response): Promise<ApiProblem> {
+  type Answer = { message?: string; error_description?: string; description?: string };
+  const { message, error_description, description } = (await response.json().catch(() => ({}))) as Answer;
+  const retryAfter = Number(response.headers.get('retry-after')) || undefined;
+  const said = message ?? error_description ?? description ?? `The gate answered ${response.status}.`;
+  return new ApiProblem(response.status, said, retryAfter);
+}

@@ -1,0 +1,111 @@
+/** All hooks of an organization, its repositories' too, with how they do. */
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Button } from 'react-aria-components';
+import type { ListedHook } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Endless } from '../ui/endless.tsx';
+import { SearchField } from '../ui/fields.tsx';
+import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import type { AccountSearch } from './account-search.ts';
+import { healthOf } from './health.ts';
+import { LinkToHook, LinkToNewHook } from './links.tsx';
+import { percent } from './numbers.ts';
+
+export function AccountHooks({ owner, search }: { owner: string; search: AccountSearch }) {
+  const { api } = useConsole();
+  const navigate = useNavigate();
+  const { q, repository, status } = search;
+  const asked = new URLSearchParams({
+    per_page: '50',
+    ...(q && { q }),
+    ...(repository && { repository }),
+    ...(status && { status }),
+  });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
+    queryKey: ['hooks', owner, q, repository, status],
+    initialPageParam: `/orgs/${encodeURIComponent(owner)}/webhooks?${asked}`,
+    queryFn: ({ pageParam, signal }) => api.page<ListedHook>(pageParam, signal),
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+  });
+  const hooks = data?.pages.flatMap(({ rows }) => rows);
+  return (
+    <>
+      <div className="pair narrow">
+        <SearchField
+          label="Find a hook"
+          placeholder="part of its URL, or its id"
+          value={q ?? ''}
+          onChange={(text) => void navigate({ to: '.', search: { ...search, q: text || undefined }, replace: true })}
+        />
+        <LinkToNewHook place={repository === undefined ? { owner } : { owner, repo: repository }} />
+      </div>
+      <fieldset className="filters" aria-label="Which">
+        {([undefined, 'failure'] as const).map((each) => (
+          <Button
+            key={each ?? 'all'}
+            aria-pressed={each === status}
+            onPress={() => void navigate({ to: '.', search: { ...search, status: each }, replace: true })}
+          >
+            {each === undefined ? 'All' : 'Failing'}
+          </Button>
+        ))}
+      </fieldset>
+      {repository !== undefined && (
+        <p className="note">
+          Those of {owner}/{repository} alone.{' '}
+          <Link to="/accounts/$owner" params={{ owner }} search={q ? { q } : {}}>
+            Show all of {owner}
+          </Link>
+        </p>
+      )}
+      {error && <Problem error={error} onRetry={refetch} />}
+      {!hooks ? (
+        !error && <Loading what="hooks" />
+      ) : hooks.length === 0 ? (
+        <Empty title={status ? 'None fails' : q ? 'None has this in its URL' : 'There are no hooks yet'}>
+          {status && <p>Those are shown whose last delivery failed.</p>}
+          {!status && !q && <p>A hook sends what happens to a URL of yours.</p>}
+        </Empty>
+      ) : (
+        <ul className="rows panel">
+          {hooks.map((hook) => (
+            <li key={hook.id}>
+              <HookRow owner={owner} hook={hook} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <Endless label="More hooks" hasNextPage={hasNextPage} isFetching={isFetching} fetchNextPage={fetchNextPage} />
+    </>
+  );
+}
+
+/** A hook in a list: where it goes, what it wants, how it does. */
+function HookRow({ owner, hook }: { owner: string; hook: ListedHook }) {
+  const { health, repository } = hook;
+  const { tone, text } = healthOf(hook);
+  const tried = health.delivered + health.failed;
+  return (
+    <LinkToHook
+      place={repository === null ? { owner } : { owner, repo: repository.name }}
+      hookId={String(hook.id)}
+      className="row"
+    >
+      <span className={`dot ${tone}`} aria-hidden="true" />
+      <span className="grow">
+        <strong className="url">{hook.config.url}</strong>
+        <span className="soft">
+          {repository === null ? `all of ${owner}` : repository.name}: {hook.events.join(', ')}
+        </span>
+      </span>
+      <span className={`tag ${tone}`}>{text}</span>
+      <span className="soft rate">
+        {health.success_rate === null ? '' : `${percent(health.success_rate)} of ${tried.toLocaleString()} in a day`}
+      </span>
+      <span className="soft when">{health.last_delivery_at ? <Time at={health.last_delivery_at} /> : ''}</span>
+    </LinkToHook>
+  );
+}

@@ -1,0 +1,263 @@
+/** One API: its scopes, its tokens, and which applications may use it by themselves. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Application, ClientGrant, ResourceServer } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { Path } from '../shell.tsx';
+import { apisKey, grantsKey, nameOfApi } from './application-apis.tsx';
+import { NumberField } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { Grant } from './grant.tsx';
+import { algorithms } from './kinds.ts';
+
+export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { apiId: string }) => {
+  const { api, may } = useGate();
+  const path = `/resource-servers/${encodeURIComponent(apiId)}`;
+  const { data, error, refetch } = useQuery({
+    queryKey: [...apisKey, apiId],
+    queryFn: ({ signal }) => api.get<ResourceServer>(path, signal),
+  });
+  const name = data && nameOfApi(data);
+  useTitle(name ?? 'API');
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="the API" />;
+  const mayChange = may('update:resource_servers') && !data.is_system;
+  return (
+    <>
+      <Path>
+        <Link to="/gate/apis">APIs</Link> / {name}
+      </Path>
+      <div className="title">
+        <h1>{name}</h1>
+        {data.is_system && <span className="tag">built in: it cannot be changed</span>}
+      </div>
+      <p className="ids">
+        <span className="soft">Identifier (audience)</span> <code className="url">{data.identifier}</code>{' '}
+        <Copy text={data.identifier} />
+      </p>
+      {mayChange && <Settings key={apiId} server={data} path={path} />}
+      <Scopes server={data} path={path} mayChange={mayChange} />
+      {may('read:client_grants') && may('read:clients') && <Machines server={data} />}
+      {may('delete:resource_servers') && !data.is_system && <Delete server={data} path={path} />}
+    </>
+  );
+});
+
+function useSave(server: ResourceServer, path: string) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (change: object) => api.send<ResourceServer>('PATCH', path, change),
+    onSuccess: async (changed) => {
+      queries.setQueryData([...apisKey, server.id], changed);
+      await queries.invalidateQueries({ queryKey: apisKey, exact: true });
+    },
+  });
+}
+
+function Settings({ server, path }: { server: ResourceServer; path: string }) {
+  const [form, setForm] = useState({
+    name: server.name,
+    lifetime: String(server.token_lifetime),
+    alg: server.signing_alg as (typeof algorithms)[number][0],
+    offline: server.allow_offline_access,
+    skips: server.skip_consent_for_verifiable_first_party_clients,
+  });
+  const save = useSave(server, path);
+  const change = (part: Partial<typeof form>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  return (
+    <Form
+      className="panel form"
+      aria-label="Settings"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate({
+          name: form.name,
+          token_lifetime: Number(form.lifetime),
+          signing_alg: form.alg,
+          allow_offline_access: form.offline,
+          skip_consent_for_verifiable_first_party_clients: form.skips,
+        });
+      }}
+    >
+      <h2>Settings</h2>
+      <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+      <NumberField
+        label="Access token lifetime (seconds)"
+        value={form.lifetime}
+        onChange={(lifetime) => change({ lifetime })}
+      />
+      <Select label="Signing algorithm" value={form.alg} onChange={(alg) => change({ alg })} options={algorithms} />
+      <Checkbox isSelected={form.offline} onChange={(offline) => change({ offline })}>
+        Allow Offline Access: applications may get refresh tokens for it
+      </Checkbox>
+      <Checkbox isSelected={form.skips} onChange={(skips) => change({ skips })}>
+        Allow Skipping User Consent: your own applications do not ask people
+      </Checkbox>
+      {save.error && <Problem error={save.error} />}
+      <div className="actions">
+        <Button className="button primary" type="submit" isDisabled={save.isPending}>
+          {save.isPending ? 'Saving …' : 'Save'}
+        </Button>
+        <span role="status" className="good-text">
+          {save.isSuccess ? 'Saved.' : ''}
+        </span>
+      </div>
+    </Form>
+  );
+}
+
+function Scopes({ server, path, mayChange }: { server: ResourceServer; path: string; mayChange: boolean }) {
+  const [value, setValue] = useState('');
+  const [description, setDescription] = useState('');
+  const save = useSave(server, path);
+  return (
+    <section className="panel" aria-label="Scopes">
+      <h2>Scopes</h2>
+      {server.scopes.length === 0 && <p className="soft">It has none yet: a token for it opens all of it.</p>}
+      <ul className={server.is_system ? 'rows catalogue' : 'rows'}>
+        {server.scopes.map((scope) => (
+          <li key={scope.value} className="row">
+            <span className="grow">
+              <code>{scope.value}</code>
+              <span className="soft">{scope.description}</span>
+            </span>
+            {mayChange && (
+              <Confirm
+                label="Remove"
+                title={`Remove the scope ${scope.value}?`}
+                action="Remove it"
+                onConfirm={() => save.mutate({ scopes: server.scopes.filter((other) => other.value !== scope.value) })}
+              >
+                <p>No token gets it any more. Those that were issued keep it until they expire.</p>
+              </Confirm>
+            )}
+          </li>
+        ))}
+      </ul>
+      {mayChange && (
+        <Form
+          className="pair"
+          aria-label="New scope"
+          onSubmit={(event) => {
+            event.preventDefault();
+            save.mutate(
+              { scopes: [...server.scopes, { value, ...(description !== '' && { description }) }] },
+              {
+                onSuccess: () => {
+                  setValue('');
+                  setDescription('');
+                },
+              },
+            );
+          }}
+        >
+          <TextField label="Scope" isRequired value={value} onChange={setValue} placeholder="read:things" />
+          <TextField label="Description" value={description} onChange={setDescription} />
+          <Button className="button" type="submit" isDisabled={save.isPending}>
+            Add
+          </Button>
+        </Form>
+      )}
+      {save.error && <Problem error={save.error} />}
+    </section>
+  );
+}
+
+/** Applications with the grant type for it, those that are authorized first. */
+function Machines({ server }: { server: ResourceServer }) {
+  const { api } = useGate();
+  const [search, setSearch] = useState('');
+  const machines = useQuery({
+    queryKey: ['gate', 'machines'],
+    queryFn: ({ signal }) =>
+      api.all<Pick<Application, 'client_id' | 'name' | 'grant_types'>>(
+        '/clients?fields=client_id,name,grant_types',
+        signal,
+      ),
+    select: (all) => all.filter(({ grant_types: types }) => types.includes('client_credentials')),
+  });
+  const grants = useQuery({
+    queryKey: [...grantsKey, 'for', server.identifier],
+    queryFn: ({ signal }) =>
+      api.all<ClientGrant>(`/client-grants?audience=${encodeURIComponent(server.identifier)}`, signal),
+  });
+  const error = machines.error ?? grants.error;
+  const grantOf = (clientId: string) => grants.data?.find(({ client_id }) => client_id === clientId);
+  const found = (machines.data ?? [])
+    .filter(({ name, client_id }) => `${name} ${client_id}`.toLowerCase().includes(search.toLowerCase()))
+    .sort((a, b) => Number(!grantOf(a.client_id)) - Number(!grantOf(b.client_id)) || a.name.localeCompare(b.name));
+  return (
+    <>
+      <div className="title">
+        <h2>Machine to machine applications</h2>
+        <span className="grow" />
+        {(machines.data?.length ?? 0) > 5 && (
+          <TextField label="Find an application" value={search} onChange={setSearch} />
+        )}
+      </div>
+      {error ? (
+        <Problem error={error} onRetry={() => Promise.all([machines.refetch(), grants.refetch()])} />
+      ) : !machines.data || !grants.data ? (
+        <Loading what="applications" />
+      ) : found.length === 0 ? (
+        <Empty title="No application has the grant type Client Credentials" />
+      ) : (
+        found
+          .slice(0, 50)
+          .map(({ client_id: clientId, name }) => (
+            <Grant
+              key={clientId}
+              title={name}
+              subtitle={clientId}
+              server={server}
+              clientId={clientId}
+              grant={grantOf(clientId)}
+            />
+          ))
+      )}
+    </>
+  );
+}
+
+function Delete({ server, path }: { server: ResourceServer; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', path),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: apisKey, exact: true });
+      await navigate({ to: '/gate/apis' });
+    },
+  });
+  return (
+    <section className="panel" aria-label="Delete this API">
+      <div className="title">
+        <h2>Delete this API</h2>
+        <span className="grow" />
+        <Confirm
+          label="Delete"
+          title={`Delete ${server.name}?`}
+          action="Delete the API"
+          onConfirm={() => remove.mutate()}
+        >
+          <p>
+            Nobody gets tokens for <strong className="url">{server.identifier}</strong> any more, and what applications
+            were granted goes with it. This cannot be undone.
+          </p>
+        </Confirm>
+      </div>
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}

@@ -1,0 +1,51 @@
+/** Which APIs an application gets tokens for by itself (client credentials), and with which scopes. */
+import { useQuery } from '@tanstack/react-query';
+import type { Application, ClientGrant, ResourceServer } from '../../api/management-types.ts';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { useGate } from './gate-page.tsx';
+import { Grant } from './grant.tsx';
+
+export const grantsKey = ['gate', 'grants'];
+export const apisKey = ['gate', 'apis'];
+/** The built-in one has Auth0's name, by which tools know it. */
+export const nameOfApi = ({ is_system: isSystem, name }: Pick<ResourceServer, 'is_system' | 'name'>): string =>
+  isSystem ? 'Management API' : name;
+
+export function ApplicationApis({ application }: { application: Application }) {
+  const { api } = useGate();
+  const apis = useQuery({
+    queryKey: apisKey,
+    queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
+  });
+  const grants = useQuery({
+    queryKey: [...grantsKey, 'of', application.client_id],
+    queryFn: ({ signal }) =>
+      api.all<ClientGrant>(`/client-grants?client_id=${encodeURIComponent(application.client_id)}`, signal),
+  });
+  const error = apis.error ?? grants.error;
+  if (error) return <Problem error={error} onRetry={() => Promise.all([apis.refetch(), grants.refetch()])} />;
+  if (!apis.data || !grants.data) return <Loading what="APIs" />;
+  const isMachine = application.grant_types.includes('client_credentials');
+  return (
+    <>
+      <p className="soft">
+        {isMachine
+          ? 'What it gets without a person, by client credentials.'
+          : 'It does not have the grant type Client Credentials, and gets tokens for people alone.'}{' '}
+        {application.grant_types.includes('authorization_code') &&
+          'For a person who signs in it may ask for any scope of an API, and gets what the person may and allows.'}
+      </p>
+      {isMachine &&
+        apis.data.map((server) => (
+          <Grant
+            key={server.id}
+            title={nameOfApi(server)}
+            subtitle={server.identifier}
+            server={server}
+            clientId={application.client_id}
+            grant={grants.data.find(({ audience }) => audience === server.identifier)}
+          />
+        ))}
+    </>
+  );
+}

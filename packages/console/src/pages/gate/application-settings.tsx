@@ -1,0 +1,286 @@
+/** The settings of an application, in Auth0's words. Only what was changed is sent. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Application, AppType } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { applicationKey } from './application.tsx';
+import { applicationsKey } from './applications.tsx';
+import { Area, linesOf, NumberField, Some } from './fields.tsx';
+import { useGate } from './gate-page.tsx';
+import { algorithms, grantTypes, kinds } from './kinds.ts';
+
+export function ApplicationSettings({ application }: { application: Application }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  // What somebody else changes meanwhile stays as it is.
+  const [before, setBefore] = useState(application);
+  const [form, setForm] = useState(() => formOf(application));
+  const id = application.client_id;
+  const save = useMutation({
+    mutationFn: () => api.send<Application>('PATCH', `/clients/${encodeURIComponent(id)}`, changes(before, form)),
+    onSuccess: async (changed) => {
+      setBefore(changed);
+      setForm(formOf(changed));
+      queries.setQueryData(applicationKey(id), changed);
+      await queries.invalidateQueries({ queryKey: applicationsKey });
+    },
+  });
+  const change = (part: Partial<SettingsForm>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  const isMachine = form.app_type === 'non_interactive';
+  const mayChange = may('update:clients');
+  return (
+    <>
+      <Form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <fieldset className="bare" disabled={!mayChange}>
+          <legend className="hidden">Settings</legend>
+          <section className="panel form" aria-labelledby="basic">
+            <h2 id="basic">Basic information</h2>
+            <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+            <TextField
+              label="Description"
+              value={form.description}
+              onChange={(description) => change({ description })}
+              maxLength={140}
+            />
+            <TextField
+              label="Application Logo"
+              value={form.logo_uri}
+              onChange={(logo_uri) => change({ logo_uri })}
+              placeholder="https://example.com/logo.png"
+              hint="Shown where people are asked for their consent."
+            />
+            <Select
+              label="Application Type"
+              value={form.app_type}
+              onChange={(app_type) => change({ app_type })}
+              options={(Object.keys(kinds) as AppType[]).map((key) => [key, kinds[key].text] as const)}
+            />
+            <Checkbox isSelected={form.is_first_party} onChange={(is_first_party) => change({ is_first_party })}>
+              Yours (first party): people are not asked whether it may act for them, where the API says so
+            </Checkbox>
+          </section>
+          {!isMachine && (
+            <section className="panel form" aria-labelledby="uris">
+              <h2 id="uris">Application URIs</h2>
+              <Area
+                label="Allowed Callback URLs"
+                hint="Where the gate may send people back to after they have signed in. One a line, compared to the letter."
+                value={form.callbacks}
+                onChange={(callbacks) => change({ callbacks })}
+              />
+              <Area
+                label="Allowed Logout URLs"
+                hint="Where people may be sent after they have logged out."
+                value={form.allowed_logout_urls}
+                onChange={(allowed_logout_urls) => change({ allowed_logout_urls })}
+              />
+              <Area
+                label="Allowed Web Origins"
+                hint="Pages that may sign in silently, such as https://app.example.com."
+                value={form.web_origins}
+                onChange={(web_origins) => change({ web_origins })}
+              />
+              <Area
+                label="Allowed Origins (CORS)"
+                hint="Pages that may call the gate; those above may anyway."
+                value={form.allowed_origins}
+                onChange={(allowed_origins) => change({ allowed_origins })}
+              />
+            </section>
+          )}
+          {!isMachine && (
+            <section className="panel form" aria-labelledby="tokens">
+              <h2 id="tokens">Tokens</h2>
+              <Select
+                label="ID token signature"
+                value={form.alg}
+                onChange={(alg) => change({ alg })}
+                options={algorithms}
+              />
+              <Checkbox isSelected={form.rotates} onChange={(rotates) => change({ rotates })}>
+                Refresh Token Rotation: each is good once, and using one twice ends all of its family
+              </Checkbox>
+              <NumberField
+                label="Rotation Overlap Period (seconds)"
+                hint="For how long a token that was rotated still counts, so that several tabs may renew at once."
+                value={form.leeway}
+                onChange={(leeway) => change({ leeway })}
+              />
+              <Checkbox isSelected={form.expires} onChange={(expires) => change({ expires })}>
+                Refresh tokens expire
+              </Checkbox>
+              {form.expires && (
+                <div className="pair">
+                  <NumberField
+                    label="Maximum Refresh Token Lifetime (seconds)"
+                    hint="Since the sign-in. Empty: 30 days."
+                    value={form.token_lifetime}
+                    onChange={(token_lifetime) => change({ token_lifetime })}
+                  />
+                  <NumberField
+                    label="Idle Refresh Token Lifetime (seconds)"
+                    hint="Since its last use. Empty: 15 days."
+                    value={form.idle_token_lifetime}
+                    onChange={(idle_token_lifetime) => change({ idle_token_lifetime })}
+                  />
+                </div>
+              )}
+              <p className="hint">How long access tokens live is a setting of the API that they are for.</p>
+            </section>
+          )}
+          <section className="panel form" aria-labelledby="advanced">
+            <h2 id="advanced">Advanced</h2>
+            <Some
+              legend="Grant Types"
+              all={[
+                ...grantTypes.map(([value, text]) => ({ value, text })),
+                // Of a plug-in, or what Auth0 has and Gatepost has not.
+                ...application.grant_types
+                  .filter((value) => !grantTypes.some(([known]) => known === value))
+                  .map((value) => ({ value, text: <code>{value}</code> })),
+              ]}
+              chosen={form.grant_types}
+              onChange={(grant_types) => change({ grant_types })}
+            />
+            <Checkbox isSelected={form.par} onChange={(par) => change({ par })}>
+              Require Pushed Authorization Requests
+            </Checkbox>
+            <Checkbox isSelected={form.dpop} onChange={(dpop) => change({ dpop })}>
+              Require Proof of Possession (DPoP)
+            </Checkbox>
+            <Checkbox isSelected={form.trustsAddress} onChange={(trustsAddress) => change({ trustsAddress })}>
+              Trust Token Endpoint IP Header
+            </Checkbox>
+          </section>
+        </fieldset>
+        {save.error && <Problem error={save.error} />}
+        {mayChange && (
+          <div className="actions save">
+            <Button className="button primary" type="submit" isDisabled={save.isPending}>
+              {save.isPending ? 'Saving …' : 'Save'}
+            </Button>
+            <span role="status" className="good-text">
+              {save.isSuccess ? 'Saved.' : ''}
+            </span>
+            <span className="grow" />
+            <span className="soft">
+              Made <Time at={application.created_at} />, changed <Time at={application.updated_at} />
+            </span>
+          </div>
+        )}
+      </Form>
+      {may('delete:clients') && <Delete application={application} />}
+    </>
+  );
+}
+
+function Delete({ application: { client_id: id, name } }: { application: Application }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', `/clients/${encodeURIComponent(id)}`),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: applicationsKey });
+      await navigate({ to: '/gate/applications' });
+      queries.removeQueries({ queryKey: applicationKey(id) });
+    },
+  });
+  return (
+    <section className="panel" aria-label="Delete this application">
+      <div className="title">
+        <h2>Delete this application</h2>
+        <span className="grow" />
+        <Confirm
+          label="Delete"
+          title={`Delete ${name}?`}
+          action="Delete the application"
+          onConfirm={() => remove.mutate()}
+        >
+          <p>Nobody signs in to it any more, and all its tokens end now. This cannot be undone.</p>
+        </Confirm>
+      </div>
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}
+
+type SettingsForm = ReturnType<typeof formOf>;
+
+function formOf(application: Application) {
+  const { refresh_token: refresh = {}, token_endpoint_auth_method: method } = application;
+  const lines = (list: string[]) => list.join('\n');
+  const text = (value: number | undefined) => (value === undefined ? '' : String(value));
+  return {
+    name: application.name,
+    description: application.description,
+    logo_uri: application.logo_uri ?? '',
+    app_type: application.app_type,
+    is_first_party: application.is_first_party,
+    callbacks: lines(application.callbacks),
+    allowed_logout_urls: lines(application.allowed_logout_urls),
+    web_origins: lines(application.web_origins),
+    allowed_origins: lines(application.allowed_origins),
+    alg: application.jwt_configuration.alg as (typeof algorithms)[number][0],
+    rotates: refresh.rotation_type ? refresh.rotation_type === 'rotating' : method === 'none',
+    leeway: text(refresh.leeway),
+    expires: refresh.expiration_type !== 'non-expiring',
+    token_lifetime: text(refresh.token_lifetime),
+    idle_token_lifetime: text(refresh.idle_token_lifetime),
+    grant_types: application.grant_types,
+    par: application.require_pushed_authorization_requests,
+    dpop: application.require_proof_of_possession,
+    trustsAddress: application.is_token_endpoint_ip_header_trusted,
+  };
+}
+
+/** What of the form is other than what was read, by the API's names. */
+function changes(application: Application, form: SettingsForm): object {
+  const before = formOf(application);
+  const differs = (...names: (keyof SettingsForm)[]) =>
+    names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(form[name]));
+  const number = (name: string, value: string) => (value.trim() === '' ? {} : { [name]: Number(value) });
+  const plain = (['name', 'description', 'logo_uri', 'app_type', 'is_first_party', 'grant_types'] as const).filter(
+    (name) => differs(name),
+  );
+  const lists = (['callbacks', 'allowed_logout_urls', 'web_origins', 'allowed_origins'] as const).filter((name) =>
+    differs(name),
+  );
+  const {
+    token_lifetime: _lifetime,
+    idle_token_lifetime: _idle,
+    leeway: _leeway,
+    ...keptOfRefresh
+  } = application.refresh_token ?? {};
+  return {
+    ...Object.fromEntries(plain.map((name) => [name, form[name]])),
+    ...Object.fromEntries(lists.map((name) => [name, linesOf(form[name])])),
+    ...(differs('alg') && { jwt_configuration: { ...application.jwt_configuration, alg: form.alg } }),
+    ...(differs('rotates', 'leeway', 'expires', 'token_lifetime', 'idle_token_lifetime') && {
+      refresh_token: {
+        ...keptOfRefresh,
+        rotation_type: form.rotates ? 'rotating' : 'non-rotating',
+        expiration_type: form.expires ? 'expiring' : 'non-expiring',
+        ...number('leeway', form.leeway),
+        ...number('token_lifetime', form.token_lifetime),
+        ...number('idle_token_lifetime', form.idle_token_lifetime),
+      },
+    }),
+    ...(differs('par') && { require_pushed_authorization_requests: form.par }),
+    ...(differs('dpop') && { require_proof_of_possession: form.dpop }),
+    ...(differs('trustsAddress') && { is_token_endpoint_ip_header_trusted: form.trustsAddress }),
+  };
+}

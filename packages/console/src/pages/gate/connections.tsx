@@ -1,0 +1,313 @@
+/** Connections: where accounts come from, and which applications they may sign in to. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Connection } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { useApplications } from './applications.tsx';
+import { Area, Some } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { strategies } from './strategies.ts';
+
+const connectionsKey = ['gate', 'connections'];
+export const Connections = gatePage('Connections', 'read:connections', () => {
+  const { api, may } = useGate();
+  const [isMaking, setMaking] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: connectionsKey,
+    queryFn: ({ signal }) => api.all<Connection>('/connections', signal),
+  });
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="connections" />;
+  return (
+    <>
+      <div className="title">
+        <h1>Connections</h1>
+        <span className="grow" />
+        {may('create:connections') && (
+          <Button className="button primary" aria-expanded={isMaking} onPress={() => setMaking(!isMaking)}>
+            {isMaking ? 'Close' : 'New connection'}
+          </Button>
+        )}
+      </div>
+      {isMaking && <NewConnection known={data} onMade={() => setMaking(false)} />}
+      {data.length === 0 && (
+        <Empty title="There are no connections yet">
+          <p>Without one nobody can sign in.</p>
+        </Empty>
+      )}
+      {data.map((connection) => (
+        <One key={connection.id} connection={connection} />
+      ))}
+    </>
+  );
+});
+
+function One({ connection }: { connection: Connection }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState<'clients' | 'provider'>();
+  const options = strategies[connection.strategy]?.options;
+  const refresh = () => queries.invalidateQueries({ queryKey: connectionsKey });
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', `/connections/${encodeURIComponent(connection.id)}`),
+    onSuccess: refresh,
+  });
+  return (
+    <section className="panel" aria-label={connection.name}>
+      <div className="title">
+        <div className="grow">
+          <h2>{connection.name}</h2>
+          <span className="soft">{strategies[connection.strategy]?.text ?? connection.strategy}</span>
+        </div>
+        {may('update:connections') && may('read:clients') && (
+          <Toggle
+            text="Applications"
+            isOpen={open === 'clients'}
+            onChange={(is) => setOpen(is ? 'clients' : undefined)}
+          />
+        )}
+        {options && may('update:connections') && (
+          <Toggle
+            text="Settings"
+            isOpen={open === 'provider'}
+            onChange={(is) => setOpen(is ? 'provider' : undefined)}
+          />
+        )}
+        {may('delete:connections') && (
+          <Confirm
+            label="Delete"
+            title={`Delete ${connection.name}?`}
+            action="Delete the connection and its users"
+            onConfirm={() => remove.mutate()}
+          >
+            <p>
+              <strong>All users of this connection are deleted with it</strong>, with everything that acts for them.
+              This cannot be undone.
+            </p>
+          </Confirm>
+        )}
+      </div>
+      {open === 'clients' && <Enabled connection={connection} />}
+      {open === 'provider' && <Provider connection={connection} />}
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}
+
+function Toggle({ text, isOpen, onChange }: { text: string; isOpen: boolean; onChange: (is: boolean) => void }) {
+  return (
+    <Button className="button small" aria-expanded={isOpen} onPress={() => onChange(!isOpen)}>
+      {isOpen ? `Close ${text.toLowerCase()}` : text}
+    </Button>
+  );
+}
+
+/** What the gate knows of a provider at which people sign in. Options that are not shown stay as they are. */
+function Provider({ connection }: { connection: Connection }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const [options, setOptions] = useState(() => textsOf(connection));
+  const [label, setLabel] = useState(connection.display_name ?? '');
+  const [isButton, setButton] = useState(connection.show_as_button !== false);
+  const save = useMutation({
+    mutationFn: () =>
+      api.send('PATCH', `/connections/${encodeURIComponent(connection.id)}`, {
+        options: { ...connection.options, ...given(connection.strategy, options) },
+        display_name: label === '' ? null : label,
+        show_as_button: isButton,
+      }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: connectionsKey }),
+  });
+  return (
+    <Form
+      className="form"
+      aria-label={`Settings of ${connection.name}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <OptionFields strategy={connection.strategy} options={options} onChange={setOptions} />
+      <TextField label="Label of the button" value={label} onChange={setLabel} />
+      <Checkbox isSelected={isButton} onChange={setButton}>
+        Shown as a button on the sign-in page
+      </Checkbox>
+      {save.error && <Problem error={save.error} />}
+      <div className="actions">
+        <Button className="button primary" type="submit" isDisabled={save.isPending}>
+          {save.isPending ? 'Saving …' : 'Save'}
+        </Button>
+        <span role="status" className="good-text">
+          {save.isSuccess ? 'Saved.' : ''}
+        </span>
+      </div>
+    </Form>
+  );
+}
+
+type Texts = Record<string, string>;
+
+function OptionFields({
+  strategy,
+  options,
+  onChange,
+}: {
+  strategy: string;
+  options: Texts;
+  onChange: (options: Texts) => void;
+}) {
+  const { api } = useGate();
+  const callback = `${api.issuer}login/callback`;
+  return (
+    <>
+      <p className="note">
+        Register the gate there, with the callback <code className="url">{callback}</code> <Copy text={callback} />
+      </p>
+      {strategies[strategy]?.options?.map(({ name, label, placeholder, hint, isOptional, isLong }) =>
+        isLong ? (
+          <Area
+            key={name}
+            label={label}
+            value={options[name] ?? ''}
+            onChange={(value) => onChange({ ...options, [name]: value })}
+          />
+        ) : (
+          <TextField
+            key={name}
+            label={label}
+            isRequired={!isOptional}
+            value={options[name] ?? ''}
+            onChange={(value) => onChange({ ...options, [name]: value })}
+            {...(placeholder !== undefined && { placeholder })}
+            hint={hint}
+          />
+        ),
+      )}
+    </>
+  );
+}
+
+function textsOf({ strategy, options = {} }: Connection): Texts {
+  const known = strategies[strategy]?.options ?? [];
+  const textOf = (value: unknown) => (Array.isArray(value) ? value.join(' ') : typeof value === 'string' ? value : '');
+  return Object.fromEntries(known.map(({ name }) => [name, textOf(options[name])]));
+}
+
+/** What is left empty is not set. */
+function given(strategy: string, texts: Texts): Record<string, string | null> {
+  const known = strategies[strategy]?.options ?? [];
+  return Object.fromEntries(known.map(({ name }) => [name, texts[name]?.trim() || null]));
+}
+
+/** At most fifty changes go in one request. */
+function Enabled({ connection }: { connection: Connection }) {
+  const { api } = useGate();
+  const path = `/connections/${encodeURIComponent(connection.id)}/clients`;
+  const applications = useApplications();
+  const [search, setSearch] = useState('');
+  const enabled = useQuery({
+    queryKey: [...connectionsKey, connection.id, 'clients'],
+    queryFn: async ({ signal }) => {
+      const ids: string[] = [];
+      let next: string | undefined;
+      do {
+        const from: string = next === undefined ? '' : `&from=${encodeURIComponent(next)}`;
+        const page = await api.get<{ clients: { client_id: string }[]; next?: string }>(
+          `${path}?take=100${from}`,
+          signal,
+        );
+        ids.push(...page.clients.map(({ client_id }) => client_id));
+        next = page.next;
+      } while (next !== undefined);
+      return ids;
+    },
+  });
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: (entry: { client_id: string; status: boolean }) => api.send('PATCH', path, [entry]),
+    onSuccess: () => queries.invalidateQueries({ queryKey: connectionsKey }),
+  });
+  const error = applications.error ?? enabled.error;
+  if (error) return <Problem error={error} onRetry={() => Promise.all([applications.refetch(), enabled.refetch()])} />;
+  if (!applications.data || !enabled.data) return <Loading what="applications" />;
+  const chosen = enabled.data;
+  return (
+    <div className="form">
+      {applications.data.length > 12 && <TextField label="Find an application" value={search} onChange={setSearch} />}
+      <div className="catalogue">
+        <Some
+          legend="Its accounts may sign in to"
+          isDisabled={change.isPending}
+          all={applications.data
+            .filter(({ app_type: type }) => type !== 'non_interactive')
+            .filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+            .map(({ client_id: value, name: text }) => ({ value, text }))}
+          chosen={chosen}
+          onChange={(wanted) => {
+            const [added] = wanted.filter((id) => !chosen.includes(id));
+            const [removed] = chosen.filter((id) => !wanted.includes(id));
+            const client_id = added ?? removed;
+            if (client_id !== undefined) change.mutate({ client_id, status: added !== undefined });
+          }}
+        />
+      </div>
+      {change.error && <Problem error={change.error} />}
+    </div>
+  );
+}
+
+/** There is one of each, of that name. */
+const isCodes = (strategy: string) => strategy === 'email' || strategy === 'sms';
+
+function NewConnection({ known, onMade }: { known: Connection[]; onMade: () => void }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const taken = (strategy: string) => known.some(({ name }) => name === strategy);
+  const left = Object.entries(strategies).filter(([key]) => !(isCodes(key) && taken(key)));
+  const [strategy, setStrategy] = useState('oidc');
+  const [name, setName] = useState('');
+  const [options, setOptions] = useState<Texts>({});
+  const isUpstream = strategies[strategy]?.options !== undefined;
+  const create = useMutation({
+    mutationFn: () =>
+      api.send('POST', '/connections', {
+        strategy,
+        name: isCodes(strategy) ? strategy : name,
+        ...(isUpstream && { options: given(strategy, options) }),
+      }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: connectionsKey });
+      onMade();
+    },
+  });
+  return (
+    <Form
+      className="panel form"
+      aria-label="New connection"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <h2>New connection</h2>
+      <Select
+        label="How people sign in"
+        value={strategy}
+        onChange={setStrategy}
+        options={left.map(([key, { text }]) => [key, text] as const)}
+      />
+      {!isCodes(strategy) && (
+        <TextField label="Name" isRequired value={name} onChange={setName} hint="Letters, digits and dashes." />
+      )}
+      {isUpstream && <OptionFields strategy={strategy} options={options} onChange={setOptions} />}
+      {create.error && <Problem error={create.error} />}
+      <Button className="button primary" type="submit" isDisabled={create.isPending}>
+        {create.isPending ? 'Creating …' : 'Create'}
+      </Button>
+    </Form>
+  );
+}

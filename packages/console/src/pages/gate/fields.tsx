@@ -1,0 +1,95 @@
+/** Fields that only the gate's pages have. */
+import { type ReactNode, useId } from 'react';
+import { Checkbox, TextField } from '../../ui/fields.tsx';
+
+/** A text of several lines. */
+export function Area({
+  label,
+  hint,
+  value,
+  onChange,
+  rows = 3,
+  isCode = true,
+}: {
+  label: string;
+  hint?: ReactNode;
+  value: string;
+  onChange: (value: string) => void;
+  rows?: number;
+  isCode?: boolean;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        id={id}
+        className={isCode ? 'code' : undefined}
+        rows={rows}
+        value={value}
+        spellCheck={false}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      {hint && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+export const linesOf = (text: string): string[] =>
+  text
+    .split(/[\s,]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+/** A number, kept as it is typed. */
+export function NumberField({
+  label,
+  hint,
+  value,
+  onChange,
+}: {
+  label: string;
+  hint?: ReactNode;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  return <TextField label={label} hint={hint} value={value} onChange={onChange} inputMode="numeric" pattern="[0-9]*" />;
+}
+
+/** Some of a list, by boxes. */
+export function Some({
+  legend,
+  hint,
+  all,
+  chosen,
+  onChange,
+  isDisabled = false,
+}: {
+  legend: string;
+  hint?: ReactNode;
+  all: readonly { value: string; text: ReactNode }[];
+  chosen: readonly string[];
+  onChange: (chosen: string[]) => void;
+  isDisabled?: boolean;
+}) {
+  return (
+    <fieldset className="field" disabled={isDisabled}>
+      <legend>{legend}</legend>
+      {hint && <span className="hint">{hint}</span>}
+      {all.map(({ value, text }) => (
+        <Checkbox
+          key={value}
+          isSelected={chosen.includes(value)}
+          onChange={(is) => onChange(is ? [...chosen, value] : chosen.filter((other) => other !== value))}
+        >
+          {text}
+        </Checkbox>
+      ))}
+    </fieldset>
+  );
+}

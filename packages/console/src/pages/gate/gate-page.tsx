@@ -1,0 +1,46 @@
+/** What each page of the gate begins with: who may not see it is told so, and the page knows what else the person may do. */
+import { useQuery } from '@tanstack/react-query';
+import { type ComponentType, createContext, type ReactNode, use } from 'react';
+import type { Management } from '../../api/management.ts';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { scopesQuery, useManagement } from './navigation.ts';
+import './gate.css';
+
+type Gate = { api: Management; may(scope: string): boolean };
+const GateContext = createContext<Gate | null>(null);
+
+/** The management API, and what the person may do there: what one may not do is not shown. */
+export function useGate(): Gate {
+  const gate = use(GateContext);
+  if (!gate) throw new Error('outside of the gate’s pages');
+  return gate;
+}
+
+export function gatePage<P extends object>(
+  title: string,
+  scope: string,
+  Page: ComponentType<P>,
+): (props: P) => ReactNode {
+  return function GatePage(props: P) {
+    const api = useManagement();
+    const { data, error, refetch } = useQuery(scopesQuery(api));
+    useTitle(title);
+    if (error) return <Problem error={error} onRetry={refetch} isPage />;
+    if (!data) return <Loading what="what you may do" />;
+    if (!data.has(scope))
+      return (
+        <Empty title="This is for who administers the gate" isPage>
+          <p>
+            It takes the permission <code>{scope}</code> of the management API. Who administers the gate can give it to
+            you, with a role.
+          </p>
+        </Empty>
+      );
+    return (
+      <GateContext value={{ api, may: (wanted) => data.has(wanted) }}>
+        <Page {...props} />
+      </GateContext>
+    );
+  };
+}

@@ -1,0 +1,136 @@
+/** Entries of the gate's log, each with why. */
+import { Link } from '@tanstack/react-router';
+import type { LogEntry } from '../../api/management-types.ts';
+import { Time } from '../../ui/time.tsx';
+import { useApplications } from './applications.tsx';
+
+export const refusedTypes = ['f', 'fp', 'fu', 'fs', 'limit_wc', 'feacft', 'feccft', 'fepft', 'fertft', 'fede'];
+
+/** Auth0 has no words for these. */
+const words: Record<string, string> = {
+  consent_granted: 'Consent Granted',
+  sv: 'Success Verification Email',
+  se: 'Success Exchange',
+  f: 'Failed Login',
+};
+
+/** How somebody proved who they are (`amr`, RFC 8176), in words. */
+const methods: Record<string, string> = {
+  pwd: 'password',
+  otp: 'one-time code',
+  sms: 'text message',
+  hwk: 'security key or passkey',
+  fed: 'another provider',
+};
+
+/** What the others say already: that there were several, that a key knew its holder. */
+const implied = new Set(['mfa', 'user']);
+
+/** The names of reasons, in words. */
+const reasons: Record<string, string> = {
+  wrong_password: 'the password was wrong',
+  wrong_code: 'the code was wrong',
+  code_expired: 'the code had expired',
+  too_many_attempts: 'too many wrong attempts',
+  redirect_uri_mismatch: 'that callback is not registered',
+};
+
+export function Entries({ entries }: { entries: LogEntry[] }) {
+  const { data } = useApplications();
+  const nameOf = (clientId: string) => data?.find(({ client_id }) => client_id === clientId)?.name ?? clientId;
+  return (
+    <ul className="rows entries">
+      {entries.map((entry) => {
+        const isRefused = refusedTypes.includes(entry.type);
+        const why = whyOf(entry);
+        return (
+          <li key={entry.log_id}>
+            <details>
+              <summary className="row">
+                <span className={`dot ${isRefused ? 'bad' : 'good'}`} aria-hidden="true" />
+                <span className="grow">
+                  <strong>{titleOf(entry)}</strong>
+                  {why && <span className={isRefused ? 'bad-text why' : 'soft'}>{why}</span>}
+                  <span className="soft">
+                    {[entry.client_id && nameOf(entry.client_id), entry.user_id, entry.ip].filter(Boolean).join(' · ')}
+                  </span>
+                </span>
+                <span className="soft when">
+                  <Time at={entry.date} />
+                </span>
+              </summary>
+              <div className="inside">
+                <p>
+                  <Time at={entry.date} exact /> · <code>{entry.type}</code>
+                  {entry.client_id && (
+                    <>
+                      {' '}
+                      ·{' '}
+                      <Link to="/gate/applications/$clientId" params={{ clientId: entry.client_id }}>
+                        {nameOf(entry.client_id)}
+                      </Link>
+                    </>
+                  )}
+                  {entry.user_id && (
+                    <>
+                      {' '}
+                      ·{' '}
+                      <Link to="/gate/users/$userId" params={{ userId: entry.user_id }}>
+                        {entry.user_id}
+                      </Link>
+                    </>
+                  )}
+                </p>
+                {Object.keys(entry.details).length > 0 && (
+                  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+                  <pre tabIndex={0}>{JSON.stringify(entry.details, null, 2)}</pre>
+                )}
+              </div>
+            </details>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** A refused request never came to a login: Auth0's type is the same. */
+function titleOf({ type, description, details }: LogEntry): string {
+  if (type === 'f' && details.error !== undefined) return 'Refused sign-in request';
+  if (type === 'sapi' && typeof details.operation === 'string') return details.operation;
+  return description || words[type] || type;
+}
+
+function whyOf({ details }: LogEntry): string {
+  const {
+    reason,
+    error,
+    description,
+    redirect_uri: uri,
+    registered,
+    client_asked: asked,
+    advice,
+    target,
+    amr,
+    scopes,
+  } = details;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  if (text(reason)) return reasons[String(reason)] ?? String(reason);
+  if (text(error)) {
+    const about = [
+      `${error}${text(description) ? `: ${description}` : ''}`,
+      text(advice),
+      text(asked) && `the application asked for is ${asked}`,
+      text(uri) && `asked for ${uri}`,
+      Array.isArray(registered) && text(uri) && `registered: ${registered.join(', ') || 'none'}`,
+    ];
+    return about.filter(Boolean).join('; ');
+  }
+  if (Array.isArray(amr) && amr.length > 0)
+    return `by ${amr
+      .filter((method) => !implied.has(method))
+      .map((method) => methods[method] ?? method)
+      .join(', ')}`;
+  if (Array.isArray(scopes)) return scopes.join(' ');
+  return text(target) ?? '';
+}

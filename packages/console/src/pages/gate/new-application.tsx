@@ -1,0 +1,98 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form, Label, Radio, RadioGroup } from 'react-aria-components';
+import type { Application, AppType } from '../../api/management-types.ts';
+import { TextField } from '../../ui/fields.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { Path } from '../shell.tsx';
+import { applicationsKey } from './applications.tsx';
+import { Area, linesOf } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { kinds } from './kinds.ts';
+import { rememberSecret } from './secrets.ts';
+
+export const NewApplication = gatePage('New application', 'create:clients', () => {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [kind, setKind] = useState<AppType>('regular_web');
+  const [callbacks, setCallbacks] = useState('');
+  const create = useMutation({
+    mutationFn: () => api.send<Application>('POST', '/clients', newApplication(name, kind, linesOf(callbacks))),
+    onSuccess: async ({ client_id: clientId, client_secret: secret }) => {
+      rememberSecret(clientId, secret);
+      await queries.invalidateQueries({ queryKey: applicationsKey });
+      await navigate({ to: '/gate/applications/$clientId', params: { clientId }, search: { tab: 'start' } });
+    },
+  });
+  return (
+    <>
+      <Path>
+        <Link to="/gate/applications">Applications</Link> / New
+      </Path>
+      <div className="title">
+        <h1>New application</h1>
+      </div>
+      <Form
+        className="panel form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate();
+        }}
+      >
+        <TextField label="Name" isRequired value={name} onChange={setName} hint="Shown to people who sign in." />
+        <RadioGroup className="field" value={kind} onChange={(chosen) => setKind(chosen as AppType)}>
+          <Label>Kind</Label>
+          <div className="kinds">
+            {(Object.keys(kinds) as AppType[]).map((key) => (
+              <Radio key={key} value={key} className="choice">
+                <strong>{kinds[key].text}</strong>
+                <span className="hint">{kinds[key].about}</span>
+              </Radio>
+            ))}
+          </div>
+        </RadioGroup>
+        {kind !== 'non_interactive' && (
+          <Area
+            label="Allowed Callback URLs"
+            hint="Where the gate sends people back to, one a line: compared to the letter. You can leave it for later."
+            value={callbacks}
+            onChange={setCallbacks}
+          />
+        )}
+        {create.error && <Problem error={create.error} />}
+        <div className="actions">
+          <Button className="button primary" type="submit" isDisabled={create.isPending}>
+            {create.isPending ? 'Creating …' : 'Create'}
+          </Button>
+        </div>
+      </Form>
+    </>
+  );
+});
+
+/** With what a kind needs to work at once: a page of its own origin, where people come back after a logout. */
+function newApplication(name: string, kind: AppType, callbacks: string[]) {
+  const origins = [...new Set(callbacks.flatMap((url) => originOf(url) ?? []))];
+  const grants: Record<AppType, string[]> = {
+    regular_web: ['authorization_code', 'refresh_token'],
+    spa: ['authorization_code', 'refresh_token'],
+    native: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    non_interactive: ['client_credentials'],
+  };
+  return {
+    name,
+    app_type: kind,
+    grant_types: grants[kind],
+    ...(kind !== 'non_interactive' && { callbacks }),
+    ...(kind !== 'non_interactive' && kind !== 'native' && { allowed_logout_urls: origins }),
+    ...(kind === 'spa' && { web_origins: origins, refresh_token: { rotation_type: 'rotating' } }),
+  };
+}
+
+export function originOf(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  return parsed && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
+}

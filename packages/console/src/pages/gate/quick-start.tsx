@@ -1,0 +1,133 @@
+/** Code that works as it stands: the application's own names are filled in. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Application, ResourceServer } from '../../api/management-types.ts';
+import { Copy } from '../../ui/copy.tsx';
+import { Select } from '../../ui/fields.tsx';
+import { apisKey } from './application-apis.tsx';
+import { useGate } from './gate-page.tsx';
+import { originOf } from './new-application.tsx';
+import { fillIn, quickStarts } from './quick-starts.ts';
+import { secretOf } from './secrets.ts';
+
+export function QuickStart({ application }: { application: Application }) {
+  const { api, may } = useGate();
+  const starts = quickStarts[application.app_type];
+  const [name, setName] = useState(starts[0]!.name);
+  const [chosen, setChosen] = useState('');
+  const apis = useQuery({
+    queryKey: apisKey,
+    queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
+    enabled: may('read:resource_servers'),
+  });
+  const start = starts.find((each) => each.name === name)!;
+  const secret = secretOf(application.client_id);
+  const isConfidential = application.token_endpoint_auth_method !== 'none';
+  const [first] = application.callbacks;
+  const home = first === undefined ? undefined : originOf(first);
+  const own = (apis.data ?? []).filter((each) => !each.is_system);
+  const server =
+    own.find(({ identifier }) => identifier === chosen) ??
+    own.find(({ identifier }) => start.files.some(({ code }) => code.includes(identifier))) ??
+    own[0];
+  const namesApi = start.files.some(({ code }) => /https:\/\/api\.example\/|'http:\/\/localhost:4500\/'/.test(code));
+  const filling = {
+    issuer: api.issuer,
+    clientId: application.client_id,
+    secret,
+    home,
+    callback: first && URL.parse(first)?.pathname,
+    api: server && { identifier: server.identifier, scopes: server.scopes.map(({ value }) => value) },
+  };
+  const path = start.namesCallback && filling.callback ? filling.callback : start.callback;
+  const wanted = start.home === '' ? undefined : `${home ?? start.home}${path}`;
+  return (
+    <>
+      <section className="panel form" aria-label="With what">
+        <fieldset className="filters">
+          <legend className="hidden">Framework</legend>
+          {starts.map((each) => (
+            <button key={each.name} type="button" aria-pressed={each.name === name} onClick={() => setName(each.name)}>
+              {each.name}
+            </button>
+          ))}
+        </fieldset>
+        {own.length > 1 && server && namesApi && (
+          <Select
+            label="The API that it calls"
+            value={server.identifier}
+            onChange={setChosen}
+            options={own.map(({ identifier, name: text }) => [identifier, `${text} (${identifier})`] as const)}
+          />
+        )}
+        <dl className="facts">
+          <dt>Domain</dt>
+          <dd>
+            <code>{api.issuer}</code> <Copy text={api.issuer} />
+          </dd>
+          <dt>Client ID</dt>
+          <dd>
+            <code>{application.client_id}</code> <Copy text={application.client_id} />
+          </dd>
+          {isConfidential && (
+            <>
+              <dt>Client secret</dt>
+              <dd>
+                {secret === undefined ? (
+                  <>
+                    shown when it is made alone.{' '}
+                    {may('update:client_keys') && (
+                      <Link
+                        to="/gate/applications/$clientId"
+                        params={{ clientId: application.client_id }}
+                        search={{ tab: 'credentials' }}
+                      >
+                        Make another
+                      </Link>
+                    )}
+                  </>
+                ) : (
+                  <>
+                    <code className="url">{secret}</code> <Copy text={secret} />{' '}
+                    <span className="hint">Copy it now: it is not shown again.</span>
+                  </>
+                )}
+              </dd>
+            </>
+          )}
+          <dt>SDK</dt>
+          <dd>{start.sdk}</dd>
+        </dl>
+        {wanted !== undefined && !application.callbacks.includes(wanted) && (
+          <p className="note">
+            The code below wants <code className="url">{wanted}</code>
+            {application.app_type === 'native' ? ' (on any port)' : ''} among its{' '}
+            <Link to="/gate/applications/$clientId" params={{ clientId: application.client_id }} search={{}}>
+              Allowed Callback URLs
+            </Link>
+            .
+          </p>
+        )}
+      </section>
+      {start.install !== '' && <Code title="Install" code={`${start.install}\n`} />}
+      {start.files.map(({ file, code }) => (
+        <Code key={file} title={file} code={fillIn(start, code, filling)} />
+      ))}
+    </>
+  );
+}
+
+function Code({ title, code }: { title: string; code: string }) {
+  return (
+    <section className="panel" aria-label={title}>
+      <div className="title">
+        <h2>{title}</h2>
+        <span className="grow" />
+        <Copy text={code} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      <pre tabIndex={0}>{code}</pre>
+    </section>
+  );
+}

@@ -1,0 +1,269 @@
+/**
+ * The quick starts of `examples/`, which `npm run examples` runs with a browser, filled in for one application: what is shown is what was
+ * tested, with other names.
+ */
+import express from '../../../../../examples/express/server.js?raw';
+import fastapi from '../../../../../examples/fastapi/main.py?raw';
+import fastapiRequirements from '../../../../../examples/fastapi/requirements.txt?raw';
+import go from '../../../../../examples/go/main.go?raw';
+import nativeDevice from '../../../../../examples/native/device.js?raw';
+import native from '../../../../../examples/native/main.js?raw';
+import nextjs from '../../../../../examples/nextjs/lib/auth0.js?raw';
+import nextjsProxy from '../../../../../examples/nextjs/proxy.js?raw';
+import reactApp from '../../../../../examples/react/src/App.jsx?raw';
+import react from '../../../../../examples/react/src/main.jsx?raw';
+import spa from '../../../../../examples/spa/main.js?raw';
+import spring from '../../../../../examples/spring/src/main/resources/application.yaml?raw';
+import vueApp from '../../../../../examples/vue/src/App.vue?raw';
+import vue from '../../../../../examples/vue/src/main.js?raw';
+import type { AppType } from '../../api/management-types.ts';
+
+export type Snippet = { file: string; code: string };
+export type QuickStart = {
+  name: string;
+  sdk: string;
+  install: string;
+  /** The origin and the path that the example has, and that are replaced by those of the application. */
+  home: string;
+  callback: string;
+  /** The callback stands in the code, and may be any. */
+  namesCallback?: true;
+  clientId: string;
+  files: Snippet[];
+};
+
+const webs: QuickStart[] = [
+  {
+    name: 'Express',
+    sdk: 'express-openid-connect, express-oauth2-jwt-bearer',
+    install: 'npm install express express-openid-connect express-oauth2-jwt-bearer @octokit/webhooks-methods',
+    home: 'http://localhost:4701',
+    callback: '/callback',
+    clientId: 'example-express',
+    files: [{ file: 'server.js', code: express }],
+  },
+  {
+    name: 'Next.js',
+    sdk: '@auth0/nextjs-auth0',
+    install: 'npm install next react react-dom @auth0/nextjs-auth0',
+    home: 'http://localhost:4703',
+    callback: '/auth/callback',
+    clientId: 'example-nextjs',
+    files: [
+      { file: 'lib/auth0.js', code: nextjs },
+      { file: 'proxy.js', code: nextjsProxy },
+    ],
+  },
+  {
+    name: 'FastAPI',
+    sdk: 'Authlib',
+    install: `pip install ${fastapiRequirements.trim().split(/\s+/).join(' ')}`,
+    home: 'http://localhost:4706',
+    callback: '/callback',
+    namesCallback: true,
+    clientId: 'example-fastapi',
+    files: [{ file: 'main.py', code: fastapi }],
+  },
+  {
+    name: 'Go',
+    sdk: 'go-oidc, oauth2',
+    install: 'go get github.com/coreos/go-oidc/v3 golang.org/x/oauth2',
+    home: 'http://localhost:4707',
+    callback: '/callback',
+    namesCallback: true,
+    clientId: 'example-go',
+    files: [{ file: 'main.go', code: go }],
+  },
+  {
+    name: 'Spring Boot',
+    sdk: 'spring-boot-starter-oauth2-client, spring-boot-starter-oauth2-resource-server',
+    install: '# with both of these starters in your pom.xml',
+    home: 'http://localhost:4708',
+    callback: '/login/oauth2/code/gate',
+    clientId: 'example-spring',
+    files: [{ file: 'src/main/resources/application.yaml', code: spring }],
+  },
+];
+
+const pages: QuickStart[] = [
+  {
+    name: 'React',
+    sdk: '@auth0/auth0-react',
+    install: 'npm install @auth0/auth0-react',
+    home: 'http://localhost:4702',
+    callback: '',
+    clientId: 'example-react',
+    files: [
+      { file: 'src/main.jsx', code: react },
+      { file: 'src/App.jsx', code: reactApp },
+    ],
+  },
+  {
+    name: 'Vue',
+    sdk: '@auth0/auth0-vue',
+    install: 'npm install @auth0/auth0-vue',
+    home: 'http://localhost:4704',
+    callback: '',
+    clientId: 'example-vue',
+    files: [
+      { file: 'src/main.js', code: vue },
+      { file: 'src/App.vue', code: vueApp },
+    ],
+  },
+  {
+    name: 'JavaScript',
+    sdk: '@auth0/auth0-spa-js',
+    install: 'npm install @auth0/auth0-spa-js',
+    home: 'http://localhost:4705',
+    callback: '',
+    clientId: 'example-spa',
+    files: [{ file: 'main.js', code: spa }],
+  },
+];
+
+const natives: QuickStart[] = [
+  {
+    name: 'In the browser',
+    sdk: 'openid-client',
+    install: 'npm install openid-client',
+    home: 'http://127.0.0.1',
+    callback: '/callback',
+    clientId: 'demo-native',
+    files: [{ file: 'main.js', code: native }],
+  },
+  {
+    name: 'By a code',
+    sdk: 'openid-client',
+    install: 'npm install openid-client',
+    home: '',
+    callback: '',
+    clientId: 'demo-native',
+    files: [{ file: 'device.js', code: nativeDevice }],
+  },
+];
+
+/** A machine asks by itself: no SDK is needed. */
+const machines: QuickStart[] = [
+  {
+    name: 'curl',
+    sdk: 'none',
+    install: '',
+    home: '',
+    callback: '',
+    clientId: 'example-machine',
+    files: [
+      {
+        file: 'a terminal',
+        code: `curl --silent http://localhost:4400/oauth/token \\
+  --data grant_type=client_credentials \\
+  --data client_id=example-machine \\
+  --data client_secret=example-machine-secret \\
+  --data audience='https://api.example/'
+`,
+      },
+    ],
+  },
+  {
+    name: 'Node',
+    sdk: 'openid-client',
+    install: 'npm install openid-client',
+    home: '',
+    callback: '',
+    clientId: 'example-machine',
+    files: [
+      {
+        file: 'main.js',
+        code: `import * as client from 'openid-client';
+
+const issuer = new URL('http://localhost:4400/');
+const options = { execute: issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [] };
+const config = await client.discovery(issuer, 'example-machine', 'example-machine-secret', undefined, options);
+const tokens = await client.clientCredentialsGrant(config, { audience: 'https://api.example/' });
+console.log(tokens.access_token, tokens.scope);
+`,
+      },
+    ],
+  },
+  {
+    name: 'Python',
+    sdk: 'Authlib',
+    install: 'pip install authlib requests',
+    home: '',
+    callback: '',
+    clientId: 'example-machine',
+    files: [
+      {
+        file: 'main.py',
+        code: `from authlib.integrations.requests_client import OAuth2Session
+
+session = OAuth2Session("example-machine", "example-machine-secret", token_endpoint_auth_method="client_secret_post")
+token = session.fetch_token("http://localhost:4400/oauth/token", grant_type="client_credentials", audience="https://api.example/")
+print(token["access_token"], token["scope"])
+`,
+      },
+    ],
+  },
+];
+
+export const quickStarts: Record<AppType, QuickStart[]> = {
+  regular_web: webs,
+  spa: pages,
+  native: natives,
+  non_interactive: machines,
+};
+
+export type Filling = {
+  issuer: string;
+  clientId: string;
+  /** undefined: a place to write it. */
+  secret: string | undefined;
+  /** Where the application runs, of its first callback; undefined: as in the example. */
+  home: string | undefined;
+  callback: string | undefined;
+  /** What it calls; undefined: as in the example. */
+  api: { identifier: string; scopes: string[] } | undefined;
+};
+
+export function fillIn(start: QuickStart, code: string, { issuer, clientId, secret, ...filling }: Filling): string {
+  const replaced = [
+    // First what is short: it could be part of what is filled in later.
+    ...placeOf(start, filling),
+    // The SDK for Next.js takes a host alone by https.
+    ...(issuer.startsWith('https:') && start.name === 'Next.js'
+      ? [[/ {2}domain: .*\n {2}allowInsecureRequests: true,\n/, `  domain: '${new URL(issuer).host}',\n`] as const]
+      : []),
+    [/http:\/\/localhost:4400\//g, issuer] as const,
+    [/http:\/\/localhost:4400/g, issuer.replace(/\/$/, '')] as const,
+    ...apiOf(filling),
+    [new RegExp(`${start.clientId}-secret`, 'g'), secret ?? 'YOUR_CLIENT_SECRET'] as const,
+    [new RegExp(start.clientId, 'g'), clientId] as const,
+  ];
+  return replaced.reduce((text, [from, to]) => text.replace(from, () => to), code);
+}
+
+type Replaced = readonly (readonly [from: RegExp, to: string])[];
+
+function placeOf(start: QuickStart, { home, callback }: Pick<Filling, 'home' | 'callback'>): Replaced {
+  if (home === undefined || start.home === '') return [];
+  const { port } = new URL(start.home);
+  const given = new URL(home).port;
+  return [
+    [new RegExp(start.home, 'g'), home],
+    [/http:\/\/localhost:\$\{port\}/g, home],
+    ...(port !== '' && given !== '' ? [[new RegExp(`\\b${port}\\b`, 'g'), given] as const] : []),
+    ...(callback && start.namesCallback
+      ? [[new RegExp(`(?<=["'} ])${start.callback}(?=["'])`, 'g'), callback] as const]
+      : []),
+  ];
+}
+
+/** The example's scope stays where the API has it. */
+function apiOf({ api }: Pick<Filling, 'api'>): Replaced {
+  if (api === undefined) return [];
+  const scopeFor = (scope: string) => (api.scopes.includes(scope) ? scope : (api.scopes[0] ?? 'openid'));
+  return [
+    [/audience: 'http:\/\/localhost:4500\/'/g, `audience: '${api.identifier}'`],
+    [/https:\/\/api\.example\//g, api.identifier],
+    ...['read:repo_hook', 'read:things'].map((scope) => [new RegExp(scope, 'g'), scopeFor(scope)] as const),
+  ];
+}

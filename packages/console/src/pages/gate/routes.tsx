@@ -1,0 +1,84 @@
+/** The pages of the gate and their addresses, all below `/gate/`. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { page } from '../page.tsx';
+import type { root as rootRoute } from '../root.tsx';
+import { validateApplicationSearch, validateLogSearch } from './search.ts';
+
+const ApplicationPage = lazyRouteComponent(() => import('./application.tsx'), 'ApplicationPage');
+const ApiPage = lazyRouteComponent(() => import('./api.tsx'), 'ApiPage');
+const UserPage = lazyRouteComponent(() => import('./user.tsx'), 'UserPage');
+const LogPage = lazyRouteComponent(() => import('./log.tsx'), 'LogPage');
+
+export const gateRoutes = (root: typeof rootRoute) => {
+  const getParentRoute = () => root;
+  const application = createRoute({
+    getParentRoute,
+    path: '/gate/applications/$clientId',
+    validateSearch: validateApplicationSearch,
+    component: page(ApplicationPage, () => (
+      <ApplicationPage {...application.useParams()} search={application.useSearch()} />
+    )),
+  });
+  const api = createRoute({
+    getParentRoute,
+    path: '/gate/apis/$apiId',
+    component: page(ApiPage, () => <ApiPage {...api.useParams()} />),
+  });
+  const user = createRoute({
+    getParentRoute,
+    path: '/gate/users/$userId',
+    component: page(UserPage, () => <UserPage {...user.useParams()} />),
+  });
+  const log = createRoute({
+    getParentRoute,
+    path: '/gate/log',
+    validateSearch: validateLogSearch,
+    component: page(LogPage, () => <LogPage search={log.useSearch()} />),
+  });
+  return [
+    createRoute({
+      getParentRoute,
+      path: '/gate/applications',
+      component: lazyRouteComponent(() => import('./applications.tsx'), 'Applications'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/gate/applications/new',
+      component: lazyRouteComponent(() => import('./new-application.tsx'), 'NewApplication'),
+    }),
+    application,
+    createRoute({
+      getParentRoute,
+      path: '/gate/apis',
+      component: lazyRouteComponent(() => import('./apis.tsx'), 'Apis'),
+    }),
+    api,
+    createRoute({
+      getParentRoute,
+      path: '/gate/users',
+      component: lazyRouteComponent(() => import('./users.tsx'), 'Users'),
+    }),
+    user,
+    createRoute({
+      getParentRoute,
+      path: '/gate/connections',
+      component: lazyRouteComponent(() => import('./connections.tsx'), 'Connections'),
+    }),
+    log,
+    createRoute({
+      getParentRoute,
+      path: '/gate/keys',
+      component: lazyRouteComponent(() => import('./keys.tsx'), 'Keys'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/gate/sign-in-page',
+      component: lazyRouteComponent(() => import('./sign-in-page.tsx'), 'SignInPage'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/gate/settings',
+      component: lazyRouteComponent(() => import('./tenant.tsx'), 'Tenant'),
+    }),
+  ] as const;
+};

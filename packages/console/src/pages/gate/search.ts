@@ -1,0 +1,32 @@
+/** What the addresses of the gate's pages hold beyond their paths. */
+export const applicationTabs = {
+  settings: 'Settings',
+  start: 'Quick start',
+  credentials: 'Credentials',
+  apis: 'APIs',
+  try: 'Try sign-in',
+};
+export type ApplicationTab = keyof typeof applicationTabs;
+export type ApplicationSearch = { tab?: ApplicationTab };
+
+export function validateApplicationSearch({ tab }: Record<string, unknown>): ApplicationSearch {
+  return typeof tab === 'string' && Object.hasOwn(applicationTabs, tab) ? { tab: tab as ApplicationTab } : {};
+}
+
+export const logKinds = {
+  all: 'Everything',
+  refused: 'Refused',
+  logins: 'Sign-ins',
+  tokens: 'Tokens',
+  changes: 'Changes',
+};
+export type LogKind = keyof typeof logKinds;
+export type LogSearch = { kind?: LogKind; client?: string; user?: string };
+
+export function validateLogSearch({ kind, client, user }: Record<string, unknown>): LogSearch {
+  return {
+    ...(typeof kind === 'string' && Object.hasOwn(logKinds, kind) && { kind: kind as LogKind }),
+    ...(typeof client === 'string' && client !== '' && { client }),
+    ...(typeof user === 'string' && user !== '' && { user }),
+  };
+}

@@ -1,0 +1,297 @@
+/** How the gate's pages look, with each of them beside it as it would be. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import { ApiProblem } from '../../api/client.ts';
+import type { Branding } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { Area } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { languages } from './languages.ts';
+
+const brandingKey = ['gate', 'branding'];
+const templateAt = '/branding/templates/universal-login';
+const startTemplate = `<!DOCTYPE html>
+<html>
+  <head>
+    {%- auth0:head -%}
+    <style>
+      body { background: #eef3f1; }
+    </style>
+  </head>
+  <body>
+    {%- auth0:widget -%}
+  </body>
+</html>
+`;
+
+export const SignInPage = gatePage('Sign-in page', 'read:branding', () => {
+  const { api } = useGate();
+  const branding = useQuery({
+    queryKey: brandingKey,
+    queryFn: ({ signal }) => api.get<Branding>('/branding', signal),
+  });
+  const template = useQuery({
+    queryKey: [...brandingKey, 'template'],
+    queryFn: async ({ signal }) => {
+      try {
+        return (await api.get<{ body: string }>(templateAt, signal)).body;
+      } catch (error) {
+        if (error instanceof ApiProblem && error.status === 404) return null;
+        throw error;
+      }
+    },
+  });
+  const error = branding.error ?? template.error;
+  if (error)
+    return <Problem error={error} onRetry={() => Promise.all([branding.refetch(), template.refetch()])} isPage />;
+  if (!branding.data || template.data === undefined) return <Loading what="the sign-in page" />;
+  return (
+    <>
+      <div className="title">
+        <h1>Sign-in page</h1>
+      </div>
+      <Editor branding={branding.data} template={template.data} />
+    </>
+  );
+});
+
+const widths = [
+  ['wide', 'Computer'],
+  ['narrow', 'Telephone'],
+] as const;
+
+type Look = {
+  logo: string;
+  favicon: string;
+  font: string;
+  primary: string;
+  background: string;
+  template: string | null;
+};
+
+function Editor({ branding, template }: { branding: Branding; template: string | null }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [look, setLook] = useState<Look>(() => lookOf(branding, template));
+  const before = lookOf(branding, template);
+  const mayChange = may('update:branding');
+  const save = useMutation({
+    mutationFn: async () => {
+      await api.send('PATCH', '/branding', brandingOf(look, branding));
+      if (look.template === before.template) return;
+      if (look.template === null) await api.send('DELETE', templateAt);
+      else await api.send('PUT', templateAt, { template: look.template });
+    },
+    // Also after a refused template: the rest may have been saved.
+    onSettled: () => queries.invalidateQueries({ queryKey: brandingKey }),
+  });
+  const change = (part: Partial<Look>) => {
+    save.reset();
+    setLook({ ...look, ...part });
+  };
+  const mayUseTemplate = look.template === null || before.template === null || may('delete:branding');
+  return (
+    <div className="editor">
+      <Form
+        className="panel form"
+        aria-label="Look"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <fieldset className="bare form" disabled={!mayChange}>
+          <legend className="hidden">Look</legend>
+          <TextField
+            label="Logo"
+            value={look.logo}
+            onChange={(logo) => change({ logo })}
+            placeholder="https://example.com/logo.svg"
+            hint="Empty: that of the tenant settings."
+          />
+          <TextField
+            label="Favicon"
+            value={look.favicon}
+            onChange={(favicon) => change({ favicon })}
+            placeholder="https://example.com/favicon.ico"
+          />
+          <div className="pair">
+            <Colour label="Primary colour" value={look.primary} onChange={(primary) => change({ primary })} />
+            {typeof branding.colors?.page_background !== 'object' && (
+              <Colour
+                label="Page background"
+                value={look.background}
+                onChange={(background) => change({ background })}
+              />
+            )}
+          </div>
+          <TextField
+            label="Font"
+            value={look.font}
+            onChange={(font) => change({ font })}
+            placeholder="https://example.com/font.woff2"
+          />
+          {mayUseTemplate && (
+            <Checkbox
+              isSelected={look.template !== null}
+              onChange={(is) => change({ template: is ? (before.template ?? startTemplate) : null })}
+            >
+              A page template of your own
+            </Checkbox>
+          )}
+          {look.template !== null && (
+            <Area
+              label="Template"
+              rows={16}
+              value={look.template}
+              onChange={(text) => change({ template: text })}
+              hint={
+                <>
+                  Liquid, as at Auth0: <code>{'{%- auth0:head -%}'}</code> and <code>{'{%- auth0:widget -%}'}</code>{' '}
+                  must be in it. No script of its runs.
+                </>
+              }
+            />
+          )}
+        </fieldset>
+        {save.error && <Problem error={save.error} />}
+        {mayChange && (
+          <div className="actions">
+            <Button className="button primary" type="submit" isDisabled={save.isPending}>
+              {save.isPending ? 'Saving …' : 'Save'}
+            </Button>
+            <Confirm
+              label="Reset"
+              title="Reset the sign-in page?"
+              action="Empty all fields"
+              onConfirm={() => change({ logo: '', favicon: '', font: '', primary: '', background: '', template: null })}
+            >
+              <p>All fields are emptied here. Nothing changes for people before you save.</p>
+            </Confirm>
+            <span role="status" className="good-text">
+              {save.isSuccess ? 'Saved: people see it now.' : ''}
+            </span>
+          </div>
+        )}
+      </Form>
+      {mayChange && <Preview look={look} branding={branding} />}
+    </div>
+  );
+}
+
+/** `reset-password` as people read it. */
+const titleOf = (page: string) => page.charAt(0).toUpperCase() + page.slice(1).replaceAll('-', ' ');
+
+function Preview({ look, branding }: { look: Look; branding: Branding }) {
+  const { api } = useGate();
+  const [page, setPage] = useState('identifier');
+  const [language, setLanguage] = useState('en');
+  const [width, setWidth] = useState<'wide' | 'narrow'>('wide');
+  const shown = useSettled(look, 400);
+  const pages = useQuery({
+    queryKey: [...brandingKey, 'pages'],
+    queryFn: ({ signal }) => api.get<{ page: string; themed: boolean }[]>('/branding/previews', signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const preview = useQuery({
+    queryKey: [...brandingKey, 'preview', page, language, shown],
+    queryFn: () =>
+      api.send<{ url: string }>('POST', '/branding/previews', {
+        page,
+        ui_locales: language,
+        branding: brandingOf(shown, branding),
+        template: shown.template,
+      }),
+    placeholderData: (last) => last,
+    staleTime: 60_000,
+    gcTime: 60_000,
+    retry: false,
+  });
+  const themed = pages.data?.find((each) => each.page === page)?.themed ?? true;
+  return (
+    <section className="panel" aria-label="Preview">
+      <div className="pair">
+        <Select
+          label="Page"
+          value={page}
+          onChange={setPage}
+          options={(pages.data ?? [{ page: 'identifier' }]).map((each) => [each.page, titleOf(each.page)] as const)}
+        />
+        <Select
+          label="Language"
+          value={language}
+          onChange={setLanguage}
+          options={languages.map(({ value, text }) => [value, text] as const)}
+        />
+        <Select label="Width" value={width} onChange={setWidth} options={widths} />
+      </div>
+      {!themed && look.template !== null && (
+        <p className="hint">This page never wears a template, so that it works whatever the template does.</p>
+      )}
+      {preview.error ? (
+        <Problem error={preview.error} onRetry={preview.refetch} />
+      ) : preview.data ? (
+        <iframe
+          key={preview.data.url}
+          className={`preview ${width}`}
+          title={`The page ${page} as it would be`}
+          src={preview.data.url}
+          sandbox=""
+        />
+      ) : (
+        <Loading what="the preview" />
+      )}
+    </section>
+  );
+}
+
+/** A colour as text, with the browser's own picker beside it. */
+function Colour({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
+  const isWhole = /^#[0-9a-f]{6}$/i.test(value);
+  return (
+    <div className="pair colour">
+      <TextField label={label} value={value} onChange={onChange} placeholder="#0d5f50" />
+      <input
+        type="color"
+        aria-label={`${label}, chosen`}
+        value={isWhole ? value : '#0d5f50'}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </div>
+  );
+}
+
+/** The value once it has stood still for a moment. */
+function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}
+
+function lookOf({ logo_url, favicon_url, font, colors }: Branding, template: string | null): Look {
+  const background = colors?.page_background;
+  return {
+    logo: logo_url ?? '',
+    favicon: favicon_url ?? '',
+    font: font?.url ?? '',
+    primary: colors?.primary ?? '',
+    background: typeof background === 'string' ? background : '',
+    template,
+  };
+}
+
+/** A gradient that was set by the API stays. */
+function brandingOf({ logo, favicon, font, primary, background }: Look, { colors }: Branding) {
+  return {
+    logo_url: logo,
+    favicon_url: favicon,
+    font: { url: font },
+    colors: { primary, ...(typeof colors?.page_background !== 'object' && { page_background: background }) },
+  };
+}

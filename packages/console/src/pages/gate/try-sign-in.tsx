@@ -1,0 +1,224 @@
+/** Signs in to an application as a person would, in a window of its own, and shows what the application would have got. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { Button } from 'react-aria-components';
+import { Unreachable } from '../../api/client.ts';
+import type { Application } from '../../api/management-types.ts';
+import { Checkbox, TextField } from '../../ui/fields.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { applicationKey } from './application.tsx';
+import { useGate } from './gate-page.tsx';
+import { secretOf } from './secrets.ts';
+import { answers, answerUrl } from './try-answer.ts';
+
+type Begun = { state: string; verifier: string };
+type Result =
+  | { kind: 'refused'; error: string; description: string }
+  | { kind: 'code'; why: string }
+  | { kind: 'tokens'; tokens: Record<string, unknown> };
+
+export function TrySignIn({ application }: { application: Application }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [begun, setBegun] = useState<Begun>();
+  const [isBlocked, setBlocked] = useState(false);
+  const [scope, setScope] = useState('openid profile email');
+  const [asksAgain, setAsksAgain] = useState(true);
+  const [secret, setSecret] = useState(secretOf(application.client_id) ?? '');
+  const isConfidential = application.token_endpoint_auth_method !== 'none';
+  const origin = location.origin;
+  const isAllowed = application.callbacks.includes(answerUrl);
+  const path = `/clients/${encodeURIComponent(application.client_id)}`;
+  const allow = useMutation({
+    mutationFn: (is: boolean) => api.send<Application>('PATCH', path, withAnswer(application, origin, is)),
+    onSuccess: (changed) => queries.setQueryData(applicationKey(application.client_id), changed),
+  });
+  const redeem = useMutation({
+    mutationFn: ({ search, verifier }: { search: string; verifier: string }) =>
+      readAnswer(api.issuer, application, new URLSearchParams(search), verifier, secret),
+  });
+  const { mutate } = redeem;
+  useEffect(() => {
+    if (!begun) return;
+    return answers((search) => {
+      if (new URLSearchParams(search).get('state') === begun.state) mutate({ search, verifier: begun.verifier });
+    });
+  }, [begun, mutate]);
+  const open = async () => {
+    const verifier = random();
+    const state = random();
+    redeem.reset();
+    setBegun({ state, verifier });
+    const address = `${api.issuer}authorize?${new URLSearchParams({
+      client_id: application.client_id,
+      redirect_uri: answerUrl,
+      response_type: 'code',
+      scope,
+      state,
+      code_challenge: await challengeOf(verifier),
+      code_challenge_method: 'S256',
+      ...(asksAgain && { prompt: 'login' }),
+    })}`;
+    setBlocked(window.open(address, 'try', 'popup,width=480,height=720') === null);
+  };
+  return (
+    <>
+      <section className="panel form" aria-label="Try it">
+        <p className="soft">
+          Opens the sign-in page as the application would, and shows here what comes of it. The answer goes to{' '}
+          <code className="url">{answerUrl}</code>, which must be among the Allowed Callback URLs meanwhile. Whoever
+          signs in there is signed in at the gate in this browser from then on: a console that is loaded anew is theirs.
+        </p>
+        {!isAllowed ? (
+          may('update:clients') ? (
+            <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate(true)}>
+              Allow that address
+            </Button>
+          ) : (
+            <p>Who may change the application can add it.</p>
+          )
+        ) : (
+          <>
+            <TextField label="Scope" value={scope} onChange={setScope} />
+            {isConfidential && (
+              <TextField
+                label="Client secret"
+                type="password"
+                value={secret}
+                onChange={setSecret}
+                hint="For turning the code into tokens. It goes to the gate alone; without it you see the code’s arrival."
+              />
+            )}
+            <Checkbox isSelected={asksAgain} onChange={setAsksAgain}>
+              Ask who it is, also where somebody is signed in (prompt=login)
+            </Checkbox>
+            <div className="actions">
+              <Button className="button primary" onPress={open}>
+                Try sign-in
+              </Button>
+              {may('update:clients') && (
+                <Button className="button" isDisabled={allow.isPending} onPress={() => allow.mutate(false)}>
+                  Forbid that address again
+                </Button>
+              )}
+            </div>
+          </>
+        )}
+        {allow.error && <Problem error={allow.error} />}
+        {isBlocked && <p className="note">Your browser did not open a window. Allow windows for this page.</p>}
+      </section>
+      <div role="status">
+        {begun && !isBlocked && redeem.isIdle && (
+          <p className="note">
+            Waiting for the answer … If the window shows an error, it stands in{' '}
+            <Link to="/gate/log" search={{ client: application.client_id, kind: 'refused' }}>
+              the log of refused requests
+            </Link>
+            , with the reason.
+          </p>
+        )}
+        {redeem.isPending && <p className="note">It came back; the code is being turned into tokens …</p>}
+      </div>
+      {redeem.error && <Problem error={redeem.error} />}
+      {redeem.data && <Shown result={redeem.data} clientId={application.client_id} />}
+    </>
+  );
+}
+
+function Shown({ result, clientId }: { result: Result; clientId: string }) {
+  if (result.kind === 'refused')
+    return (
+      <section className="panel" aria-label="The answer">
+        <h2 className="bad-text">It was refused: {result.error}</h2>
+        <p>{result.description}</p>
+        <Link to="/gate/log" search={{ client: clientId, kind: 'refused' }}>
+          The log of refused requests
+        </Link>
+      </section>
+    );
+  if (result.kind === 'code')
+    return (
+      <section className="panel" aria-label="The answer">
+        <h2 className="good-text">The sign-in works: a code came back</h2>
+        <p>{result.why}</p>
+      </section>
+    );
+  const { id_token: idToken, access_token: accessToken, ...rest } = result.tokens;
+  return (
+    <section className="panel" aria-label="The answer">
+      <h2 className="good-text">The sign-in works</h2>
+      <h3>Who it is (ID token)</h3>
+      <Json value={claimsOf(idToken) ?? 'none: the scope openid was not asked for'} />
+      <h3>Access token</h3>
+      <Json value={claimsOf(accessToken) ?? 'opaque: no API was named; it is good for userinfo'} />
+      <h3>Beside them</h3>
+      <Json value={{ ...rest, ...(rest.refresh_token !== undefined && { refresh_token: '…' }) }} />
+    </section>
+  );
+}
+
+function Json({ value }: { value: unknown }) {
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+  return <pre tabIndex={0}>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>;
+}
+
+/** Both lists without the console's, or with it. */
+function withAnswer({ callbacks, web_origins }: Application, origin: string, is: boolean) {
+  const without = (list: string[], each: string) => list.filter((other) => other !== each);
+  return {
+    callbacks: is ? [...callbacks, answerUrl] : without(callbacks, answerUrl),
+    web_origins: is ? [...without(web_origins, origin), origin] : without(web_origins, origin),
+  };
+}
+
+async function readAnswer(
+  issuer: string,
+  application: Application,
+  answer: URLSearchParams,
+  verifier: string,
+  secret: string,
+): Promise<Result> {
+  const error = answer.get('error');
+  if (error !== null) return { kind: 'refused', error, description: answer.get('error_description') ?? '' };
+  const isConfidential = application.token_endpoint_auth_method !== 'none';
+  if (isConfidential && secret === '')
+    return { kind: 'code', why: 'With its secret the application would turn it into tokens now.' };
+  const basic = application.token_endpoint_auth_method === 'client_secret_basic';
+  const response = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    headers: basic
+      ? { Authorization: `Basic ${btoa(`${encodeURIComponent(application.client_id)}:${encodeURIComponent(secret)}`)}` }
+      : {},
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: answer.get('code') ?? '',
+      redirect_uri: answerUrl,
+      code_verifier: verifier,
+      ...(!basic && { client_id: application.client_id }),
+      ...(!basic && isConfidential && { client_secret: secret }),
+    }),
+  }).catch(() => {
+    throw new Unreachable('The gate does not answer.');
+  });
+  const tokens = await response.json();
+  return response.ok
+    ? { kind: 'tokens', tokens }
+    : { kind: 'refused', error: tokens.error, description: tokens.error_description ?? '' };
+}
+
+function claimsOf(token: unknown): object | undefined {
+  const [, payload] = typeof token === 'string' ? token.split('.') : [];
+  if (payload === undefined) return undefined;
+  const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (sign) => sign.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+const encoded = (bytes: Uint8Array) =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+const random = () => encoded(crypto.getRandomValues(new Uint8Array(32)));
+const challengeOf = async (verifier: string) =>
+  encoded(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))));

@@ -1,0 +1,389 @@
+/** One person: who it is, where they are signed in, what acts for them, and what happened. */
+import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Button } from 'react-aria-components';
+import type { Consent, LogEntry, RefreshToken, User, UserSession } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { Path } from '../shell.tsx';
+import { useApplications } from './applications.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { Entries } from './log-entries.tsx';
+
+const userKey = (userId: string) => ['gate', 'user', userId];
+
+export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: string }) => {
+  const { api, may } = useGate();
+  const path = `/users/${encodeURIComponent(userId)}`;
+  const { data, error, refetch } = useQuery({
+    queryKey: userKey(userId),
+    queryFn: ({ signal }) => api.get<User>(path, signal),
+  });
+  useTitle(data?.name ?? 'User');
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="the user" />;
+  return (
+    <>
+      <Path>
+        <Link to="/gate/users">Users</Link> / {data.name}
+      </Path>
+      <div className="title">
+        <h1>{data.name}</h1>
+        {data.blocked && <span className="tag bad">blocked</span>}
+      </div>
+      <section className="panel" aria-label="Who it is">
+        <dl className="facts">
+          <Fact name="User ID">
+            <code>{data.user_id}</code>
+          </Fact>
+          {data.email && (
+            <Fact name="Email">
+              {data.email} <span className="tag">{data.email_verified ? 'confirmed' : 'not confirmed'}</span>
+            </Fact>
+          )}
+          {data.phone_number && <Fact name="Phone">{data.phone_number}</Fact>}
+          {data.username && <Fact name="Username">{data.username}</Fact>}
+          <Fact name="Signs in by">{data.identities.map(({ connection }) => connection).join(', ')}</Fact>
+          <Fact name="Sign-ins">
+            {data.logins_count}
+            {data.last_login && (
+              <>
+                , last <Time at={data.last_login} /> from {data.last_ip}
+              </>
+            )}
+          </Fact>
+          <Fact name="Since">
+            <Time at={data.created_at} exact />
+          </Fact>
+          {Object.keys(data.app_metadata).length > 0 && (
+            <Fact name="app_metadata">
+              <code>{JSON.stringify(data.app_metadata)}</code>
+            </Fact>
+          )}
+          {Object.keys(data.user_metadata).length > 0 && (
+            <Fact name="user_metadata">
+              <code>{JSON.stringify(data.user_metadata)}</code>
+            </Fact>
+          )}
+        </dl>
+        {may('update:users') && <Deeds user={data} path={path} />}
+      </section>
+      {may('read:sessions') && <Sessions userId={userId} path={path} />}
+      {may('read:refresh_tokens') && <Devices userId={userId} path={path} />}
+      {may('read:grants') && <Grants userId={userId} />}
+      {may('read:logs') && <History path={path} />}
+      {may('delete:users') && <Delete user={data} path={path} />}
+    </>
+  );
+});
+
+/** Blocks and unblocks, and sends the mail for a new password. */
+function Deeds({ user, path }: { user: User; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const refresh = () => queries.invalidateQueries({ queryKey: ['gate'] });
+  const block = useMutation({
+    mutationFn: (blocked: boolean) => api.send('PATCH', path, { blocked }),
+    onSuccess: refresh,
+  });
+  const database = user.identities.find(({ provider }) => provider === 'auth0');
+  const reset = useMutation({ mutationFn: () => api.mailNewPassword(user.email ?? '', database?.connection ?? '') });
+  const blocks = useQuery({
+    queryKey: [...userKey(user.user_id), 'blocks'],
+    queryFn: ({ signal }) =>
+      api.get<{ blocked_for: { identifier: string; ip?: string }[] }>(
+        `/user-blocks/${encodeURIComponent(user.user_id)}`,
+        signal,
+      ),
+  });
+  const open = useMutation({
+    mutationFn: () => api.send('DELETE', `/user-blocks/${encodeURIComponent(user.user_id)}`),
+    onSuccess: refresh,
+  });
+  const shutOut = blocks.data?.blocked_for ?? [];
+  const error = block.error ?? reset.error ?? open.error;
+  return (
+    <>
+      {shutOut.length > 0 && (
+        <p className="note">
+          Too many wrong passwords: shut out
+          {shutOut.some(({ ip }) => ip) ? ` from ${shutOut.flatMap(({ ip }) => ip ?? []).join(', ')}` : ''} for some
+          minutes.{' '}
+          <Button className="button small" isDisabled={open.isPending} onPress={() => open.mutate()}>
+            Let in again
+          </Button>
+        </p>
+      )}
+      <div className="actions">
+        {user.blocked ? (
+          <Button className="button" isDisabled={block.isPending} onPress={() => block.mutate(false)}>
+            Unblock
+          </Button>
+        ) : (
+          <Confirm
+            label="Block"
+            title={`Block ${user.name}?`}
+            action="Block the user"
+            onConfirm={() => block.mutate(true)}
+          >
+            <p>
+              Their sessions, refresh tokens and whatever else acts for them ends now, and they cannot sign in until
+              somebody unblocks them.
+            </p>
+          </Confirm>
+        )}
+        {user.email && database && (
+          <Button className="button" isDisabled={reset.isPending} onPress={() => reset.mutate()}>
+            Mail a link for a new password
+          </Button>
+        )}
+        <span role="status" className="good-text">
+          {reset.isSuccess ? `A mail is on its way to ${user.email}.` : ''}
+        </span>
+      </div>
+      {error && <Problem error={error} />}
+    </>
+  );
+}
+
+function useRevoke(userId: string, path: (id: string) => string): UseMutationResult<unknown, Error, string> {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => api.send('DELETE', path(id)),
+    onSuccess: () => queries.invalidateQueries({ queryKey: userKey(userId) }),
+  });
+}
+
+function Sessions({ userId, path }: { userId: string; path: string }) {
+  const { api, may } = useGate();
+  const list = useQuery({
+    queryKey: [...userKey(userId), 'sessions'],
+    queryFn: ({ signal }) => api.get<{ sessions: UserSession[] }>(`${path}/sessions?take=100`, signal),
+    select: ({ sessions }) => sessions,
+  });
+  const end = useRevoke(userId, (id) => (id === '' ? `${path}/sessions` : `/sessions/${encodeURIComponent(id)}`));
+  const nameOf = useNames();
+  return (
+    <List title="Sessions" none="Not signed in in any browser." list={list} problem={end.error}>
+      {(session) => (
+        <Row
+          key={session.id}
+          title={
+            <>
+              Signed in <Time at={session.authenticated_at} />
+              {session.authentication.methods.length > 0 &&
+                ` by ${session.authentication.methods.map(({ name }) => name).join(' and ')}`}
+            </>
+          }
+          text={
+            <>
+              {session.clients.map(({ client_id }) => nameOf(client_id)).join(', ') || 'no application'}; ends{' '}
+              <Time at={session.expires_at} />
+            </>
+          }
+        >
+          {may('delete:sessions') && (
+            <Confirm
+              label="End"
+              title="End this session?"
+              action="End the session"
+              onConfirm={() => end.mutate(session.id)}
+            >
+              <p>That browser is signed out. Applications go on with the tokens that they have.</p>
+            </Confirm>
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+function Devices({ userId, path }: { userId: string; path: string }) {
+  const { api, may } = useGate();
+  const list = useQuery({
+    queryKey: [...userKey(userId), 'devices'],
+    queryFn: ({ signal }) =>
+      api.get<{ tokens?: RefreshToken[]; refresh_tokens?: RefreshToken[] }>(`${path}/refresh-tokens?take=100`, signal),
+    select: ({ tokens, refresh_tokens }) => tokens ?? refresh_tokens ?? [],
+  });
+  const end = useRevoke(userId, (id) => `/refresh-tokens/${encodeURIComponent(id)}`);
+  const nameOf = useNames();
+  return (
+    <List title="Devices" none="No application renews its access by itself." list={list} problem={end.error}>
+      {(token) => (
+        <Row
+          key={token.id}
+          title={nameOf(token.client_id)}
+          text={
+            <>
+              since <Time at={token.created_at} />
+              {token.resource_servers.length > 0 &&
+                `, for ${token.resource_servers.map(({ audience }) => audience).join(', ')}`}
+              {token.idle_expires_at && (
+                <>
+                  ; unused it ends <Time at={token.idle_expires_at} />
+                </>
+              )}
+            </>
+          }
+        >
+          {may('delete:refresh_tokens') && (
+            <Confirm
+              label="Revoke"
+              title={`Revoke the access of ${nameOf(token.client_id)}?`}
+              action="Revoke it"
+              onConfirm={() => end.mutate(token.id)}
+            >
+              <p>The refresh token and all that came of it ends. On that device they have to sign in again.</p>
+            </Confirm>
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+function Grants({ userId }: { userId: string }) {
+  const { api, may } = useGate();
+  const list = useQuery({
+    queryKey: [...userKey(userId), 'grants'],
+    queryFn: ({ signal }) => api.all<Consent>(`/grants?user_id=${encodeURIComponent(userId)}`, signal),
+  });
+  const end = useRevoke(userId, (id) => `/grants/${encodeURIComponent(id)}`);
+  const nameOf = useNames();
+  return (
+    <List
+      title="Authorized applications"
+      none="This person has allowed no application anything."
+      list={list}
+      problem={end.error}
+    >
+      {(grant) => (
+        <Row
+          key={grant.id}
+          title={nameOf(grant.clientID)}
+          text={`${grant.scope.join(' ')}${grant.audience ? ` at ${grant.audience}` : ''}`}
+        >
+          {may('delete:grants') && (
+            <Confirm
+              label="Revoke"
+              title={`Take back what ${nameOf(grant.clientID)} was allowed?`}
+              action="Revoke it"
+              onConfirm={() => end.mutate(grant.id)}
+            >
+              <p>Everything that it holds for this person ends, and it has to ask them again.</p>
+            </Confirm>
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+function History({ path }: { path: string }) {
+  const { api } = useGate();
+  const list = useQuery({
+    queryKey: ['gate', 'log', path],
+    queryFn: ({ signal }) => api.get<LogEntry[]>(`${path}/logs?per_page=25`, signal),
+    refetchInterval: 10_000,
+  });
+  return (
+    <section className="panel" aria-label="What happened">
+      <h2>What happened</h2>
+      {list.error ? (
+        <Problem error={list.error} onRetry={list.refetch} />
+      ) : !list.data ? (
+        <Loading what="the log" />
+      ) : list.data.length === 0 ? (
+        <p className="soft">Nothing yet.</p>
+      ) : (
+        <Entries entries={list.data} />
+      )}
+    </section>
+  );
+}
+
+function Delete({ user, path }: { user: User; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', path),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['gate', 'users'] });
+      await navigate({ to: '/gate/users' });
+      queries.removeQueries({ queryKey: userKey(user.user_id) });
+    },
+  });
+  return (
+    <section className="panel" aria-label="Delete this user">
+      <div className="title">
+        <h2>Delete this user</h2>
+        <span className="grow" />
+        <Confirm
+          label="Delete"
+          title={`Delete ${user.name}?`}
+          action="Delete the user"
+          onConfirm={() => remove.mutate()}
+        >
+          <p>The account and whatever acts for it ends now. This cannot be undone.</p>
+        </Confirm>
+      </div>
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}
+
+function useNames(): (clientId: string) => string {
+  const { data } = useApplications();
+  return (clientId) => data?.find(({ client_id }) => client_id === clientId)?.name ?? clientId;
+}
+
+type Listed<T> = { data?: T[] | undefined; error: Error | null; refetch: () => void };
+
+function List<T>({
+  title,
+  none,
+  list,
+  problem,
+  children,
+}: {
+  title: string;
+  none: string;
+  list: Listed<T>;
+  problem: Error | null;
+  children: (row: T) => ReactNode;
+}) {
+  return (
+    <section className="panel" aria-label={title}>
+      <h2>{title}</h2>
+      {list.error ? (
+        <Problem error={list.error} onRetry={list.refetch} />
+      ) : !list.data ? (
+        <Loading what={title.toLowerCase()} />
+      ) : list.data.length === 0 ? (
+        <p className="soft">{none}</p>
+      ) : (
+        <ul className="rows">{list.data.map(children)}</ul>
+      )}
+      {problem && <Problem error={problem} />}
+    </section>
+  );
+}
+
+function Row({ title, text, children }: { title: ReactNode; text: ReactNode; children: ReactNode }) {
+  return (
+    <li className="row">
+      <span className="grow">
+        <strong>{title}</strong>
+        <span className="soft">{text}</span>
+      </span>
+      {children}
+    </li>
+  );
+}

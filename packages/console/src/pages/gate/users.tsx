@@ -1,0 +1,207 @@
+/** People: found by what is known of them, and made. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useDeferredValue, useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Connection, User } from '../../api/management-types.ts';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+
+type Found = { total: number; users: User[] };
+const perPage = 25;
+
+export const Users = gatePage('Users', 'read:users', () => {
+  const { api, may } = useGate();
+  const [search, setSearch] = useState('');
+  const [page, setPage] = useState(0);
+  const [isMaking, setMaking] = useState(false);
+  const q = useDeferredValue(queryOf(search));
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: ['gate', 'users', q, page],
+    queryFn: ({ signal }) =>
+      api.get<Found>(
+        `/users?${new URLSearchParams({ q, page: String(page), per_page: String(perPage), include_totals: 'true', sort: 'created_at:-1' })}`,
+        signal,
+      ),
+    placeholderData: (before) => before,
+  });
+  return (
+    <>
+      <div className="title">
+        <h1>Users</h1>
+        <span className="grow" />
+        {may('create:users') && (
+          <Button className="button primary" aria-expanded={isMaking} onPress={() => setMaking(!isMaking)}>
+            {isMaking ? 'Close' : 'New user'}
+          </Button>
+        )}
+      </div>
+      {isMaking && <NewUser />}
+      <section className="panel" aria-label="List of users">
+        <TextField
+          label="Find by name, address, number or id"
+          value={search}
+          onChange={(text) => {
+            setPage(0);
+            setSearch(text);
+          }}
+          hint={
+            <>
+              Or in Lucene’s syntax: <code>email_verified:false AND logins_count:0</code>
+            </>
+          }
+        />
+        {error ? (
+          <Problem error={error} onRetry={refetch} />
+        ) : !data ? (
+          <Loading what="users" />
+        ) : data.total === 0 ? (
+          <Empty title={search ? 'Nobody is like that' : 'There is nobody yet'} />
+        ) : (
+          <>
+            <ul className="rows" aria-busy={isPlaceholderData}>
+              {data.users.map((user) => (
+                <li key={user.user_id}>
+                  <Link to="/gate/users/$userId" params={{ userId: user.user_id }} className="row">
+                    <span className="grow">
+                      <strong>{user.name}</strong>
+                      <span className="soft">{user.email ?? user.phone_number ?? user.username}</span>
+                    </span>
+                    {user.blocked && <span className="tag bad">blocked</span>}
+                    {user.email_verified === false && <span className="tag">address not confirmed</span>}
+                    <span className="soft when">
+                      {user.last_login ? (
+                        <>
+                          signed in <Time at={user.last_login} />
+                        </>
+                      ) : (
+                        'never signed in'
+                      )}
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+            <Pages page={page} total={data.total} onChange={setPage} />
+          </>
+        )}
+      </section>
+    </>
+  );
+});
+
+function Pages({ page, total, onChange }: { page: number; total: number; onChange: (page: number) => void }) {
+  if (total <= perPage) return <p className="hint">{total === 1 ? 'One person.' : `${total} people.`}</p>;
+  const last = Math.min(Math.ceil(total / perPage), 1_000 / perPage) - 1;
+  return (
+    <div className="actions">
+      <Button className="button small" isDisabled={page === 0} onPress={() => onChange(page - 1)}>
+        Before
+      </Button>
+      <span className="soft" aria-live="polite">
+        {page * perPage + 1} to {Math.min((page + 1) * perPage, total)} of {total.toLocaleString()}
+      </span>
+      <Button className="button small" isDisabled={page >= last} onPress={() => onChange(page + 1)}>
+        Next
+      </Button>
+      {total > 1_000 && page >= last && <span className="hint">The first 1,000 are shown: search for others.</span>}
+    </div>
+  );
+}
+
+/** What was typed, as a query: plain words are looked for everywhere, what has a field is taken as it stands. */
+function queryOf(typed: string): string {
+  const text = typed.trim();
+  if (text === '' || /^[\w.]+:|["()*]/.test(text)) return text;
+  const escaped = text.replace(/[^\p{L}\p{N}@._-]/gu, '\\$&');
+  // What begins with a wildcard needs three letters at least.
+  const word = text.length < 3 ? `${escaped}*` : `*${escaped}*`;
+  return ['name', 'email', 'nickname', 'username', 'phone_number', 'user_id']
+    .map((field) => `${field}:${word}`)
+    .join(' OR ');
+}
+
+function NewUser() {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const connections = useQuery({
+    queryKey: ['gate', 'connections'],
+    queryFn: ({ signal }) => api.all<Connection>('/connections', signal),
+    // Who signs in at a provider is made there.
+    select: (all) => all.filter(({ strategy }) => ['auth0', 'email', 'sms'].includes(strategy)),
+    enabled: may('read:connections'),
+  });
+  const [connection, setConnection] = useState('Username-Password-Authentication');
+  const [address, setAddress] = useState('');
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [isVerified, setVerified] = useState(false);
+  const strategy = connections.data?.find((each) => each.name === connection)?.strategy ?? 'auth0';
+  const isPhone = strategy === 'sms';
+  const create = useMutation({
+    mutationFn: () =>
+      api.send<User>('POST', '/users', {
+        connection,
+        ...(isPhone
+          ? { phone_number: address, phone_verified: isVerified }
+          : { email: address, email_verified: isVerified }),
+        ...(name.trim() !== '' && { name }),
+        ...(strategy === 'auth0' && { password }),
+        ...(strategy === 'auth0' && !isVerified && { verify_email: true }),
+      }),
+    onSuccess: async ({ user_id: userId }) => {
+      await queries.invalidateQueries({ queryKey: ['gate', 'users'] });
+      await navigate({ to: '/gate/users/$userId', params: { userId } });
+    },
+  });
+  return (
+    <Form
+      className="panel form"
+      aria-label="New user"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <h2>New user</h2>
+      {connections.data && (
+        <Select
+          label="Connection"
+          value={connection}
+          onChange={setConnection}
+          options={connections.data.map((each) => [each.name, each.name] as const)}
+        />
+      )}
+      <TextField
+        label={isPhone ? 'Phone number' : 'Email'}
+        type={isPhone ? 'tel' : 'email'}
+        isRequired
+        value={address}
+        onChange={setAddress}
+        {...(isPhone && { placeholder: '+15555550123' })}
+      />
+      <TextField label="Name" value={name} onChange={setName} />
+      {strategy === 'auth0' && (
+        <TextField
+          label="Password"
+          type="password"
+          isRequired
+          value={password}
+          onChange={setPassword}
+          hint="They can choose another by mail."
+        />
+      )}
+      <Checkbox isSelected={isVerified} onChange={setVerified}>
+        {isPhone ? 'The number' : 'The address'} is known to be theirs
+        {strategy === 'auth0' && !isVerified ? '. Otherwise a mail asks them' : ''}
+      </Checkbox>
+      {create.error && <Problem error={create.error} />}
+      <Button className="button primary" type="submit" isDisabled={create.isPending}>
+        {create.isPending ? 'Creating …' : 'Create'}
+      </Button>
+    </Form>
+  );
+}

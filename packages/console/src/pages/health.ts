@@ -1,0 +1,9 @@
+import type { Hook } from '../api/types.ts';
+
+/** How a hook does, by its last delivery. */
+export function healthOf({ active, health }: Hook): { tone: 'off' | 'none' | 'good' | 'bad'; text: string } {
+  if (!active) return { tone: 'off', text: 'not active' };
+  const { last_status_code: code, last_status: status } = health;
+  if (code === null) return { tone: 'none', text: 'nothing sent yet' };
+  return code < 400 ? { tone: 'good', text: `last: ${code}` } : { tone: 'bad', text: `last: ${status ?? code}` };
+}

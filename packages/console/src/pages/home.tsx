@@ -1,0 +1,21 @@
+/** Where one begins: who administers the installation with all of it, others with their accounts. */
+import { Navigate } from '@tanstack/react-router';
+import { useConsole } from '../session/context.ts';
+import { Problem } from '../ui/states.tsx';
+import { Accounts } from './accounts.tsx';
+import { useMemberships } from './memberships.ts';
+import { SystemOverview } from './system-overview.tsx';
+
+export function Home() {
+  const { isSiteAdmin } = useConsole();
+  return isSiteAdmin ? <SystemOverview /> : <OwnAccounts />;
+}
+
+/** With one alone there is nothing to choose. */
+function OwnAccounts() {
+  const { data, error, refetch } = useMemberships();
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (data?.length === 1)
+    return <Navigate to="/accounts/$owner" params={{ owner: data[0]!.organization.login }} replace />;
+  return <Accounts />;
+}

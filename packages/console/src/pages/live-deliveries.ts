@@ -1,0 +1,126 @@
+/** A hook's deliveries: pages of the log, and what is recorded while they are looked at. */
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import { watchDeliveries } from '../api/stream.ts';
+import type { Delivery } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import type { Filter } from './hook-search.ts';
+
+const pageSize = 50;
+/** How often the list is read while no stream brings what is new. */
+const pollMs = 3_000;
+/** What came by the stream is drawn so often. */
+const drawEveryMs = 250;
+/** Beyond that it is read from the list again. */
+const arrivedMax = 500;
+/** Older than any log. Asked so, the list is by the time of the attempt: by ids, what waited would stand below what it came after. */
+const everSince = '2000-01-01T00:00:00.000Z';
+
+export function useLiveDeliveries(path: string, filter: Filter) {
+  const { api } = useConsole();
+  const queries = useQueryClient();
+  const first = `${path}/deliveries?${toQuery(filter)}`;
+  const allKey = useMemo(() => ['deliveries', path, first, 'all'], [path, first]);
+  const { arrived, isLive, isTried } = useArrived(path);
+  const newest = useQuery({
+    queryKey: ['deliveries', path, first, 'newest'],
+    queryFn: ({ signal }) => api.page<Delivery>(first, signal),
+    refetchInterval: isLive || !isTried ? false : pollMs,
+  });
+  const all = useInfiniteQuery({
+    queryKey: allKey,
+    initialPageParam: first,
+    queryFn: ({ pageParam, signal }) => api.page<Delivery>(pageParam, signal),
+    getNextPageParam: ({ next }) => next,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const read = useMemo(() => all.data?.pages.flatMap(({ rows }) => rows), [all.data]);
+  const fresh = newest.data?.rows;
+  // More came than a page holds: between that page and those that were read there is what nobody has read.
+  const isTorn =
+    read !== undefined && fresh?.length === pageSize && !fresh.some(({ id }) => read.some((known) => known.id === id));
+  useEffect(() => {
+    if (isTorn) void queries.resetQueries({ queryKey: allKey });
+  }, [isTorn, allKey, queries]);
+  const rows = useMemo(
+    () => read && merge([...arrived.filter((delivery) => fits(delivery, filter)), ...(fresh ?? []), ...read]),
+    [read, fresh, arrived, filter],
+  );
+  return { rows, newest, all, isLive };
+}
+
+function toQuery({ status, event, action, guid, since = everSince, until, throttled }: Filter): URLSearchParams {
+  const given = { status, event, action, guid, since, until, throttled: throttled?.toString() };
+  const known = Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return new URLSearchParams([['per_page', String(pageSize)], ...known]);
+}
+
+/** What the stream has brought. */
+function useArrived(path: string) {
+  const { session } = useConsole();
+  const queries = useQueryClient();
+  const [arrived, setArrived] = useState<Delivery[]>([]);
+  /** undefined: it is being opened. */
+  const [isLive, setLive] = useState<boolean>();
+  useEffect(() => {
+    const watching = new AbortController();
+    let waiting: Delivery[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const readAgain = () => void queries.invalidateQueries({ queryKey: ['deliveries', path], predicate: isNewest });
+    const draw = () => {
+      timer = undefined;
+      const some = waiting;
+      waiting = [];
+      setArrived((before) => {
+        const now = [...some, ...before];
+        if (now.length <= arrivedMax) return now;
+        readAgain();
+        return [];
+      });
+    };
+    void watchDeliveries(
+      session,
+      `${path}/deliveries/stream`,
+      {
+        onDelivery(delivery) {
+          waiting.push(delivery);
+          timer ??= setTimeout(draw, drawEveryMs);
+        },
+        onGap: readAgain,
+        onLive: setLive,
+      },
+      watching.signal,
+    );
+    return () => {
+      watching.abort();
+      clearTimeout(timer);
+      setArrived([]);
+      setLive(undefined);
+    };
+  }, [session, queries, path]);
+  return { arrived, isLive: isLive === true, isTried: isLive !== undefined };
+}
+
+const isNewest = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey.at(-1) === 'newest';
+
+/** As the API means it. */
+function fits(delivery: Delivery, { status, event, action, guid, since, until, throttled }: Filter): boolean {
+  const at = Date.parse(delivery.delivered_at);
+  return (
+    (status === undefined || delivery.status_code < 400 === (status === 'success')) &&
+    (event === undefined || delivery.event === event) &&
+    (action === undefined || delivery.action === action) &&
+    (guid === undefined || delivery.guid === guid.toLowerCase()) &&
+    (since === undefined || at >= Date.parse(since)) &&
+    (until === undefined || at <= Date.parse(until)) &&
+    (throttled === undefined || (delivery.throttled_at !== null) === throttled)
+  );
+}
+
+/** Each once, the latest attempt first. */
+function merge(some: Delivery[]): Delivery[] {
+  const known = new Map(some.map((delivery) => [delivery.id, delivery]));
+  return [...known.values()].sort((a, b) =>
+    a.delivered_at === b.delivered_at ? b.id - a.id : a.delivered_at < b.delivered_at ? 1 : -1,
+  );
+}

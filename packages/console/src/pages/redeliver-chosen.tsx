@@ -1,0 +1,88 @@
+/** Delivers those that were chosen once more, a few at a time, and says how far it is and what was refused. */
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from 'react-aria-components';
+import type { Delivery } from '../api/types.ts';
+import { useConsole } from '../session/context.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import type { Selection } from '../ui/selection.tsx';
+
+const atOnce = 4;
+
+type Progress = { done: number; total: number; refused: { id: number; name: string; message: string }[] };
+
+export function RedeliverChosen({
+  path,
+  rows,
+  selection,
+}: {
+  path: string;
+  rows: Delivery[];
+  selection: Selection<number>;
+}) {
+  const { api } = useConsole();
+  const [progress, setProgress] = useState<Progress>();
+  const redeliver = useMutation({
+    mutationFn: async (chosen: Delivery[]) => {
+      const now: Progress = { done: 0, total: chosen.length, refused: [] };
+      setProgress({ ...now });
+      const left = [...chosen].reverse(); // in the order in which they were tried
+      const work = async () => {
+        for (let one = left.shift(); one; one = left.shift()) {
+          const { id, event, guid } = one;
+          await api.send('POST', `${path}/deliveries/${id}/attempts`).catch((error: Error) => {
+            now.refused = [...now.refused, { id, name: `${event} ${guid}`, message: error.message }];
+          });
+          now.done += 1;
+          setProgress({ ...now });
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, work));
+    },
+    onSuccess: () => selection.set([]),
+  });
+  const chosen = rows.filter(({ id }) => selection.has(id));
+  const many = chosen.length === 1 ? 'one delivery' : `${chosen.length} deliveries`;
+  return (
+    <>
+      <Confirm
+        label="Redeliver"
+        kind="primary"
+        title={`Deliver ${many} once more?`}
+        action="Redeliver"
+        onConfirm={() => redeliver.mutate(chosen)}
+        isDisabled={chosen.length === 0 || redeliver.isPending}
+      >
+        <p>The receiver gets each again with its guid, also those that it has taken before.</p>
+      </Confirm>
+      <span className="soft">{chosen.length > 0 && `${chosen.length} chosen`}</span>
+      {progress && (
+        <div className="progress" role="status">
+          {redeliver.isPending && (
+            <progress aria-label="Redelivery" value={progress.done} max={Math.max(progress.total, 1)} />
+          )}
+          <span className="soft">
+            {progress.done - progress.refused.length} of {progress.total} are on their way again
+          </span>
+          {progress.refused.length > 0 && (
+            <details open>
+              <summary className="bad-text">{progress.refused.length} were refused</summary>
+              <ul>
+                {progress.refused.map(({ id, name, message }) => (
+                  <li key={id}>
+                    <code>{name}</code> {message}
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+          {!redeliver.isPending && (
+            <Button className="button small" onPress={() => setProgress(undefined)}>
+              Close
+            </Button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

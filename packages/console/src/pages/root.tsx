@@ -1,0 +1,14 @@
+/** The route that all pages stand below. */
+import { createRootRoute, Outlet } from '@tanstack/react-router';
+import { Empty, Problem } from '../ui/states.tsx';
+import { Shell } from './shell.tsx';
+
+export const root = createRootRoute({
+  component: () => (
+    <Shell>
+      <Outlet />
+    </Shell>
+  ),
+  notFoundComponent: () => <Empty title="There is no such page" isPage />,
+  errorComponent: ({ error, reset }) => <Problem error={error} onRetry={reset} isPage />,
+});

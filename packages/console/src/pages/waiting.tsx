@@ -1,0 +1,54 @@
+/** What waits now, why, and since when. */
+import type { Stats, WaitingReason } from '../api/types.ts';
+import { Time } from '../ui/time.tsx';
+
+export const waitingTexts: Record<WaitingReason, string> = {
+  limit: 'Throttled: wait for the limit',
+  retry: 'Failed: wait for the next attempt',
+  busy: 'The receiver is busy',
+  paused: 'Paused',
+  handed_over: 'On their way',
+};
+
+/** Where no time is known. */
+const nextTexts: Record<WaitingReason, string> = {
+  limit: 'when its turn comes',
+  retry: 'each at a time of its own',
+  busy: 'once it answers faster',
+  paused: 'once it is resumed',
+  handed_over: 'now',
+};
+
+export function Waiting({ waiting }: { waiting: Stats['now']['waiting'] }) {
+  if (waiting.length === 0) return null;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    <section className="panel scroll" aria-label="What waits" tabIndex={0}>
+      <table className="data">
+        <thead>
+          <tr>
+            <th scope="col">What waits</th>
+            <th scope="col" className="number">
+              Deliveries
+            </th>
+            <th scope="col">The oldest since</th>
+            <th scope="col">The next goes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {waiting.map(({ reason, deliveries, more, since, next_at: next }) => (
+            <tr key={reason}>
+              <th scope="row">{waitingTexts[reason]}</th>
+              <td className="number">
+                {deliveries.toLocaleString()}
+                {more && '+'}
+              </td>
+              <td>{since ? <Time at={since} /> : '–'}</td>
+              <td>{next ? <Time at={next} /> : nextTexts[reason]}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,59 @@
+/** The second audience: by the refresh token of the one sign-in comes a token for the gate's management API, too (RFC 8707). */
+import type { UserManager } from 'oidc-client-ts';
+import { Unreachable } from '../api/client.ts';
+import { SignedOut } from './session.ts';
+
+export type GateToken = { token: string; scopes: ReadonlySet<string> };
+
+const earlyMs = 30_000;
+/** How long nobody asks again for what was refused. */
+const refusedMs = 600_000;
+
+/** @param inTurn the refresh token is used by one at a time */
+export function openGateTokens(
+  manager: UserManager,
+  { issuer, client_id }: { issuer: string; client_id: string },
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>,
+) {
+  let known: { given: GateToken | undefined; until: number } | undefined;
+  const isKnown = () => known !== undefined && Date.now() < known.until;
+
+  async function ask(): Promise<GateToken | undefined> {
+    if (isKnown()) return known!.given;
+    const user = await manager.getUser();
+    if (!user?.refresh_token) throw new SignedOut();
+    const form = {
+      grant_type: 'refresh_token',
+      refresh_token: user.refresh_token,
+      client_id,
+      audience: `${issuer}api/v2/`,
+    };
+    const response = await fetch(`${issuer}oauth/token`, { method: 'POST', body: new URLSearchParams(form) }).catch(
+      () => {
+        throw new Unreachable('The gate does not answer.');
+      },
+    );
+    const answer = await response.json();
+    if (response.ok) {
+      user.refresh_token = answer.refresh_token ?? user.refresh_token;
+      await manager.storeUser(user);
+      const given = { token: answer.access_token, scopes: new Set<string>((answer.scope ?? '').split(' ')) };
+      known = { given, until: Date.now() + answer.expires_in * 1000 - earlyMs };
+    } else if (answer.error === 'invalid_target' || answer.error === 'access_denied') {
+      // The application may ask for none, or nobody but machines administers this gate.
+      known = { given: undefined, until: Date.now() + refusedMs };
+    } else if (response.status >= 500) {
+      throw new Unreachable('The gate does not answer.');
+    } else {
+      throw new SignedOut();
+    }
+    return known.given;
+  }
+
+  return {
+    token: async () => (isKnown() ? known!.given : inTurn(ask)),
+    forget() {
+      known = undefined;
+    },
+  };
+}

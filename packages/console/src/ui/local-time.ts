@@ -1,0 +1,10 @@
+/** Times as `datetime-local` has them: in the reader's zone, by the minute. */
+export function toLocal(date: Date): string {
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export const toUtc = (local: string): string => new Date(local).toISOString();
+
+/** The same time for a reader elsewhere. */
+export const utcOf = (local: string): string =>
+  local === '' ? '' : `${toUtc(local).slice(0, 16).replace('T', ' ')} UTC`;

@@ -1,0 +1,41 @@
+/** Headers and body of something that was sent. */
+import { useState } from 'react';
+import { Button } from 'react-aria-components';
+import { Copy } from './copy.tsx';
+import { Fact } from './fact.tsx';
+
+export function Message({ title, headers, body }: { title: string; headers: Record<string, string>; body: string }) {
+  const [isRaw, setRaw] = useState(false);
+  const pretty = prettyOf(body);
+  return (
+    <section className="panel" aria-label={title}>
+      <div className="title">
+        <h2>{title}</h2>
+        <span className="grow" />
+        {pretty !== body && (
+          <Button className="button small" onPress={() => setRaw(!isRaw)}>
+            {isRaw ? 'Pretty' : 'Raw'}
+          </Button>
+        )}
+        <Copy text={body} label="Copy body" />
+      </div>
+      <dl className="facts headers">
+        {Object.entries(headers).map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+      </dl>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      <pre tabIndex={0}>{body === '' ? 'no body' : isRaw ? body : pretty}</pre>
+    </section>
+  );
+}
+
+function prettyOf(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
