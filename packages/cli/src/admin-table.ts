@@ -216,6 +216,19 @@ const gateCommands: readonly Omit<Command, 'needs'>[] = [
     ],
     load: async () => (await gate()).listUsers,
   },
+  {
+    words: ['users', 'import'],
+    summary: 'Bring people in from a file, with the hashes of their passwords',
+    args: [{ name: 'FILE', summary: 'JSON lines: an export of Auth0, or its schema for imports' }],
+    options: [
+      { name: 'connection', value: 'NAME', summary: 'the database connection they belong to (default the first)' },
+      { name: 'upsert', summary: 'bring those up to date who are there already' },
+    ],
+    about:
+      'How far it is stands in `FILE.imported`: broken off, it goes on from there. Whoever is refused is named with the line. [From Auth0](migrating-from-auth0.md#people) says where such a file comes from.',
+    example: 'users import auth0-export.ndjson',
+    load: async () => (await import('./commands/import-users.ts')).importUsers,
+  },
   { words: ['users', 'show'], summary: 'Show a person', args: [user], load: async () => (await gate()).showUser },
   {
     words: ['users', 'create'],

@@ -22,12 +22,15 @@ export function helpOf(command: Command): string {
   const { about, args = [], options = [], example, needs } = command;
   return `${[
     `gatepost ${synopsis(command)}`,
-    `${command.summary}.${needs ? ` Needs ${needs}.` : ''}${about ? `\n${about}` : ''}`,
+    `${command.summary}.${needs ? ` Needs ${needs}.` : ''}${about ? `\n${withoutLinks(about)}` : ''}`,
     ...(args.length > 0 ? [columns(args.map(({ name, summary }) => [name, summary]))] : []),
     columns([...options, ...globalOptions].map(optionRow)),
     ...(example ? [`Example: gatepost ${example}`] : []),
   ].join('\n\n')}\n`;
 }
+
+/** A terminal opens no links: their text stays. */
+const withoutLinks = (text: string) => text.replaceAll(/\[([^\]]+)\]\(([^)#]+)[^)]*\)/g, '$1 (docs/$2)');
 
 /** `hooks edit HOOK [options]` */
 export function synopsis({ words, args = [], options = [] }: Command, withOptions = true): string {

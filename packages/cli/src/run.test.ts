@@ -174,6 +174,9 @@ test('help is found in three ways', async () => {
   out = '';
   expect(await gatepost('help hooks create')).toBe(0);
   expect(out).toContain('gatepost hooks create URL [options]');
+  out = '';
+  expect(await gatepost('help users import')).toBe(0);
+  expect(out).toContain('From Auth0 (docs/migrating-from-auth0.md) says'); // no link: a terminal opens none
 });
 
 const wordsOf = (line: string) => complete(line.split(' ')).map(({ word }) => word);

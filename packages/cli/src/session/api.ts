@@ -32,10 +32,11 @@ export function openApi(
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${await token()}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        // A form says its boundary itself.
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     if (answered.status >= 400) throw refusal(`${method} ${path.split('?')[0]}`, answered, again);
     return { ...answered, body: answered.text === '' ? undefined : parseJson(answered.text, base + path) };

@@ -5,7 +5,7 @@ import { version } from '../version.ts';
 export type Asked = {
   method?: string;
   headers?: Record<string, string>;
-  body?: string | URLSearchParams;
+  body?: string | URLSearchParams | FormData;
   signal?: AbortSignal;
 };
 export type Answered = { status: number; headers: Headers; text: string };

@@ -1,0 +1,161 @@
+/**
+ * Brings people in from a file of JSON lines: Auth0's export of users, its export of password hashes, or lines of its schema for imports. Goes by
+ * `POST jobs/users-imports`, a part of the file at a time.
+ */
+import { createReadStream, rmSync, statSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context, Run } from '../command.ts';
+import { parseUser } from '../import/parse-user.ts';
+import { readState, type State, writeState } from '../import/state.ts';
+import { Problem } from '../problem.ts';
+import type { Api, Json } from '../session/api.ts';
+import { clean } from '../terminal.ts';
+
+/** Below what the gate takes at a time. */
+const partMaxBytes = 450_000;
+const partMaxUsers = 1_000;
+const shownMax = 20;
+
+export const importUsers: Run = async (context) => {
+  const { args, flags, out, json, session } = context;
+  const file = args.FILE!;
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found?.isFile()) throw new Problem('usage', `there is no file ${clean(file)}`);
+  const api = await (await session()).management();
+  const connection = await findConnection(api, flags.text('connection'));
+  const stateFile = `${file}.imported`;
+  const state = readState(stateFile, found.size);
+  if ((state.line > 0 || state.job) && !json)
+    out.note(`Going on where it was broken off, as ${clean(stateFile)} says.`);
+  const from = performance.now();
+  const progress = out.progress('importing', found.size);
+  const parts = sendParts(context, api, state, {
+    options: { connection_id: connection.id, upsert: String(flags.is('upsert')) },
+    save: () => writeState(stateFile, state),
+  });
+  await parts.settle();
+
+  let [line, read] = [0, 0];
+  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    line += 1;
+    read += Buffer.byteLength(text) + 1;
+    if (line <= state.line || text.trim() === '') continue;
+    if (await parts.add(line, parseUser(text))) progress.at(read);
+  }
+  await parts.send();
+  progress.end();
+  rmSync(stateFile, { force: true });
+
+  const { inserted, updated, failed } = state;
+  if (json) out.json({ lines: line, inserted, updated, failed });
+  else {
+    const seconds = ((performance.now() - from) / 1_000).toFixed(1);
+    out.line(`${inserted} imported, ${updated} brought up to date, ${failed} refused, in ${seconds} s`);
+  }
+  if (failed > 0)
+    throw new Problem(
+      'failed',
+      `${failed} of ${line} lines were not imported`,
+      'Mend those lines and import them again. Who is there already is refused, or brought up to date with --upsert.',
+    );
+};
+
+/** Sends users a part at a time and waits for each; what is refused is said with its line. */
+function sendParts(
+  { out, json, signal }: Pick<Context, 'out' | 'json' | 'signal'>,
+  api: Api,
+  state: State,
+  { options, save }: { options: Record<string, string>; save: () => void },
+) {
+  let [users, lines, bytes, shown]: [Json[], number[], number, number] = [[], [], 0, 0];
+  const refuse = (line: number, why: string) => {
+    state.failed += 1;
+    shown += 1;
+    if (json || shown <= shownMax) out.note(`line ${line}: ${clean(why)}`);
+    else if (shown === shownMax + 1) out.note('… (--json names all of them)');
+  };
+  const settle = async () => {
+    const { job: id, jobLines = [] } = state;
+    if (id === undefined) return;
+    const { status, summary } = await ended(api, id, signal);
+    const last = jobLines.at(-1)!;
+    if (status === 'failed')
+      throw new Problem('failed', `the gate could not import the lines up to ${last}`, 'Its log says why.');
+    state.inserted += summary.inserted;
+    state.updated += summary.updated;
+    for (const { index, errors } of summary.failed > 0 ? await api.call('GET', `/jobs/${id}/errors`) : [])
+      refuse(
+        jobLines[index]!,
+        errors.map(({ path, message }: Json) => (path ? `${path}: ${message}` : message)).join('; '),
+      );
+    state.line = last;
+    delete state.job;
+    delete state.jobLines;
+    save();
+  };
+  const send = async () => {
+    if (users.length === 0) return;
+    const form = new FormData();
+    form.append('users', new Blob([JSON.stringify(users)], { type: 'application/json' }), 'users.json');
+    for (const [name, value] of Object.entries(options)) form.append(name, value);
+    state.job = await begin(api, form, signal);
+    state.jobLines = lines;
+    save();
+    [users, lines, bytes] = [[], [], 0];
+    await settle();
+  };
+  return {
+    settle,
+    send,
+    /** True: a part has gone. A text is what is wrong with the line. */
+    async add(line: number, user: Json | string): Promise<boolean> {
+      if (typeof user === 'string') {
+        await send();
+        refuse(line, user);
+        state.line = line;
+        save();
+        return true;
+      }
+      const length = Buffer.byteLength(JSON.stringify(user)) + 1;
+      const isFull = bytes + length > partMaxBytes || users.length === partMaxUsers;
+      if (isFull) await send();
+      users.push(user);
+      lines.push(line);
+      bytes += length;
+      return isFull;
+    },
+  };
+}
+
+async function findConnection(api: Api, name: string | undefined): Promise<{ id: string; name: string }> {
+  const connections: Json[] = await api.call('GET', '/connections?strategy=auth0&per_page=100');
+  const connection = name === undefined ? connections[0] : connections.find((one) => one.name === name);
+  if (!connection)
+    throw new Problem(
+      'notFound',
+      `there is no database connection${name === undefined ? '' : ` ${clean(name)}`}`,
+      `There are: ${connections.map((one) => clean(one.name)).join(', ') || 'none'}`,
+    );
+  return connection;
+}
+
+/** Waits while others import. */
+async function begin(api: Api, form: FormData, signal: AbortSignal): Promise<string> {
+  for (;;)
+    try {
+      return (await api.call('POST', '/jobs/users-imports', form)).id;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.exit !== 'unreachable' || !error.message.includes('active import'))
+        throw error;
+      await sleep(1_000, undefined, { signal });
+    }
+}
+
+async function ended(api: Api, id: string, signal: AbortSignal): Promise<Json> {
+  for (let pause = 50; ; pause = Math.min(2 * pause, 1_000)) {
+    const job = await api.call('GET', `/jobs/${id}`);
+    if (job.status !== 'pending') return job;
+    await sleep(pause, undefined, { signal });
+  }
+}

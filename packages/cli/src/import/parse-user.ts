@@ -1,0 +1,44 @@
+/** A line of a file that people are imported from. */
+import type { Json } from '../session/api.ts';
+
+const taken = [
+  'email',
+  'email_verified',
+  'user_id',
+  'username',
+  'phone_number',
+  'phone_verified',
+  'name',
+  'nickname',
+  'given_name',
+  'family_name',
+  'picture',
+  'blocked',
+  'password_hash',
+  'custom_password_hash',
+  'password_set_date',
+  'user_metadata',
+  'app_metadata',
+];
+
+/** A line in the form that imports take, or what is wrong with it. What exports add is left out. */
+export function parseUser(text: string): Json | string {
+  let given: Json;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    return 'not JSON';
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return 'not an object';
+  // As Auth0's support sends hashes: https://auth0.com/docs/troubleshoot/customer-support/manage-subscriptions/export-data
+  const { _id, passwordHash, password_set_date: setDate } = given;
+  const user = {
+    ...given,
+    ...(typeof _id?.$oid === 'string' && { user_id: _id.$oid }),
+    ...(typeof passwordHash === 'string' && { password_hash: passwordHash }),
+    ...(typeof setDate?.$date === 'string' && { password_set_date: setDate.$date }),
+  };
+  return Object.fromEntries(
+    taken.flatMap((name) => (user[name] === undefined || user[name] === null ? [] : [[name, user[name]]])),
+  );
+}
