@@ -1,16 +1,15 @@
+import { join } from 'node:path';
+
 // Unit tests stand beside the code, integration tests in a package's test/; stories start whole systems, and stand in tests/ and in
 // test/ of infra. Three files run at a time: each has a database, a vhost and a key prefix of its own.
 // Run through `npm test`, which brings the stores; it hands their addresses over as TEST_* variables.
+// Node loads the files itself (infra/tests/runtime.mjs), and what it compiled once it compiles no more.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node');
+
 const shared = {
-  testEnvironment: 'node',
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'es6' }, sourceMaps: 'inline' },
-    ],
-  },
+  runtime: '<rootDir>/infra/tests/runtime.mjs',
+  testEnvironment: '<rootDir>/infra/tests/environment.mjs',
+  transform: {},
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/.gatepost/'],
 };
 
@@ -37,6 +36,8 @@ export default {
       testMatch: ['<rootDir>/tests/**/*.test.ts', '<rootDir>/infra/*/test/**/*.test.ts'],
     },
   ],
+  // A worker keeps the modules of each file it has run: beyond this it is started anew.
+  workerIdleMemoryLimit: '1GB',
   testSequencer: '<rootDir>/infra/tests/spread-stories.mjs',
   // For what hangs: `until` gives up before it and says what did not come. On a busy machine everything takes ten times as long.
   testTimeout: 300_000,

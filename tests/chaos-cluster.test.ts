@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runChaos } from '../infra/chaos/chaos.ts';
 import type { Say } from '../infra/local/commands/say.ts';
+import { findProgram } from '../infra/local/processes/programs.ts';
 import { rabbitmq } from '../infra/local/stores/rabbitmq.ts';
 
 const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
 
 test('a cluster of which one node is killed and another cut off loses nothing, and the log is complete', async () => {
-  if (!rabbitmq.find(process.env.PATH)) return; // in a container there is one node
+  if (!findProgram(rabbitmq.programs())) return; // in a container there is one node
   const home = mkdtempSync(join(tmpdir(), 'gatepost-cluster-'));
   try {
     await using stack = new AsyncDisposableStack();

@@ -1,7 +1,16 @@
 /** The command line as it is packed, against the whole system: a developer's day, from signing in to signing out. */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -349,6 +358,40 @@ test('a machine sees to limits, what waits, keys, applications and people; a per
   expect(await json('users', 'list', '--email', 'bob@example.com')).toMatchObject([{ user_id: person, blocked: true }]);
   expect(await json('users', 'delete', person, '--yes')).toEqual({ deleted: person });
   expect(await json('logout')).toMatchObject({ profile: 'admin' });
+});
+
+test('people are brought in from a file; who is not is named with the line, and what was broken off goes on', async () => {
+  const file = join(folder, 'people.ndjson');
+  const person = (n: number) =>
+    JSON.stringify({ user_id: `auth0|old-${n}`, email: `old-${n}@example.com`, created_at: 'then' });
+  const bcrypt = '$2b$10$Z6hUTEEeoJXN5/AmSm/4.eZ75RYgFVriQM9LPhNEC7kbAbS/VAaJ2';
+  const lines = [
+    ...Array.from({ length: 1_500 }, (_, n) => person(n)),
+    JSON.stringify({ _id: { $oid: '60425dc4' }, email: 'hashed@example.com', passwordHash: bcrypt, tenant: 'old' }),
+    '{ half of it',
+    JSON.stringify({ email: 'nobody' }),
+    person(7),
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  const env = {
+    GATEPOST_API: system.apiUrl,
+    GATEPOST_ISSUER: system.issuer,
+    GATEPOST_AUDIENCE: system.audience,
+    GATEPOST_CLIENT_ID: 'demo-admin',
+    GATEPOST_CLIENT_SECRET: 'demo-admin-secret',
+  };
+  // As it stands when the command ends while the gate goes on.
+  const stop = new AbortController();
+  const watching = setInterval(() => existsSync(`${file}.imported`) && stop.abort(), 1);
+  const broken = await gatepost(['users', 'import', file], { env, signal: stop.signal });
+  clearInterval(watching);
+  expect(broken).toMatchObject({ code: 130, err: '' });
+  const { code, out, err } = await gatepost(['users', 'import', file], { env });
+  expect(err).toContain('Going on where it was broken off');
+  expect([code, out]).toEqual([1, expect.stringMatching(/^1501 imported, 0 brought up to date, 3 refused/)]);
+  expect(err).toMatch(/line 1502: not JSON\nline 1503: email: .*\nline 1504: email: The connection has a user/);
+  const { out: shown } = await gatepost(['users', 'show', 'auth0|60425dc4', '--json'], { env });
+  expect(JSON.parse(shown)).toMatchObject({ email: 'hashed@example.com' });
 });
 
 test('signing out ends the sign-in at the gate', async () => {

@@ -1,60 +1,18 @@
 /// <reference lib="dom" />
 /** The console in Chromium, against the whole system, as an admin and a member use it. */
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
+import { gzipSync } from 'node:zlib';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
-import { freePorts, openSystem } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { faultsOf, openConsole, signIn } from './support/console.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-const [apiPort] = await freePorts(1);
-const seedFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'seed.yaml');
-const demo = readFileSync(new URL('../infra/demo/seed.yaml', import.meta.url), 'utf8');
-writeFileSync(seedFile, demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`));
-const system = stack.use(await openSystem({ seedFile, apiPort: apiPort! }));
-const console = `http://localhost:${apiPort}/console/`;
+const { system, url: console, openPage } = stack.use(await openConsole());
 const producer = stack.use(await openProducer(system.amqpUrl));
-const browser = stack.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
-  const context = stack.use(
-    await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options }),
-  );
-  context.setDefaultTimeout(patienceMs);
-  return context.newPage();
-}
-
-/** Opens an address of the console; the gate asks who it is on the way. */
-async function signIn(page: Page, address: string): Promise<void> {
-  await page.goto(address);
-  await page.fill('[name=identifier]', 'alice@example.com');
-  await page.click('.gp-main');
-  await page.fill('[name=password]', 'correct horse battery staple');
-  await page.click('.gp-main');
-  await page.waitForSelector('#content');
-}
-
-/** What axe-core finds on the page as it is, and whether it is wider than its window. */
-async function faultsOf(page: Page): Promise<string[]> {
-  // The policy of the page keeps a test's script out, too.
-  const session = await page.context().newCDPSession(page);
-  const run = `${axe}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-    JSON.stringify(violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ target }) => target).join(', '))))`;
-  const { result } = await session.send('Runtime.evaluate', { expression: run, awaitPromise: true });
-  await session.detach();
-  const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-  return [...JSON.parse(String(result.value)), ...(isTooWide ? ['it is wider than the window'] : [])];
-}
 
 test('an admin makes a hook, watches deliveries arrive, reads why one failed, and has it delivered again', async () => {
   await using receiver = await openReceiver();
@@ -65,10 +23,14 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   await signIn(page, console);
   await page.waitForURL('**/accounts/acme'); // her only one
   await page.getByText('Alice Example').waitFor();
-  await page.getByRole('region', { name: 'widgets' }).getByText('No hooks yet.').waitFor();
+  await page.getByText('There are no hooks yet').waitFor();
   expect(await faultsOf(page)).toEqual([]);
 
-  await page.getByRole('region', { name: 'widgets' }).getByRole('link', { name: 'New hook' }).click();
+  await page.getByRole('link', { name: 'Repositories' }).click();
+  const widgets = page.getByRole('listitem').filter({ hasText: 'widgets' });
+  await widgets.waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await widgets.getByRole('link', { name: 'New hook' }).click();
   await page.getByLabel('Payload URL').fill(`${receiver.url}/hook`);
   await page.getByLabel('Find an event').fill('issue was opened');
   await page.getByText('issues', { exact: true }).click();
@@ -100,17 +62,20 @@ test('an admin makes a hook, watches deliveries arrive, reads why one failed, an
   await page.locator('.rows li').first().waitFor();
   await until('only what failed', async () => (await page.locator('.rows li').count()) === 1);
 
-  await page.getByRole('link', { name: 'Settings' }).click();
-  await page.getByText('Active', { exact: true }).click();
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Turn it off' }).click();
   await page.getByText('not active').waitFor();
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
+  await page.getByText('not active').waitFor(); // still
   await page.getByRole('heading', { name: 'Change the secret' }).waitFor(); // it has one still
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the hook' }).click();
   await page.waitForURL('**/accounts/acme');
-  await page.getByRole('region', { name: 'widgets' }).getByText('No hooks yet.').waitFor();
+  await page.getByText('There are no hooks yet').waitFor();
   expect(complaints).toEqual([]);
 });
 
@@ -137,13 +102,25 @@ test('what failed is delivered again, an event is found by its guid, and deliver
   const push = page.locator('.rows a', { hasText: guid });
   await push.waitFor();
 
-  await page.getByLabel('Event or action').fill('pin');
-  await page.getByText('1 of the 2 that were read so far.').waitFor();
-  expect(await push.count()).toBe(0);
-  await page.getByLabel('Event or action').fill('');
-  await page.getByLabel('Guid').fill(guid);
-  await page.getByText('1 of the 2 that were read so far.').waitFor();
+  const rows = page.locator('.rows li');
+  await page.getByRole('button', { name: 'more filters' }).click();
+  await page.getByLabel('Event', { exact: true }).fill('ping');
+  await until('the ping alone', async () => (await rows.count()) === 1 && (await push.count()) === 0);
+  await page.getByLabel('Event', { exact: true }).fill('');
+  await push.waitFor();
+  await page.getByLabel('Throttled').selectOption('Throttled');
+  await page.getByText('None of this kind').waitFor();
+  await page.getByLabel('Throttled').selectOption('All');
+  await page.getByLabel('Until, in your zone').fill('2020-01-01T00:00');
+  await page.getByText('2020-01-01 00:00 UTC').waitFor();
+  await page.getByText('None of this kind').waitFor();
   expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('link', { name: 'clear' }).click();
+  await push.waitFor();
+  await page.getByLabel('Guid').fill('7d2b1c3e');
+  await page.getByText('A guid looks like').waitFor();
+  await page.getByLabel('Guid').fill(guid);
+  await until('the push alone', async () => (await rows.count()) === 1 && (await push.count()) === 1);
   await page.getByRole('link', { name: 'What became of this event?' }).click();
   const fate = page.getByRole('region', { name: 'What became of it' });
   await fate.getByText('failed', { exact: true }).waitFor();
@@ -241,12 +218,13 @@ test('on a telephone in the dark nothing is cut off, and the keyboard reaches ev
   await signIn(page, `${console}repos/acme/widgets/hooks/new`);
   await page.getByLabel('Payload URL').waitFor(); // the address that was asked for
   expect(await faultsOf(page)).toEqual([]);
-  await page.goto(`${console}accounts/acme`);
-  await page.getByRole('region', { name: 'widgets' }).waitFor();
+  await page.goto(`${console}accounts/acme?tab=repositories`);
+  const widgets = page.getByRole('listitem').filter({ hasText: 'widgets' });
+  await widgets.waitFor();
   expect(await faultsOf(page)).toEqual([]);
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content');
-  await page.getByRole('region', { name: 'widgets' }).getByRole('link', { name: 'New hook' }).focus();
+  await widgets.getByRole('link', { name: 'New hook' }).focus();
   await page.keyboard.press('Enter');
   await page.getByLabel('Payload URL').waitFor();
 });
@@ -261,16 +239,21 @@ test('what is not there, a session that has ended and an API that is away are sa
   await page.waitForSelector('[name=identifier]'); // nobody is signed in: it asks again
 });
 
-test('its pages may load nothing from elsewhere, and cannot be framed', async () => {
+test('its pages may load nothing from elsewhere and cannot be framed, and little comes at first', async () => {
   const response = await fetch(console);
   const policy = response.headers.get('content-security-policy');
   expect(policy).toContain("default-src 'none'; script-src 'self'");
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).toContain(new URL(system.issuer).origin);
   const html = await response.text();
-  const script = /src="([^"]+\.js)"/.exec(html)![1]!;
-  const asset = await fetch(new URL(script, console));
-  expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  const assets = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, file]) => new URL(file!, console));
+  let bytes = 0;
+  for (const file of assets) {
+    const asset = await fetch(file);
+    expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    bytes += gzipSync(await asset.bytes()).length;
+  }
+  expect(bytes).toBeLessThan(200_000);
   expect((await fetch(new URL('assets/none.js', console))).status).toBe(404);
   expect((await fetch(console.slice(0, -1), { redirect: 'manual' })).status).toBe(308);
 });

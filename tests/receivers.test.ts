@@ -156,7 +156,7 @@ const faults: [fault: string, language: string, right: string, wrong: string, fo
     'answers an error to what it has seen',
     'Python',
     '        self.answer(204)',
-    '        guid = self.headers["X-GitHub-Delivery"]\n        self.answer(409 if guid in SEEN else 204)\n        SEEN.add(guid)\n\n    global SEEN\n    SEEN = set()',
+    '        guid = self.headers["X-GitHub-Delivery"]\n        again = guid in SEEN\n        SEEN.add(guid)\n        self.answer(409 if again else 204)\n\n    global SEEN\n    SEEN = set()',
     ['the same event twice'],
   ],
   [

@@ -1,9 +1,18 @@
 /** A load balancer as operators have one: it asks each instance for `/readyz`, sends requests in turn to those that are ready, and passes every byte on. */
 import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 export type Backend = { port: number; opsUrl: string };
-export type Balancer = AsyncDisposable & { port: number };
+/** What became known of an instance, by `Date.now()`. */
+export type Noticed = { port: number; at: number };
+export type Balancer = AsyncDisposable & {
+  port: number;
+  /** An instance said that it is ready; `at` is when it was asked. */
+  saidReady: Noticed[];
+  /** An instance that counted as ready took no connection, so another got the request. */
+  refused: Noticed[];
+};
 
 /** How soon it knows that an instance is ready no more; a service that stops goes on serving for longer than that (STOP_DELAY_MS). */
 const askEveryMs = 100;
@@ -11,14 +20,18 @@ const askEveryMs = 100;
 export async function openBalancer(backends: Backend[], port = 0): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true });
   const ready = new Set<Backend>();
+  const saidReady: Noticed[] = [];
+  const refused: Noticed[] = [];
   let turn = 0;
   const ask = async (backend: Backend) => {
+    const at = Date.now();
     const isReady = await fetch(`${backend.opsUrl}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
       ({ ok }) => ok,
       () => false,
     );
-    if (isReady) ready.add(backend);
-    else ready.delete(backend);
+    if (!isReady) return void ready.delete(backend);
+    ready.add(backend);
+    saidReady.push({ port: backend.port, at });
   };
   let closed = false;
   const asking = backends.map(async (backend) => {
@@ -27,26 +40,36 @@ export async function openBalancer(backends: Backend[], port = 0): Promise<Balan
       await new Promise((resolve) => setTimeout(resolve, askEveryMs));
     }
   });
-  const pass = (incoming: IncomingMessage, answer: ServerResponse) => {
-    const able = backends.filter((backend) => ready.has(backend));
-    turn += 1;
-    const backend = able[turn % Math.max(1, able.length)];
-    if (!backend) return void answer.writeHead(502).end('no instance is ready');
+  const pass = async (incoming: IncomingMessage, answer: ServerResponse) => {
     const { method, url, headers } = incoming;
-    const passed = send({ host: '127.0.0.1', port: backend.port, method, path: url, headers, agent }, (response) => {
-      answer.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(answer);
-    });
-    passed.once('error', (error) => {
-      if (answer.headersSent) answer.destroy();
-      else answer.writeHead(502).end(`${backend.port}: ${error.message}`);
-    });
-    incoming.pipe(passed);
+    const body = await buffer(incoming);
+    const passTo = (left: Backend[]) => {
+      turn += 1;
+      const backend = left[turn % Math.max(1, left.length)];
+      if (!backend) return void answer.writeHead(502).end('no instance takes a connection');
+      const passed = send({ host: '127.0.0.1', port: backend.port, method, path: url, headers, agent }, (response) => {
+        answer.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(answer);
+      });
+      passed.once('error', (error: NodeJS.ErrnoException) => {
+        if (answer.headersSent) return void answer.destroy();
+        // Nothing was sent: the instance took no connection, or had closed one that was kept.
+        if (error.code !== 'ECONNREFUSED' && !(error.code === 'ECONNRESET' && passed.reusedSocket))
+          return void answer.writeHead(502).end(`${backend.port}: ${error.message}`);
+        refused.push({ port: backend.port, at: Date.now() });
+        passTo(left.filter((other) => other !== backend));
+      });
+      passed.end(body);
+    };
+    // Where none counts as ready, as when a busy machine answers late, it tries them all, as nginx does.
+    passTo(ready.size > 0 ? backends.filter((backend) => ready.has(backend)) : backends);
   };
-  const server = createServer(pass);
+  const server = createServer((incoming, answer) => void pass(incoming, answer).catch(() => answer.destroy()));
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
+    saidReady,
+    refused,
     async [Symbol.asyncDispose]() {
       closed = true;
       await Promise.all(asking);

@@ -92,6 +92,8 @@ function formsOf(html: string): Page['forms'] {
     action: unescapeHtml(attribute(head, 'action') ?? ''),
     fields: Object.fromEntries(
       [...body.matchAll(/<input\b([^>]*)>/g)]
+        // A box that nobody ticked is not sent.
+        .filter(([, input = '']) => !/\btype="checkbox"/.test(input) || /\bchecked\b/.test(input))
         .map(([, input = '']) => [attribute(input, 'name'), unescapeHtml(attribute(input, 'value') ?? '')])
         .filter(([name]) => name !== undefined),
     ),

@@ -61,11 +61,9 @@ export async function openCuttable(storeUrl: string): Promise<Cuttable> {
   };
 
   await listen();
-  const url = new URL(storeUrl);
-  url.hostname = '127.0.0.1';
-  url.port = String(port);
+  const { href: url } = Object.assign(new URL(storeUrl), { hostname: '127.0.0.1', port: String(port) });
   return {
-    url: url.href,
+    url,
     cut,
     restore: listen,
     hold,

@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { migrationPrograms, runProgram } from './program.ts';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from './stores.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -65,21 +66,14 @@ export type SystemOptions = {
 /** Starts a system on a fresh database and vhost, and waits until all of it is ready. */
 export async function openSystem(options: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack();
-  const databaseUrl = options.databaseUrl ?? opening.use(await freshDatabase()).url;
+  const databaseUrl = options.databaseUrl ?? opening.use(await freshDatabase('migrated')).url;
   const amqpUrl = options.amqpUrl ?? opening.use(await freshVhost()).url;
   const [authPort, authOpsPort, freePort, apiOpsPort] = await freePorts(4);
   const apiPort = options.apiPort ?? freePort;
   const issuer = `http://localhost:${authPort}/`;
   const audience = 'http://localhost:4500/';
   const env: Record<string, string> = {
-    ...inherited,
-    GATEPOST_HOME: mkdtempSync(join(tmpdir(), 'gatepost-')),
-    LOG_LEVEL: 'info',
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: options.redisUrl ?? redisUrl(),
-    REDIS_KEY_PREFIX: freshPrefix(),
-    AMQP_URL: amqpUrl,
-    SECRETS_KEY: randomBytes(32).toString('base64'),
+    ...storesEnv(databaseUrl, options.redisUrl ?? redisUrl(), amqpUrl),
     ISSUER: issuer,
     AUTH_PORT: String(authPort),
     AUTH_OPS_PORT: String(authOpsPort),
@@ -90,26 +84,27 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
     ...options.env,
   };
-  await Promise.all([
-    runProgram('services/auth/src/migrations.ts', env),
-    runProgram('packages/webhook-db/src/migrations.ts', env),
-  ]);
+  if (options.databaseUrl) await Promise.all(migrationPrograms.map((path) => runProgram(path, env)));
   const startDispatcher = async (more: Record<string, string> = {}) => {
     const [opsPort] = await freePorts(1);
     const own = { ...env, DISPATCHER_OPS_PORT: String(opsPort), ...more };
-    return running.use(await startService('dispatcher', own, opsPort!));
+    return keep(await startService('dispatcher', own, opsPort!));
   };
   const startWebhookApi = async (more: Record<string, string> = {}) => {
     const [port, opsPort] = await freePorts(2);
     const own = { WEBHOOK_API_PORT: String(port), WEBHOOK_API_OPS_PORT: String(opsPort) };
-    const service = await startService('webhook-api', { ...env, ...own, ...more }, opsPort!);
-    running.use(service);
+    const service = keep(await startService('webhook-api', { ...env, ...own, ...more }, opsPort!));
     return { ...service, apiUrl: `http://localhost:${port}` };
   };
-  const running = opening.use(new AsyncDisposableStack());
+  const running: Service[] = [];
+  opening.defer(async () => void (await Promise.all(running.map((service) => service[Symbol.asyncDispose]()))));
+  const keep = (service: Service) => {
+    running.push(service);
+    return service;
+  };
   const [auth, webhookApi, dispatcher] = await Promise.all([
-    startService('auth', env, authOpsPort!).then((service) => running.use(service)),
-    startService('webhook-api', env, apiOpsPort!).then((service) => running.use(service)),
+    startService('auth', env, authOpsPort!).then(keep),
+    startService('webhook-api', env, apiOpsPort!).then(keep),
     startDispatcher(),
   ]);
   const open = opening.move();
@@ -129,17 +124,41 @@ export async function openSystem(options: SystemOptions = {}): Promise<System> {
   };
 }
 
+/** What every service gets, with keys of its own in Redis. */
+function storesEnv(databaseUrl: string, redis: string, amqpUrl: string): Record<string, string> {
+  return {
+    ...inherited,
+    GATEPOST_HOME: mkdtempSync(join(tmpdir(), 'gatepost-')),
+    LOG_LEVEL: 'info',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redis,
+    REDIS_KEY_PREFIX: freshPrefix(),
+    AMQP_URL: amqpUrl,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+  };
+}
+
 /**
  * Ports of 127.0.0.1 that nobody listens on at this moment: below those that Linux gives to outgoing connections, and at random, so
- * that they are still free when a service listens there.
+ * that they are still free when a service listens there. No other test gets them while this process lives.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = randomInt(20_000, 32_000);
-    if (await isFree(port)) ports.add(port);
+    if (!ports.has(port) && (await isFree(port)) && (await claim(port))) ports.add(port);
   }
   return [...ports];
+}
+
+/** On a busy machine it takes seconds until a service listens. Linux keeps such a name as long as its process, in no folder. */
+function claim(port: number): Promise<boolean> {
+  if (process.platform !== 'linux') return Promise.resolve(true);
+  const server = createServer().unref();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen({ path: `\0gatepost test port ${port}` }, () => resolve(true));
+  });
 }
 
 function isFree(port: number): Promise<boolean> {
@@ -206,20 +225,6 @@ export async function startService(
 
 function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
-}
-
-async function runProgram(path: string, env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=source', root + path], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(`${path} ended with ${code}:\n${output}`);
 }
 
 async function machineToken(issuer: string, audience: string): Promise<string> {

@@ -1,0 +1,23 @@
+/** A program of the repository, run from its source to its end. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** They bring the schemas of DATABASE_URL up to date. */
+export const migrationPrograms = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
+
+/** @throws with all that it wrote, when it does not end with 0. */
+export async function runProgram(path: string, env: Record<string, string>): Promise<void> {
+  const child = spawn(process.execPath, ['--conditions=source', root + path], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`${path} ended with ${code}:\n${output}`);
+}

@@ -1,0 +1,307 @@
+/// <reference lib="dom" />
+/** The gate's side of the console in Chromium, against the whole system, as its administrator uses it. */
+import { randomBytes } from 'node:crypto';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { faultsOf, openConsole, signIn } from './support/console.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const { system, url: console, openPage } = stack.use(await openConsole());
+const { issuer } = system;
+const admin = await openPage();
+const complaints: string[] = [];
+admin.on('pageerror', (error) => complaints.push(error.message));
+await signIn(admin, console, 'admin@example.com');
+
+const go = (name: string, page = admin) =>
+  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
+const heading = (name: string | RegExp, page = admin) =>
+  page
+    .getByRole('heading', { level: 1, name })
+    .waitFor()
+    .catch(async ({ message }) => {
+      throw new Error(`${message}\n${page.url()}:\n${await page.locator('#content').textContent()}`);
+    });
+const panel = (name: string, page = admin) => page.getByRole('region', { name, exact: true });
+
+/** Nobody is kept out by what the page looks like, also on a telephone in the dark. */
+async function look(page: Page): Promise<void> {
+  expect(await faultsOf(page)).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.setViewportSize({ width: 375, height: 700 });
+  expect(await faultsOf(page)).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+/** Fills in the gate's pages, in whatever window they are. */
+async function signInAs(page: Page, email: string, password = 'correct horse battery staple'): Promise<void> {
+  await page.fill('[name=identifier]', email);
+  await page.click('.gp-main');
+  await page.fill('[name=password]', password);
+  await page.click('.gp-main');
+}
+
+test('an administrator makes an application, sees code for it, and signs in with it', async () => {
+  await admin.setViewportSize({ width: 1440, height: 900 });
+  await go('Applications');
+  await heading('Applications');
+  await admin.getByLabel('Find by name or client id').fill('react');
+  await admin.getByRole('link', { name: /React Quick Start/ }).waitFor();
+  expect(await panel('List of applications').getByRole('listitem').count()).toBe(1);
+  await look(admin);
+
+  await admin.getByRole('link', { name: 'New application' }).click();
+  await admin.getByLabel('Name').fill('Orchard');
+  await admin.getByText('Single-page application').click();
+  await admin.getByLabel('Allowed Callback URLs').fill('http://localhost:5173');
+  await look(admin);
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Orchard');
+  const clientId = new URL(admin.url()).pathname.split('/').at(-1)!;
+  await admin.getByRole('button', { name: 'JavaScript' }).click();
+  const code = panel('main.js');
+  await code.getByText(`clientId: '${clientId}'`).waitFor();
+  await code.getByText(`domain: '${issuer.replace(/\/$/, '')}'`).waitFor();
+  await look(admin);
+
+  await admin.getByRole('link', { name: 'Try sign-in' }).click();
+  await admin.getByRole('button', { name: 'Allow that address' }).click();
+  const opened = admin.waitForEvent('popup');
+  await admin.getByRole('button', { name: 'Try sign-in' }).click();
+  await signInAs(await opened, 'admin@example.com');
+  await admin.getByRole('heading', { name: 'The sign-in works' }).waitFor();
+  await panel('The answer').getByText('"sub": "auth0|admin"').first().waitFor();
+  await look(admin);
+  await admin.getByRole('button', { name: 'Forbid that address again' }).click();
+  await admin.getByRole('button', { name: 'Allow that address' }).waitFor();
+
+  await admin.getByRole('link', { name: 'Settings', exact: true }).click();
+  await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173\nno address');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('on property allowed_logout_urls.1').waitFor(); // the API's own words
+  await admin.getByLabel('Allowed Logout URLs').fill('http://localhost:5173');
+  await admin.getByLabel('Rotation Overlap Period').fill('20');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('Saved.').waitFor();
+  await look(admin);
+  await admin.getByRole('button', { name: 'Delete' }).click();
+  await look(admin);
+  await admin.getByRole('button', { name: 'Delete the application' }).click();
+  await heading('Applications');
+  expect(await admin.getByText('Orchard').count()).toBe(0);
+});
+
+test('a machine gets a secret, shown once, and the scopes of an API; another secret is made', async () => {
+  await admin.goto(`${console}gate/applications/new`);
+  await admin.getByLabel('Name').fill('Night shift');
+  await admin.getByText('Machine to machine application').click();
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Night shift');
+  const id = new URL(admin.url()).pathname.split('/').at(-1)!;
+  await admin.getByRole('link', { name: 'APIs', exact: true }).last().click();
+  const example = panel('Example API');
+  await example.getByRole('button', { name: 'Authorize' }).click();
+  await example.getByText('read:things').click();
+  await look(admin);
+  await example.getByRole('button', { name: 'Authorize it' }).click();
+  await example.getByText('1 of 1 scopes').waitFor();
+  await admin.getByRole('link', { name: 'Credentials' }).click();
+  const first = (await panel('The new secret').getByRole('code').textContent())!;
+  const granted = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: id,
+      client_secret: first,
+      audience: 'https://api.example/',
+    }),
+  });
+  expect(await granted.json()).toMatchObject({ scope: 'read:things' });
+  await admin.getByRole('button', { name: 'Rotate' }).click();
+  await admin.getByRole('button', { name: 'Make a new secret' }).click();
+  await until('another secret', async () => (await panel('The new secret').getByRole('code').textContent()) !== first);
+});
+
+test('a request that the gate refuses is in the log at once, with the reason', async () => {
+  await go('Log');
+  await heading('Log');
+  await admin.getByRole('button', { name: 'Refused' }).click();
+  const elsewhere = 'https://elsewhere.example/callback';
+  const asked = { client_id: 'demo-web', redirect_uri: elsewhere, response_type: 'code', scope: 'openid' };
+  expect((await fetch(`${issuer}authorize?${new URLSearchParams(asked)}`)).status).toBe(400);
+  const entry = admin.locator('.entries li', { hasText: 'Refused sign-in request' }).first();
+  await entry.getByText(`asked for ${elsewhere}; registered: http://localhost:4599/callback`).waitFor();
+  await entry.locator('summary').click();
+  await entry.getByRole('link', { name: 'Demo Web App' }).waitFor();
+  await look(admin);
+  const form = { grant_type: 'client_credentials', client_id: 'demo-m2m', client_secret: 'wrong' };
+  await fetch(`${issuer}oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
+  await admin.locator('.entries li', { hasText: 'Failed Exchange (Client Credentials' }).first().waitFor();
+  await admin.getByLabel('Client ID').fill('demo-web');
+  await until('its own alone', async () => (await admin.locator('.entries li').count()) === 1);
+});
+
+test('a person is made, seen to sign in, loses a device, is blocked and let in again', async () => {
+  await go('Users');
+  await heading('Users');
+  await admin.getByRole('button', { name: 'New user' }).click();
+  const form = admin.getByRole('form', { name: 'New user' });
+  await form.getByLabel('Email').fill('mallory@example.com');
+  await form.getByLabel('Name').fill('Mallory Example');
+  const password = randomBytes(12).toString('hex');
+  await form.getByLabel('Password').fill('short');
+  await form.getByText('is known to be theirs').click();
+  await look(admin);
+  await form.getByRole('button', { name: 'Create' }).click();
+  await form.getByText('The API refused it').waitFor();
+  await form.getByLabel('Password').fill(password);
+  await form.getByRole('button', { name: 'Create' }).click();
+  await heading('Mallory Example');
+  await panel('Sessions').getByText('Not signed in').waitFor();
+
+  const mallory = await openPage();
+  await mallory.goto(console);
+  await signInAs(mallory, 'mallory@example.com', password);
+  await mallory.waitForSelector('#content');
+  await admin.reload();
+  await panel('Sessions').getByText('Gatepost Console').waitFor();
+  await panel('What happened').getByText('Success Login').waitFor();
+  await look(admin);
+  await panel('Devices').getByRole('button', { name: 'Revoke' }).click();
+  await admin.getByRole('button', { name: 'Revoke it' }).click();
+  await panel('Devices').getByText('No application renews').waitFor();
+
+  await admin.getByRole('button', { name: 'Block' }).click();
+  await admin.getByRole('button', { name: 'Block the user' }).click();
+  await admin.getByText('blocked', { exact: true }).waitFor();
+  await panel('Sessions').getByText('Not signed in').waitFor();
+  await mallory.goto(console);
+  await signInAs(mallory, 'mallory@example.com', password);
+  await mallory.locator('.gp-problem, [role=alert]').first().waitFor(); // not let in
+  await admin.getByRole('button', { name: 'Unblock' }).click();
+  await admin.getByRole('button', { name: 'Mail a link for a new password' }).click();
+  await admin.getByText('A mail is on its way to mallory@example.com.').waitFor();
+
+  await go('Users');
+  await admin.getByLabel('Find by name, address, number or id').fill('mallo');
+  await admin.getByRole('link', { name: /Mallory Example/ }).waitFor();
+  await until('one of them', async () => (await panel('List of users').getByRole('listitem').count()) === 1);
+  await admin.getByLabel('Find by name, address, number or id').fill('nobody:x');
+  await admin.getByText('names a field that cannot be searched').waitFor();
+});
+
+test('APIs get scopes, and say who may use them; connections and settings are changed', async () => {
+  await go('APIs');
+  await admin.getByRole('button', { name: 'New API' }).click();
+  await admin.getByLabel('Name').fill('Apples');
+  await admin.getByLabel('Identifier').fill('https://apples.example/');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Apples');
+  await admin.getByLabel('Scope', { exact: true }).fill('pick:apples');
+  await admin.getByRole('button', { name: 'Add' }).click();
+  await panel('Scopes').getByText('pick:apples').waitFor();
+  await look(admin);
+  await panel('Demo Machine').getByRole('button', { name: 'Authorize' }).click();
+  await panel('Demo Machine').getByRole('button', { name: 'All' }).click();
+  await panel('Demo Machine').getByRole('button', { name: 'Authorize it' }).click();
+  await panel('Demo Machine').getByText('1 of 1 scopes').waitFor();
+
+  await go('Connections');
+  await panel('sms').getByRole('button', { name: 'Applications' }).click();
+  await panel('sms').getByText('Demo Web App').click();
+  const box = panel('sms').getByRole('checkbox', { name: 'Demo Web App' });
+  await until('it is not enabled', async () => !(await box.isChecked()));
+  await look(admin);
+
+  await admin.getByRole('button', { name: 'New connection' }).click();
+  await admin.getByLabel('How people sign in').selectOption('An OpenID provider');
+  await admin.getByLabel('Name', { exact: true }).fill('company');
+  await admin.getByLabel('Discovery URL').fill('http://id.example/.well-known/openid-configuration');
+  await admin.getByLabel('Client ID').fill('gatepost');
+  await admin.getByLabel('Client Secret').fill('a secret of the company');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await admin.getByText('must be an https URL').waitFor();
+  await admin.getByLabel('Discovery URL').fill('https://id.example/.well-known/openid-configuration');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await panel('company').getByRole('button', { name: 'Settings' }).click();
+  await admin.getByLabel('Label of the button').fill('The company');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('Saved.').waitFor();
+  await look(admin);
+
+  await go('Tenant settings');
+  await admin.getByLabel('Friendly Name').fill('Orchard Inc');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('Saved.').waitFor();
+  await look(admin);
+  expect(await (await fetch(`${issuer}activate`)).text()).toContain('Orchard Inc');
+});
+
+test('the sign-in page is seen as it would be, and people see it once it is saved', async () => {
+  await go('Sign-in page');
+  await admin.getByLabel('Primary colour', { exact: true }).fill('#7a1fa2');
+  const frame = admin.frameLocator('iframe.preview');
+  await frame.getByRole('heading', { name: 'Sign in' }).waitFor();
+  // The frame gives way to the next one while it is asked.
+  const colour = () =>
+    frame
+      .locator('.gp-main')
+      .evaluate((button) => getComputedStyle(button).backgroundColor)
+      .catch(() => '');
+  await until('the colour', async () => (await colour()) === 'rgb(122, 31, 162)');
+  await admin.getByLabel('Page', { exact: true }).selectOption('consent');
+  await frame.getByText('Read and ping repository hooks').waitFor();
+  await look(admin);
+  await admin.getByText('A page template of your own').click();
+  await admin.getByLabel('Template', { exact: true }).fill('<html><body>{%- auth0:widget -%}</body></html>');
+  await panel('Preview').getByText('auth0:head').waitFor(); // what is wrong with it
+  await admin.getByText('A page template of your own').click();
+  const before = await (await fetch(`${issuer}activate`)).text();
+  expect(before).not.toContain('#7a1fa2');
+  await admin.getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('Saved: people see it now.').waitFor();
+  expect(await (await fetch(`${issuer}activate`)).text()).toContain('#7a1fa2');
+});
+
+test('signing keys are rotated, and one that is no longer used is revoked', async () => {
+  await go('Signing keys');
+  const keys = panel('RS256');
+  await keys.getByText('current', { exact: true }).waitFor();
+  await admin.getByRole('button', { name: 'Rotate' }).click();
+  await admin.getByRole('button', { name: 'Make new keys' }).click();
+  await keys.getByText('next', { exact: true }).waitFor();
+  await admin.getByRole('button', { name: 'Use the next keys now' }).click();
+  await admin.getByRole('button', { name: 'Use them now' }).click();
+  await keys.getByText('previous', { exact: true }).waitFor();
+  await look(admin);
+  await keys.getByRole('button', { name: 'Revoke' }).click();
+  await admin.getByRole('button', { name: 'Revoke the key' }).click();
+  // The page's own tokens end with it, and it gets others by itself.
+  await keys.getByText('revoked', { exact: true }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test('who administers nothing sees nothing of the gate', async () => {
+  const alice = await openPage();
+  await signIn(alice, console);
+  await alice.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Accounts' }).waitFor();
+  await alice.goto(`${console}gate/applications`);
+  await alice.getByText('This is for who administers the gate').waitFor();
+  expect(await alice.getByText('The gate', { exact: true }).count()).toBe(0);
+  await look(alice);
+});
+
+test('a gate that is away is said in words, and is asked again', async () => {
+  await go('Applications');
+  await heading('Applications');
+  await system.auth.end('SIGKILL');
+  await go('Connections');
+  await admin.getByRole('heading', { name: 'The gate does not answer' }).waitFor();
+  await look(admin);
+  await admin.getByRole('button', { name: 'Try again' }).click();
+  await admin.getByRole('heading', { name: 'The gate does not answer' }).waitFor();
+});

@@ -1,0 +1,205 @@
+/// <reference lib="dom" />
+/** The console in Chromium when something is wrong: one receiver fails, one account floods, a poison event came in, the API is away. */
+import { openProducer } from '@gatepost/testkit/producer';
+import { openReceiver } from '@gatepost/testkit/receiver';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { faultsOf, openConsole, signIn } from './support/console.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+const { system, url: console, openPage } = stack.use(await openConsole());
+const producer = stack.use(await openProducer(system.amqpUrl));
+const admin = 'admin@example.com';
+
+/** A hook of acme/gadgets, made through the API; its address in the console. */
+async function makeHook(url: string, options: object = {}): Promise<string> {
+  const made = await fetch(`${system.apiUrl}/repos/acme/gadgets/hooks`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${await system.token()}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ config: { url, content_type: 'json' }, ...options }),
+  });
+  const { id } = (await made.json()) as { id: number };
+  return `${console}repos/acme/gadgets/hooks/${id}`;
+}
+
+async function makeMember(role: 'admin' | 'member'): Promise<void> {
+  const changed = await fetch(`${system.apiUrl}/orgs/acme/memberships/${encodeURIComponent('auth0|alice')}`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${await system.token()}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ role }),
+  });
+  expect(changed.status).toBe(200);
+}
+
+/** Goes on in the same page, without loading it anew. */
+const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click();
+
+test('deliveries appear live, those that failed are chosen and delivered again', async () => {
+  await using receiver = await openReceiver({ behave: { status: 500, body: 'the disk is full' } });
+  const page = await openPage();
+  await signIn(page, await makeHook(`${receiver.url}/live`, { retry: 'off' }));
+  await page.getByText('live', { exact: true }).waitFor();
+  const [first, second] = [
+    await producer.publish({ subject: 'acme/gadgets' }),
+    await producer.publish({ subject: 'acme/gadgets' }),
+  ];
+  const row = (guid: string) => page.getByRole('listitem').filter({ hasText: guid });
+  await row(first).getByText('Invalid HTTP response').waitFor();
+  await row(second).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+
+  receiver.behave({});
+  for (const guid of [first, second]) await row(guid).getByRole('checkbox').press('Space'); // by keyboard
+  await page.getByText('2 chosen').waitFor();
+  await page.getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByText('Deliver 2 deliveries once more?').waitFor();
+  await page.getByRole('dialog').or(page.getByRole('alertdialog')).getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByText('2 of 2 are on their way again').waitFor();
+  await until('both again', async () => (await row(first).count()) === 2 && (await row(second).count()) === 2);
+  await row(first).getByText('redelivery').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+
+  await follow(page, 'Overview');
+  await page.getByText('40 %', { exact: true }).first().waitFor(); // the ping failed too
+  // Charts need not appear in their order.
+  await page.getByRole('figure', { name: 'Delivered and failed a minute' }).getByText('As a table').click();
+  await page.getByRole('region', { name: 'Delivered and failed a minute, as a table' }).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+});
+
+test('who administers the site sees all of it, throttles an account, and watches it drain', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  await makeHook(`${receiver.url}/flooded`, { events: ['push'] });
+  await signIn(page, console, admin);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByText('Dispatchers alive').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await follow(page, 'Accounts');
+  await page.getByRole('link', { name: 'acme' }).click();
+  await page.getByText(`${receiver.url}/flooded`).waitFor();
+  await page.getByRole('button', { name: 'Failing' }).click();
+  await page.getByText('None fails').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'All', exact: true }).click();
+  await page.getByText(`${receiver.url}/flooded`).waitFor();
+  await page.getByLabel('Find a hook').fill('no such receiver');
+  await page.getByText('None has this in its URL').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await follow(page, 'Throttle');
+  await page.getByText('100 deliveries a second').waitFor();
+  await page.getByLabel('Deliveries a second').fill('0.5');
+  await page.getByLabel('At once after a rest').fill('1');
+  await page.getByRole('button', { name: 'Change the limit' }).click();
+  await page.getByText('Changed: it holds at once.').waitFor();
+  await page.getByText('0.5 deliveries a second').waitFor();
+  for (let sent = 0; sent < 30; sent++) await producer.publish({ subject: 'acme/gadgets' });
+  const limit = page.getByRole('region', { name: 'The limit' });
+  await limit.getByRole('status').getByText('the oldest since').waitFor();
+  await page.getByRole('region', { name: 'Deliveries that wait' }).getByText('Throttled').first().waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Back to the default' }).click();
+  await page.getByRole('button', { name: 'Put it under the default' }).click();
+  await limit.getByText('nothing', { exact: true }).waitFor();
+  await until(
+    'all of it',
+    () => receiver.received.filter(({ headers }) => headers['x-github-event'] === 'push').length >= 30,
+  );
+
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Pause it' }).click();
+  await page.getByText('All of acme is paused since').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+});
+
+test('a poison event is a dead letter that says why, is published again, comes back, and is deleted', async () => {
+  const page = await openPage({ viewport: { width: 375, height: 700 }, colorScheme: 'dark' });
+  await signIn(page, `${console}dead-letters`, admin);
+  await page.getByText('There are no dead letters').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  const id = await producer.publish({ subject: 'acme/gadgets', body: 'this is no JSON' });
+  const letter = page.getByRole('link', { name: 'No JSON' });
+  await letter.waitFor(); // by itself
+  expect(await faultsOf(page)).toEqual([]);
+  await letter.click();
+  await page.getByText('this is no JSON').waitFor();
+  await page.getByText(id).first().waitFor();
+  await page.getByText('published again it comes back').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Publish again' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Publish again' }).click();
+  await letter.waitFor();
+  await page.getByRole('checkbox', { name: 'All that are shown' }).press('Space');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('There are no dead letters').waitFor();
+});
+
+test('what one may not do is not offered', async () => {
+  const page = await openPage();
+  await signIn(page, `${console}accounts/acme?tab=throttle`);
+  await page.getByText('deliveries a second').waitFor();
+  expect(await page.getByRole('button', { name: 'Change the limit' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
+  expect(await page.getByRole('link', { name: 'Dead letters' }).count()).toBe(0);
+  await makeMember('member');
+  await page.goto(`${console}accounts/acme`);
+  await page.getByText('Its hooks are shown to its admins').waitFor();
+  await page.getByText('demo-m2m').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await makeMember('admin');
+  await page.goto(`${console}dead-letters`);
+  await page.getByText('There is no such thing').waitFor(); // the API refuses it anyway
+  expect(await faultsOf(page)).toEqual([]);
+});
+
+test('an expired session leads to the sign-in page and back, an API that is away is said and waited for', async () => {
+  const page = await openPage();
+  const refreshTokens: string[] = [];
+  page.on('response', async (response) => {
+    if (!response.url().endsWith('/oauth/token')) return;
+    const body = await response.json().catch(() => undefined); // of a page that was left nothing is kept
+    if (body) refreshTokens.push((body as { refresh_token: string }).refresh_token);
+  });
+  await page.clock.install();
+  await signIn(page, `${console}accounts/acme`);
+  await page.getByLabel('Find a hook').waitFor();
+  const before = refreshTokens.length;
+  await page.clock.fastForward('02:00:00'); // longer than an access token lives
+  await follow(page, 'Overview');
+  await page.getByText('Success rate').first().waitFor();
+  await until('another token', () => refreshTokens.length > before);
+  await fetch(`${system.issuer}oauth/revoke`, {
+    method: 'POST',
+    body: new URLSearchParams({ client_id: 'gatepost-console', token: refreshTokens.at(-1)! }),
+  });
+  await page.context().clearCookies();
+  await page.clock.fastForward('02:00:00');
+  await page.waitForSelector('[name=identifier]');
+  await page.fill('[name=identifier]', 'alice@example.com');
+  await page.click('.gp-main');
+  await page.fill('[name=password]', 'correct horse battery staple');
+  await page.click('.gp-main');
+  await page.waitForURL('**/accounts/acme?tab=overview');
+  await page.getByText('Success rate').first().waitFor();
+
+  await page.context().setOffline(true);
+  await page.clock.fastForward('00:10');
+  await page.getByText('You are offline').waitFor();
+  await page.context().setOffline(false);
+  await until('online again', async () => !(await page.getByText('You are offline').isVisible()));
+  await system.webhookApi.end('SIGTERM');
+  await page.clock.fastForward('01:00');
+  await page.getByText('The webhook API does not answer').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  const { port } = new URL(console);
+  await system.startWebhookApi({ WEBHOOK_API_PORT: port });
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await until('it is back', async () => !(await page.getByText('The webhook API does not answer').isVisible()));
+});
