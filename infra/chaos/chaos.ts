@@ -67,8 +67,8 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   const places = await createHooks(api, record.url, options);
 
   const end = performance.now() + options.seconds * 1_000;
-  const isOver = () => signal.aborted || performance.now() > end;
-  const faults = makeFaults(own.stores, cluster?.nodes ?? [], fleet, options.freezes).filter(
+  const isOver = () => performance.now() > end;
+  const faults = makeFaults(own.stores, cluster?.nodes ?? [], fleet, { freezes: options.freezes, signal }).filter(
     ({ name }) => options.only?.includes(name) ?? true,
   );
   if (faults.length === 0) throw new Trouble(`There is no fault ${options.only?.join(', ')}.`);
@@ -83,19 +83,21 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
     const before = latest;
     return (await waitFor(() => record.latest() > before || undefined, goOnMs, signal)) !== undefined;
   };
-  const [struck, published] = await Promise.all([
-    strikeInTurn(faults, { random, isOver, goesOn, onStrike: (name, text) => say.about(name, text) }).finally(() =>
-      struckAll.abort(),
-    ),
-    publishSteadily(producer, places, {
-      perSecond: options.eventsPerSecond,
-      over: struckAll.signal,
-      onPublish(number) {
-        latest = number;
-      },
-    }),
-  ]);
-  signal.throwIfAborted();
+  const onStrike = (name: string, text: string) => say.about(name, text);
+  const strikes = { random, isOver, goesOn, onStrike, signal };
+  const [struck, published] = await orStopped(
+    signal,
+    Promise.all([
+      strikeInTurn(faults, strikes).finally(() => struckAll.abort()),
+      publishSteadily(producer, places, {
+        perSecond: options.eventsPerSecond,
+        over: struckAll.signal,
+        onPublish(number) {
+          latest = number;
+        },
+      }),
+    ]),
+  );
 
   const from = performance.now();
   const expected = published.events.reduce((sum, event) => sum + event.place.hooks.length, 0);
@@ -113,6 +115,15 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   return await say.step('proof', 'the three records are compared', () =>
     judge({ published, record, api, places, fleet, system, struck, drainSeconds }),
   );
+}
+
+/** What has been begun is not waited for when the run is stopped: a dispatcher may not come up while its broker is down. */
+function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const stopped = new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, stopped]);
 }
 
 export type { Struck };

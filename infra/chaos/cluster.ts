@@ -3,12 +3,14 @@
  * `…@localhost`), ports of their own, and one name service and one cookie between them.
  */
 import { dirname, join } from 'node:path';
+import { freePorts } from '@gatepost/testkit/system';
 import { type Child, runToEnd, startChild } from '../local/processes/child.ts';
 import { logFile } from '../local/processes/home.ts';
-import { answers, freePort } from '../local/processes/ports.ts';
+import { answers } from '../local/processes/ports.ts';
+import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { waitFor } from '../local/processes/wait.ts';
-import { launch, makePassword, type PrivateOptions } from '../local/stores/private.ts';
+import { launcher, makePassword, type PrivateOptions } from '../local/stores/private.ts';
 import { rabbitmq } from '../local/stores/rabbitmq.ts';
 import { type Node, nameServiceArgs, prepareNode } from '../local/stores/rabbitmq-node.ts';
 
@@ -50,24 +52,23 @@ const nameOf = (index: number) => `gatepost-${index + 1}@localhost`;
 
 /** Starts it, as a step that is shown. @throws Trouble where RabbitMQ is not installed. */
 export async function openCluster(options: PrivateOptions, path?: string): Promise<Cluster> {
-  const program = rabbitmq.find(path);
+  const program = findProgram(rabbitmq.programs(), path);
   if (!program) throw new Trouble('A cluster takes an installed RabbitMQ (Debian, Ubuntu: rabbitmq-server).');
   return options.say.step('RabbitMQ', `a private cluster of ${size} nodes`, () => startCluster(program, options));
 }
 
 async function startCluster(program: string, options: PrivateOptions): Promise<Cluster> {
-  const { home, signal, group } = options;
-  const shared = { epmdPort: await freePort(), password: makePassword(), producerPassword: makePassword() };
+  const { home, signal, stack } = options;
+  const [epmdPort = 0, ...ports] = await freePorts(1 + size);
+  const shared = { epmdPort, password: makePassword(), producerPassword: makePassword() };
   const further = { cookie: makePassword(), config: clusterConfig };
-  const nodes = await Promise.all(
-    Array.from({ length: size }, async (_, index): Promise<Node> => {
-      const folder = join(home, 'rabbitmq', String(index + 1));
-      return { name: nameOf(index), folder, port: await freePort(), further, ...shared };
-    }),
-  );
+  const nodes = ports.map((port, index): Node => {
+    const folder = join(home, 'rabbitmq', String(index + 1));
+    return { name: nameOf(index), folder, port, further, ...shared };
+  });
   const clusterNodes = await Promise.all(nodes.map((node, index) => makeNode(program, node, index, options)));
   const [command = '', ...args] = nameServiceArgs(shared.epmdPort);
-  group.use(startChild({ name: 'epmd', command, args, log: logFile(home, 'epmd'), cwd: '/' }));
+  stack.use(startChild({ name: 'epmd', command, args, log: logFile(home, 'epmd'), cwd: '/' }));
   await waitFor(async () => (await answers(shared.epmdPort)) || undefined, 5_000, signal);
   const [first, ...others] = clusterNodes;
   await first!.launch(); // it must have started before the others join it
@@ -101,7 +102,7 @@ async function makeNode(program: string, node: Node, index: number, options: Pri
     ready: started.promise,
     async launch() {
       const server = { name, command: program, args: [], env, cwd: node.folder, log: 'rabbitmq', letsIn: isReady };
-      const child = await launch(options, server);
+      const child = await launcher(options, server)();
       started.resolve(child);
       return child;
     },

@@ -32,8 +32,13 @@ const wholeSeconds = 30;
 const frozenMs = { min: 2_000, more: 18_000 };
 const repairTries = 10;
 
-/** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off. */
-export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, freezes: boolean) {
+/** `freezes`: stores also stop answering for a while, as a machine does that hangs or is cut off; when `signal` aborts they wake at once. */
+export function makeFaults(
+  stores: Store[],
+  nodes: ClusterNode[],
+  fleet: Fleet,
+  { freezes, signal }: { freezes: boolean; signal: AbortSignal },
+) {
   const ofServer = (store: Server, hasOthers: boolean) => {
     let child = store.ready;
     const server = async () => {
@@ -51,7 +56,7 @@ export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, 
         await exited;
       },
       async repair() {
-        child = launchAgain(store);
+        child = launchAgain(store, signal);
         await child;
         await store.whole?.();
       },
@@ -60,7 +65,11 @@ export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, 
       name: `${store.name} frozen`,
       hasOthers,
       down: frozenMs,
-      strike: async () => signalTree((await server()).pid, 'SIGSTOP'),
+      async strike() {
+        const { pid } = await server();
+        signalTree(pid, 'SIGSTOP');
+        signal.addEventListener('abort', () => signalTree(pid, 'SIGCONT'), { once: true });
+      },
       async repair() {
         signalTree((await server()).pid, 'SIGCONT');
         await comeBack();
@@ -75,6 +84,7 @@ export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, 
         await rejoin?.();
         await store.whole?.(wholeSeconds);
       } catch {
+        signal.throwIfAborted();
         await kill.strike();
         await kill.repair();
       }
@@ -100,7 +110,7 @@ export function makeFaults(stores: Store[], nodes: ClusterNode[], fleet: Fleet, 
 
 /**
  * Strikes every fault at least once, then on until it is over. Each is repaired before the next: what is promised is to survive any
- * one of them.
+ * one of them. Rejects when `signal` aborts, between two steps.
  */
 export async function strikeInTurn(
   faults: Fault[],
@@ -109,9 +119,11 @@ export async function strikeInTurn(
     isOver,
     goesOn,
     onStrike,
+    signal,
   }: {
     random: () => number;
     isOver: () => boolean;
+    signal: AbortSignal;
     /** Whether an event that is published from now on is delivered, within a minute. */
     goesOn: () => Promise<boolean>;
     onStrike: (name: string, text: string) => void;
@@ -120,7 +132,7 @@ export async function strikeInTurn(
   const struck = new Map(
     faults.map(({ name }): [string, Struck] => [name, { name, times: 0, downSeconds: 0, stood: 0 }]),
   );
-  const pause = ({ min, more }: typeof pauseMs) => sleep(min + random() * more);
+  const pause = ({ min, more }: typeof pauseMs) => sleep(min + random() * more, undefined, { signal });
   for (let round = 0; round === 0 || !isOver(); round += 1) {
     for (const fault of shuffled(faults, random)) {
       if (isOver() && round > 0) break;
@@ -142,13 +154,13 @@ export async function strikeInTurn(
 }
 
 /** PostgreSQL does not start while anything of its last life is left. */
-async function launchAgain(store: Server): Promise<Child> {
+async function launchAgain(store: Server, signal: AbortSignal): Promise<Child> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await store.launch!(); // checked before it was killed
     } catch (error) {
       if (tries === repairTries) throw error;
-      await sleep(200 * tries);
+      await sleep(200 * tries, undefined, { signal });
     }
   }
 }

@@ -42,14 +42,19 @@ export default async function commands({ args, env, home, say, signal, stack }: 
     count.notRun += blocks.length - some.length;
     if (some.length === 0) continue;
     await dropHooksAt(hookPort);
-    const ran = await say.step(
+    let output = '';
+    const passed = await say.step(
       file,
-      ({ code }) => (code === 0 ? `${some.length} ran` : 'FAILED'),
-      () => runBlock(asOne(some), options),
+      (ok) => (ok ? `${some.length} ran` : 'failed'),
+      async () => {
+        const ran = await runBlock(asOne(some), options);
+        output = ran.output;
+        return ran.code === 0;
+      },
     );
-    if (ran.code === 0) count.ran += some.length;
+    if (passed) count.ran += some.length;
     else count.failed += 1;
-    if (ran.code !== 0) for (const line of endOf(ran.output)) say.line(line);
+    if (!passed) for (const line of endOf(output)) say.line(line);
   }
   say.line(`  ${count.ran} blocks ran, ${count.failed} documents failed, ${count.notRun} blocks not run`);
   return count.failed === 0 ? 0 : 1;

@@ -85,6 +85,7 @@ const names: Record<string, string> = {
   number: 'number',
   boolean: '`true`, `false`',
   object: 'object',
+  record: 'object',
 };
 
 function plural(element: z.ZodType): string {

@@ -31,7 +31,7 @@ export default async function examples({ args, env, home, say, signal, stack }: 
     );
   const chosen = quickStarts.filter(({ name }) => args.length === 0 || args.includes(name));
 
-  const executablePath = await findChromium(openMachine(env, home, signal), say);
+  const executablePath = await findChromium(openMachine(env, { home, signal }), say);
   if (!executablePath) throw new Trouble('The quick starts are tried in Chromium: install it, or set CHROMIUM_PATH.');
   const system = stack.use(await useSystem({ env, home, say, signal }));
   const browser = stack.adopt(await chromium.launch({ ...launchOptions, executablePath }), (opened) => opened.close());

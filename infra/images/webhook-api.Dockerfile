@@ -8,8 +8,9 @@ COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
 COPY patches patches
 COPY packages packages
 COPY services/webhook-api services/webhook-api
-# The console shows its receivers.
+# The console shows its receivers, and the quick starts.
 COPY docs/receivers.md docs/receivers.md
+COPY examples examples
 COPY infra/images/trim.sh infra/images/trim.sh
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --filter gatepost --filter "@gatepost/webhook-api..."
 RUN npx pnpm --filter "@gatepost/webhook-api..." --if-present run generate \
@@ -20,7 +21,7 @@ RUN npx pnpm --filter "@gatepost/webhook-api..." --if-present run generate \
 
 # Node alone, without npm and its own dependencies.
 FROM ${BASE_IMAGE}
-ENV NODE_ENV=production HOST=0.0.0.0
+ENV NODE_ENV=production HOST=0.0.0.0 MALLOC_ARENA_MAX=2
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
 COPY --from=build /app .

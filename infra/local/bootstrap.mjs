@@ -4,7 +4,6 @@
  * `commands/command.ts` on the Node that the project pins, and ends with that program's status.
  */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -12,8 +11,7 @@ import { delimiter, join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 const [program = 'infra/local/commands/start.ts', ...args] = process.argv.slice(2);
 const pinnedNode = join(root, 'node_modules/node/bin/node');
-const stampFile = join(root, 'node_modules/.gatepost.json');
-const PATH = [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter);
+const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) };
 // Nothing here reports anything to anybody, and nothing asks a question.
 const quiet = {
   TURBO_TELEMETRY_DISABLED: '1',
@@ -22,123 +20,74 @@ const quiet = {
   PRISMA_HIDE_UPDATE_MESSAGE: '1',
 };
 
-let stop = () => {}; // what runs
+let running; // what a signal is passed on to
 let stoppedBy;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     stoppedBy ??= signal;
-    stop(signal);
+    running?.kill(signal);
   });
 }
 
-answerHelp();
+const help = join(root, program.replace(/\.ts$/, '-help.txt'));
+if (/^(--help|-h)$/m.test(args.join('\n')) && existsSync(help)) {
+  process.stdout.write(readFileSync(help)); // whoever asks has installed nothing yet
+  process.exit();
+}
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19))
   fail(`Gatepost needs Node 20.19 or newer; this is ${process.version} (${process.execPath}).`);
-const quietly = ['--output-logs=errors-only', '--no-update-notifier'];
 await installDependencies();
-await generateClients();
-const services = ['services/auth', 'services/webhook-api', 'services/dispatcher'];
-await step('build', 'tsc', ['--build', ...services], 1_000); // the compiler knows what has changed since
-await step('console', 'turbo', ['run', 'build', '--filter=@gatepost/console', ...quietly], 2_000);
+// Each knows what has changed since.
+await step('generated code', 'turbo', 'run generate build --output-logs=errors-only --no-update-notifier'.split(' '));
+await step('build', 'tsc', ['--build', 'services/auth', 'services/webhook-api', 'services/dispatcher']);
 handOver();
 
-/** Whoever asks what there is has installed nothing yet. */
-function answerHelp() {
-  const file = join(root, program.replace(/\.ts$/, '-help.txt'));
-  if (!args.some((arg) => arg === '--help' || arg === '-h') || !existsSync(file)) return;
-  process.stdout.write(readFileSync(file, 'utf8'));
-  process.exit(0);
-}
-
-/** Installs when the lock file is not the one that was installed last; an interrupted installation leaves no stamp. */
+/** Installs when the lock file is not the one that was installed last; an interrupted installation leaves no copy of it. */
 async function installDependencies() {
-  const lock = digestOf('pnpm-lock.yaml');
-  if (readStamp().lock === lock && existsSync(pinnedNode)) return;
+  const installed = join(root, 'node_modules/.gatepost-lock.yaml');
+  const lock = readFileSync(join(root, 'pnpm-lock.yaml'));
+  if (existsSync(pinnedNode) && existsSync(installed) && readFileSync(installed).equals(lock)) return;
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   await step('dependencies', 'npx', ['--yes', packageManager, 'install', '--frozen-lockfile']);
-  writeFileSync(stampFile, JSON.stringify({ lock }));
+  writeFileSync(installed, lock);
 }
 
-/** Generates the database clients whose schema is not the one that they were generated from. */
-async function generateClients() {
-  const folders = ['packages/webhook-db', 'services/auth'];
-  const schemas = folders.map((folder) => digestOf(`${folder}/prisma/schema.prisma`)).join();
-  const there = folders.every((folder) => existsSync(join(root, folder, 'src/generated')));
-  if (there && readStamp().schemas === schemas) return;
-  await step('database clients', 'turbo', ['run', 'generate', ...quietly]);
-  writeFileSync(stampFile, JSON.stringify({ ...readStamp(), schemas }));
-}
-
-/**
- * Runs the command in a session of its own: Ctrl-C goes to the whole foreground group, and both the terminal and npm may tell
- * us of it; the command hears of it once, from us. The channel tells it when we are gone.
- */
+/** Runs the command, which ends with us: signals are passed on to it, and the channel tells it when we are gone. */
 function handOver() {
-  const run = [
-    '--conditions=source',
-    '--disable-warning=ExperimentalWarning',
-    'infra/local/commands/command.ts',
-    program,
-  ];
-  const child = spawn(pinnedNode, [...run, ...args], {
+  const run = ['--conditions=source', '--disable-warning=ExperimentalWarning', 'infra/local/commands/command.ts'];
+  running = spawn(pinnedNode, [...run, program, ...args], {
     cwd: root,
     // What was compiled once starts faster the next time; the services inherit it.
-    env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...process.env, PATH },
+    env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...env },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    detached: true,
   });
-  stop = (signal) => child.kill(signal);
-  if (stoppedBy) stop(stoppedBy);
   // An npm that is killed outright tells nobody; its children get another parent.
   const parent = process.ppid;
-  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 500).unref();
-  child.once('error', (error) => fail(error.message));
-  child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+  if (env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && running.kill(), 500).unref();
+  running.once('error', (error) => fail(error.message));
+  running.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
-/**
- * Runs one program of the preparation, shows that it goes on, and ends everything with the end of its output if it fails. One that
- * had nothing to do, and ended within `quietMs`, is not mentioned.
- */
-async function step(label, command, commandArgs, quietMs = 0) {
+/** Runs one program of the preparation; what takes more than two seconds is shown. If it fails, the end of its output is, too. */
+async function step(label, command, commandArgs) {
   const startedAt = Date.now();
-  const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`;
-  const [before, after] = process.stdout.isTTY ? ['\r\x1b[K', ''] : ['', '\n'];
-  const show = () => process.stdout.write(`${before}  … ${label} ${seconds()}${after}`);
-  const showing = setInterval(show, process.stdout.isTTY ? 200 : 15_000);
-  const env = { ...process.env, ...quiet, PATH, CI: process.env.CI || 'true' };
-  const child = spawn(command, commandArgs, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  stop = (signal) => child.exitCode === null && process.kill(-child.pid, signal);
+  const show = setTimeout(() => console.log(`  … ${label}`), 2_000);
+  const options = { cwd: root, env: { CI: 'true', ...env, ...quiet }, stdio: ['ignore', 'pipe', 'pipe'] };
+  running = spawn(command, commandArgs, options);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  for (const stream of [running.stdout, running.stderr]) stream.on('data', (chunk) => (output += chunk));
   const failure = await new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `status ${code}`}`));
+    running.once('error', (error) => resolve(error.message));
+    running.once('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `status ${code}`}`));
   });
-  stop = () => {};
-  clearInterval(showing);
-  process.stdout.write(before);
+  clearTimeout(show);
   if (stoppedBy) process.exit(128 + constants.signals[stoppedBy]);
   const end = output.trimEnd().split('\n').slice(-15).join('\n  ');
   if (failure) fail(`${label}: \`${[command, ...commandArgs].join(' ')}\` ${failure}\n  ${end}`);
-  if (Date.now() - startedAt >= quietMs)
-    console.log(`  ✓ ${label.padEnd(16)} ${'ready'.padEnd(58)} ${seconds().padStart(8)}`);
-}
-
-/** What was installed and generated last: nothing yet, where the file is missing or damaged. */
-function readStamp() {
-  try {
-    return JSON.parse(readFileSync(stampFile, 'utf8'));
-  } catch {
-    return {};
-  }
-}
-
-function digestOf(file) {
-  return createHash('sha256')
-    .update(readFileSync(join(root, file)))
-    .digest('hex');
+  const ms = Date.now() - startedAt;
+  const seconds = `${(ms / 1000).toFixed(1)} s`;
+  if (ms >= 2_000) console.log(`  ✓ ${label.padEnd(16)} ${'ready'.padEnd(58)} ${seconds.padStart(8)}`);
 }
 
 function fail(text) {

@@ -47,13 +47,10 @@ const workers = 3;
 
 function jestArgs(projects: string[], reportFile: string, files: string[], env: NodeJS.ProcessEnv): string[] {
   return [
-    '--experimental-vm-modules',
     join(rootFolder, 'node_modules/jest/bin/jest.js'),
     ...projects.map((project) => `--selectProjects=${project}`),
     '--passWithNoTests',
     `--maxWorkers=${workers}`,
-    // A worker keeps a part of each file it has run: beyond this it is started anew.
-    '--workerIdleMemoryLimit=1GB',
     // By their names: they need CHROMIUM_PATH.
     ...(env.CHROMIUM_PATH ? [] : [String.raw`--testPathIgnorePatterns=\.browser\.test\.ts$`]),
     '--json',

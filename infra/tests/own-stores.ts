@@ -5,8 +5,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
-import { openGroup } from '../local/processes/child.ts';
-import { dropPrivateData } from '../local/stores/fresh.ts';
 import type { PrivateOptions } from '../local/stores/private.ts';
 import {
   bringUp,
@@ -34,15 +32,21 @@ export async function openOwnStores(
   kinds = storeKinds,
 ): Promise<OwnStores> {
   const home = join(within, name);
-  const machine = openMachine(env, home, signal);
-  const sources = await findSources(machine, true, kinds);
-  await dropPrivateData(home, machine);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
-  const group = stack.use(openGroup());
-  const options = { home, durable: name !== 'test', management: name === 'test', signal, group, say };
+  const own = stack.use(new AsyncDisposableStack());
+  const modes = { fresh: true, durable: name !== 'test', management: name === 'test' };
+  const options = { home, ...modes, signal, stack: own, say };
+  const machine = openMachine(env, options);
+  const sources = await findSources(machine, true, kinds);
   const stores = await Promise.all(sources.map((source) => bringUp(source, options)));
   await Promise.all(stores.map(({ ready }) => ready));
   const managementUrl = stores.find((store) => store.managementUrl)?.managementUrl;
-  const close = () => group[Symbol.asyncDispose]();
-  return { urls: urlsOf(stores), managementUrl, stores, machine, options, [Symbol.asyncDispose]: close };
+  return {
+    urls: urlsOf(stores),
+    managementUrl,
+    stores,
+    machine,
+    options,
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
 }

@@ -8,7 +8,7 @@ import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import type { Say } from '../../local/commands/say.ts';
-import { openGroup } from '../../local/processes/child.ts';
+import { findProgram } from '../../local/processes/programs.ts';
 import { rabbitmq } from '../../local/stores/rabbitmq.ts';
 import { openCluster } from '../cluster.ts';
 
@@ -16,13 +16,12 @@ const say: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, ab
 
 // With RabbitMQ before 3.12 a channel that was first published on in that moment was refused everything until the dead node was back.
 test('who publishes first while a queue has just lost its leader publishes on without it', async () => {
-  if (!rabbitmq.find(process.env.PATH)) return; // in a container there is one node
+  if (!findProgram(rabbitmq.programs())) return; // in a container there is one node
   await using stack = new AsyncDisposableStack();
   const home = mkdtempSync(join(tmpdir(), 'gatepost-leader-'));
   stack.defer(() => rmSync(home, { recursive: true, force: true }));
   const { signal } = new AbortController();
-  const group = stack.use(openGroup());
-  const { nodes } = await openCluster({ home, durable: true, management: false, signal, group, say }, process.env.PATH);
+  const { nodes } = await openCluster({ home, durable: true, management: false, signal, stack, say }, process.env.PATH);
   const [leading, ...others] = nodes;
   // The connection that declares a queue has its leader on that node.
   const model = await connect(leading!.url);

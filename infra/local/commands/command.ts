@@ -35,9 +35,15 @@ const abort = new AbortController();
 const { signal } = abort;
 setMaxListeners(0, signal);
 const say = makeSay();
-listenForStop();
+let stoppedAt: number | undefined;
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+process.once('disconnect', () => stop('SIGTERM')); // bootstrap.mjs is gone
+process.channel?.unref();
+// Nobody reads what we print any more (`npm start | head`).
+for (const out of [process.stdout, process.stderr]) out.on('error', () => stop('SIGTERM'));
+
 const stack = new AsyncDisposableStack();
-let status: number;
+let status = 0;
 try {
   const { default: main } = (await import(join(rootFolder, program))) as { default: Command };
   status = await main({ args, env, home: homeFolder(env), say, signal, stack });
@@ -46,43 +52,27 @@ try {
 }
 abort.abort(new Error('the command has ended')); // whatever still goes on beside what ended
 process.on('unhandledRejection', () => {}); // it ends for the reason that was just shown
-try {
-  await stack.disposeAsync();
-} catch (error) {
-  status ||= explain(error);
-}
+await stack.disposeAsync().catch((error) => (status ||= explain(error)));
 killAll();
 process.exit(status);
 
-function listenForStop(): void {
-  let firstAt: number | undefined;
-  const stop = (by: NodeJS.Signals) => {
-    const now = performance.now();
-    if (firstAt === undefined) {
-      firstAt = now;
-      say.line();
-      say.about('stopping', by === 'SIGINT' ? 'Ctrl-C again ends everything at once' : by);
-      abort.abort(new Stopped(by));
-    } else if (now - firstAt > oneKeystrokeMs) {
-      endNow(by);
-    }
-  };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
-  process.once('disconnect', () => stop('SIGTERM')); // bootstrap.mjs is gone
-  process.channel?.unref();
-  // Nobody reads what we print any more (`npm start | head`).
-  for (const out of [process.stdout, process.stderr]) out.on('error', () => stop('SIGTERM'));
-}
-
-function endNow(by: NodeJS.Signals): never {
-  killAll();
-  process.exit(128 + constants.signals[by]);
+function stop(by: NodeJS.Signals): void {
+  const isFirst = stoppedAt === undefined;
+  stoppedAt ??= performance.now();
+  if (isFirst) {
+    say.line();
+    say.about('stopping', by === 'SIGINT' ? 'Ctrl-C again ends everything at once' : by);
+    abort.abort(new Stopped(by));
+  } else if (performance.now() - stoppedAt > oneKeystrokeMs) {
+    killAll();
+    process.exit(128 + constants.signals[by]);
+  }
 }
 
 /** Prints what went wrong; the status it makes. */
 function explain(error: unknown): number {
   if (error instanceof Stopped) return 128 + constants.signals[error.by];
-  const stackOf = (thrown: unknown) => (thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
-  process.stderr.write(`${error instanceof Trouble ? error.lines.join('\n') : stackOf(error)}\n`);
+  const text = error instanceof Error && !(error instanceof Trouble) ? error.stack : undefined;
+  process.stderr.write(`${text ?? (error instanceof Trouble ? error.message : error)}\n`);
   return 1;
 }

@@ -4,11 +4,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { CertificateFiles } from '../processes/certificates.ts';
-import { rootFolder, writePrivate } from '../processes/home.ts';
+import { rootFolder, typedIn, writePrivate } from '../processes/home.ts';
 import { portOf } from '../processes/services.ts';
 import { Trouble } from '../processes/trouble.ts';
-import type { StoreName } from '../stores/private.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
+import type { urlsOf } from '../stores/stores.ts';
 
 /** The variables of the services. */
 const ours =
@@ -20,29 +20,16 @@ export function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name) && !others.test(name)));
 }
 
-/** What a program that publishes events needs, and nothing that a service needs. */
-export function writeProducerEnv(home: string, url: string): { PRODUCER_AMQP_URL: string } {
-  writeEnv(producerEnvFile(home), ': for producers', { PRODUCER_AMQP_URL: url });
-  return { PRODUCER_AMQP_URL: url };
-}
-
-/** The URL of the last start; undefined before the first. */
-export function readProducerUrl(home: string): string | undefined {
-  return readEnv(producerEnvFile(home))?.PRODUCER_AMQP_URL;
-}
-
-export function producerEnvFile(home: string): string {
-  return join(home, 'producer.env');
-}
-
 /** Makes the variables and writes them down, with all of ours that are given. */
 export function writeServicesEnv(
   home: string,
   given: NodeJS.ProcessEnv,
-  urls: Record<StoreName, string>,
+  urls: ReturnType<typeof urlsOf>,
   certificate: Pick<CertificateFiles, 'cert' | 'key'>,
 ): Record<string, string> {
-  const values: Record<string, string> = {
+  // Empty, these two allow none; any other variable is not given then.
+  const counts = (name: string, value = '') => ours.test(name) && (value !== '' || name.endsWith('ALLOWED_NETWORKS'));
+  const values = {
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
     // The applications that a developer's gate tells of a logout are on his machine.
     OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
@@ -54,12 +41,7 @@ export function writeServicesEnv(
     REDIS_KEY_PREFIX: redisKeyPrefix,
     // Whoever moves the gate's port wants to find it there.
     ...(given.AUTH_PORT && { ISSUER: `http://localhost:${given.AUTH_PORT}/` }),
-    ...Object.fromEntries(
-      Object.entries(given).flatMap(([name, value]) => (value && ours.test(name) ? [[name, value]] : [])),
-    ),
-    // Empty, it allows none.
-    ...(given.DELIVERY_ALLOWED_NETWORKS === '' && { DELIVERY_ALLOWED_NETWORKS: '' }),
-    ...(given.OUTBOUND_ALLOWED_NETWORKS === '' && { OUTBOUND_ALLOWED_NETWORKS: '' }),
+    ...Object.fromEntries(Object.entries(given).filter(([name, value]) => counts(name, value))),
     DATABASE_URL: urls.PostgreSQL,
     REDIS_URL: urls.Redis,
     AMQP_URL: urls.RabbitMQ,
@@ -67,8 +49,29 @@ export function writeServicesEnv(
     SEED_FILE: seedFiles(given).join(','),
     GATEPOST_HOME: home,
   };
-  writeEnv(servicesEnvFile(home), '', values);
+  writeEnv(servicesEnvFile(home), values);
   return values;
+}
+
+/** What the services need; it is there from the first `npm start` on. */
+export const servicesEnvFile = (home: string) => join(home, 'services.env');
+
+/** What a program that publishes events needs, and nothing that a service needs. */
+export const producerEnvFile = (home: string) => join(home, 'producer.env');
+
+export function readEnv(file: string): NodeJS.Dict<string> | undefined {
+  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
+}
+
+export function writeEnv(file: string, values: Record<string, string>): void {
+  const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
+  writePrivate(file, `# Written by npm start at every start.\n${lines.join('\n')}\n`);
+}
+
+/** In a form that Node's `--env-file` and a POSIX shell read alike. */
+export function quote(value: string): string {
+  if (/^[\w:/.,@%+=-]*$/.test(value)) return value;
+  return value.includes("'") ? `"${value}"` : `'${value}'`;
 }
 
 /** The gate's issuer at its TLS port. */
@@ -76,9 +79,10 @@ export function tlsIssuer(env: NodeJS.ProcessEnv): string {
   return env.TLS_ISSUER || `https://localhost:${portOf(env, 'AUTH_TLS_PORT')}/`;
 }
 
-/** The variables of the running system; undefined before the first `npm start`. */
-export function readServicesEnv(home: string): NodeJS.Dict<string> | undefined {
-  return readEnv(servicesEnvFile(home));
+/** Where the webhook API is reached, with a trailing slash; its audience is only a name. */
+export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
+  const given = env.WEBHOOK_API_URL?.replace(/\/*$/, '/');
+  return given || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
 }
 
 /**
@@ -99,23 +103,8 @@ export function checkSeedFiles(given: NodeJS.ProcessEnv): void {
 }
 
 function ownSeedFiles(given: NodeJS.ProcessEnv): string[] {
-  if (!given.SEED_FILE?.trim()) return [];
-  return given.SEED_FILE.split(',').map((file) => resolve(typedIn(given), file.trim()));
-}
-
-/** npm goes to the folder of the package, and tells where it was called. */
-function typedIn({ INIT_CWD: folder = process.cwd() }: NodeJS.ProcessEnv): string {
-  return folder;
-}
-
-/** Where the webhook API is reached, with a trailing slash; its audience is only a name. */
-export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
-  const given = env.WEBHOOK_API_URL?.replace(/\/*$/, '/');
-  return given || `http://localhost:${portOf(env, 'WEBHOOK_API_PORT')}/`;
-}
-
-function servicesEnvFile(home: string): string {
-  return join(home, 'services.env');
+  const files = given.SEED_FILE?.trim() ? given.SEED_FILE.split(',') : [];
+  return files.map((file) => resolve(typedIn(given), file.trim()));
 }
 
 /** Made once, and kept apart from the rest: whoever loses it cannot read the stored secrets any more. */
@@ -123,19 +112,4 @@ function secretsKey(home: string): string {
   const file = join(home, 'secrets-key');
   if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('base64')}\n`);
   return readFileSync(file, 'utf8').trim();
-}
-
-function readEnv(file: string): NodeJS.Dict<string> | undefined {
-  return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
-}
-
-function writeEnv(file: string, forWhom: string, values: Record<string, string>): void {
-  const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
-  writePrivate(file, `# Written by npm start at every start${forWhom}.\n${lines.join('\n')}\n`);
-}
-
-/** In a form that Node's `--env-file` and a POSIX shell read alike. */
-export function quote(value: string): string {
-  if (/^[\w:/.,@%+=-]*$/.test(value)) return value;
-  return value.includes("'") ? `"${value}"` : `'${value}'`;
 }

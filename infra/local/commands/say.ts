@@ -14,30 +14,24 @@ export type Say = {
   about(name: string, text: string): void;
 };
 
-type Running = { name: string; doing: string; from: number };
-
-const noteEveryMs = 10_000;
-
 /** On a terminal the running steps stand on one changing line; elsewhere they are noted after ten seconds without news. */
 export function makeSay(out: NodeJS.WriteStream = process.stdout): Say {
-  const running = new Set<Running>();
+  const running = new Set<{ name: string; doing: string; from: number }>();
+  const clear = out.isTTY ? '\r\x1b[K' : '';
   let shownAt = performance.now();
-
   const print = (text: string) => {
-    out.write(`${out.isTTY ? '\r\x1b[K' : ''}${text}\n`);
+    out.write(`${clear}${text}\n`);
     shownAt = performance.now();
   };
   const showRunning = () => {
-    if (running.size === 0) return;
     const text = `  … ${[...running].map(({ name, doing, from }) => `${name}${doing} ${secondsSince(from)}`).join(' · ')}`;
-    if (out.isTTY) out.write(`\r\x1b[K${text.slice(0, out.columns || 80)}`);
-    else if (performance.now() - shownAt > noteEveryMs) print(text);
+    if (running.size > 0 && out.isTTY) out.write(`${clear}${text.slice(0, out.columns || 80)}`);
+    else if (running.size > 0 && performance.now() - shownAt > 10_000) print(text);
   };
   setInterval(showRunning, 250).unref();
-
   return {
     async step(name, detail, work) {
-      const step: Running = { name, doing: '', from: performance.now() };
+      const step = { name, doing: '', from: performance.now() };
       running.add(step);
       try {
         const result = await work((doing) => {
@@ -49,7 +43,7 @@ export function makeSay(out: NodeJS.WriteStream = process.stdout): Say {
         return result;
       } finally {
         running.delete(step);
-        if (out.isTTY) out.write('\r\x1b[K');
+        out.write(clear);
       }
     },
     line: (text = '') => print(text),

@@ -14,7 +14,8 @@ export function welcome(
   const api = webhookApiUrl(env);
   const audience = env.WEBHOOK_API_AUDIENCE || 'http://localhost:4500/';
   const ops = ['AUTH_OPS_PORT', 'WEBHOOK_API_OPS_PORT', 'DISPATCHER_OPS_PORT'].map((variable) => portOf(env, variable));
-  const sendsMail = Boolean(env.MAIL_URL) && !env.MAIL_URL?.startsWith('file:');
+  const sendsMail = env.MAIL_URL && !env.MAIL_URL.startsWith('file:');
+  const mailbox = `  mailbox          http://localhost:${ops[0]}/mailbox   what the gate has sent; each link is shown here too`;
   const places = [
     '',
     ...(env.CONSOLE === 'off' ? [] : [`  console          ${api}console/`]),
@@ -22,18 +23,16 @@ export function welcome(
     `  webhook API      ${api}`,
     `  by https         ${tlsIssuer(env)}  https://localhost:${portOf(env, 'WEBHOOK_API_TLS_PORT')}/`,
     `    to trust it    ${root} in a browser; Node, Python, Go and curl by`,
-    `                   export ${trustOf(bundle)}`,
+    // Each trusts what its file holds besides, or instead of, what it knows.
+    `                   export ${trustVariables.map((name) => `${name}=${quote(bundle)}`).join(' ')}`,
     `  events           exchange gatepost.events at PRODUCER_AMQP_URL in ${producerEnvFile(home)}`,
-    ...(sendsMail
-      ? []
-      : [
-          `  mailbox          http://localhost:${ops[0]}/mailbox   what the gate has sent; each link is shown here too`,
-        ]),
+    ...(sendsMail ? [] : [mailbox]),
     `  metrics          ${ops.map((port) => `http://localhost:${port}/metrics`).join('  ')}`,
     `  logs             ${join(home, 'logs')}`,
   ];
   const demo = [
-    `  logins           alice@example.com, password "correct horse battery staple"; machine demo-m2m, secret "demo-m2m-secret"`,
+    `  logins           alice@example.com, administrator admin@example.com: password "correct horse battery staple";`,
+    `                   machine demo-m2m, secret "demo-m2m-secret"`,
     '',
     '  Try, in another terminal:',
     '  1. the main job once more        npm run smoke',
@@ -44,9 +43,4 @@ export function welcome(
     '     webhooks as they arrive',
   ];
   return [...places, ...(hasDemo ? demo : []), '', '  Ctrl-C stops everything that was started here.'];
-}
-
-/** Each trusts what its file holds besides, or instead of, what it knows. */
-function trustOf(bundle: string): string {
-  return trustVariables.map((name) => `${name}=${quote(bundle)}`).join(' ');
 }

@@ -6,17 +6,8 @@ import { KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getCACertificates } from 'node:tls';
+import type { Extension } from '@peculiar/x509';
 import { writePrivate } from './home.ts';
-
-export type CertificateFiles = {
-  /** The certificate's chain and key, for the services. */
-  cert: string;
-  key: string;
-  /** What to trust. */
-  root: string;
-  /** The root and all that Node trusts here, for programs that trust what one file holds and nothing else. */
-  bundle: string;
-};
 
 /** By which programs are told of the bundle: Node, Python (one of two, by its library) and Go, curl. */
 export const trustVariables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'];
@@ -25,42 +16,38 @@ const dayMs = 86_400_000;
 /** Apple's systems take no certificate that is good for longer than 825 days, whoever signed it. */
 const goodForMs = 820 * dayMs;
 const renewBeforeMs = 30 * dayMs;
-const names = [
-  { type: 'dns' as const, value: 'localhost' },
-  { type: 'ip' as const, value: '127.0.0.1' },
-  { type: 'ip' as const, value: '::1' },
-];
 
-/** Makes them at the first call, and again when the certificate ends within 30 days or a file is missing. */
-export async function keepCertificates(home: string, now = Date.now()): Promise<CertificateFiles> {
+/**
+ * The chain and the key, for the services; the root to trust, and a bundle of it and all that Node trusts here, for programs that trust
+ * what one file holds and nothing else. Made at the first call, and again when they end within 30 days, are missing or damaged.
+ */
+export async function keepCertificates(home: string, now = Date.now()) {
   const path = (name: string) => join(home, 'tls', name);
-  const files = {
-    cert: path('localhost.pem'),
-    key: path('localhost.key'),
-    root: path('root.pem'),
-    bundle: path('bundle.pem'),
-  };
-  if (isGood(files, now)) return files;
-  const made = await makeCertificates(now);
-  writePrivate(files.key, made.key);
-  writePrivate(files.cert, made.cert + made.root);
-  writePrivate(files.root, made.root);
-  writePrivate(files.bundle, [made.root, ...getCACertificates().map((pem) => `${pem.trim()}\n`)].join(''));
-  return files;
+  const files = { cert: path('localhost.pem'), key: path('localhost.key'), root: path('root.pem') };
+  const bundle = path('bundle.pem');
+  if (!isGood(files, now) || !existsSync(bundle)) {
+    const { key, cert, root } = await makeCertificates(now);
+    writePrivate(files.key, key);
+    writePrivate(files.cert, cert + root);
+    writePrivate(files.root, root);
+    writePrivate(bundle, [root, ...getCACertificates().map((pem) => `${pem.trim()}\n`)].join(''));
+  }
+  return { ...files, bundle };
 }
 
-function isGood(files: CertificateFiles, now: number): boolean {
-  if (!Object.values(files).every((file) => existsSync(file))) return false;
+export type CertificateFiles = Awaited<ReturnType<typeof keepCertificates>>;
+
+function isGood(files: Omit<CertificateFiles, 'bundle'>, now: number): boolean {
   try {
     const certificate = new X509Certificate(readFileSync(files.cert));
     const isSigned = certificate.verify(new X509Certificate(readFileSync(files.root)).publicKey);
-    return isSigned && Date.parse(certificate.validTo) - now > renewBeforeMs;
+    return existsSync(files.key) && isSigned && Date.parse(certificate.validTo) - now > renewBeforeMs;
   } catch {
-    return false; // damaged
+    return false;
   }
 }
 
-async function makeCertificates(now: number): Promise<{ root: string; cert: string; key: string }> {
+async function makeCertificates(now: number): Promise<Record<'root' | 'cert' | 'key', string>> {
   await import('reflect-metadata'); // the next one wants it
   const x509 = await import('@peculiar/x509');
   // The same to it as the browser's.
@@ -68,38 +55,33 @@ async function makeCertificates(now: number): Promise<{ root: string; cert: stri
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const newKeys = () => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [rootKeys, keys] = await Promise.all([newKeys(), newKeys()]);
-  // A clock that is a little behind, in a container say, should take it too.
-  const common = {
-    notBefore: new Date(now - dayMs),
-    notAfter: new Date(now + goodForMs),
-    signingAlgorithm: algorithm,
+  const issuer = 'CN=Gatepost development root';
+  const sign = async (subject: string, publicKey: webcrypto.CryptoKey, ...extensions: Extension[]) => {
+    const subjectKey = await x509.SubjectKeyIdentifierExtension.create(publicKey);
+    const authorityKey = await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey);
+    const certificate = await x509.X509CertificateGenerator.create({
+      subject,
+      issuer,
+      publicKey,
+      signingKey: rootKeys.privateKey,
+      signingAlgorithm: algorithm,
+      notBefore: new Date(now - dayMs), // a clock that is a little behind, in a container say, should take it too
+      notAfter: new Date(now + goodForMs),
+      extensions: [...extensions, subjectKey, authorityKey],
+    });
+    return `${certificate.toString('pem')}\n`;
   };
-  const { digitalSignature, keyCertSign } = x509.KeyUsageFlags;
-  const root = await x509.X509CertificateGenerator.createSelfSigned({
-    ...common,
-    name: 'CN=Gatepost development root',
-    keys: rootKeys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(keyCertSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(rootKeys.publicKey),
-    ],
-  });
-  const certificate = await x509.X509CertificateGenerator.create({
-    ...common,
-    subject: 'CN=localhost',
-    issuer: root.subject,
-    signingKey: rootKeys.privateKey,
-    publicKey: keys.publicKey,
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(names),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-      await x509.AuthorityKeyIdentifierExtension.create(rootKeys.publicKey),
-    ],
-  });
-  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString();
-  return { root: `${root.toString('pem')}\n`, cert: `${certificate.toString('pem')}\n`, key };
+  const isAuthority = new x509.BasicConstraintsExtension(true, 0, true);
+  const signs = new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true);
+  const serves = new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]);
+  const names = new x509.SubjectAlternativeNameExtension([
+    { type: 'dns', value: 'localhost' },
+    { type: 'ip', value: '127.0.0.1' },
+    { type: 'ip', value: '::1' },
+  ]);
+  return {
+    root: await sign(issuer, rootKeys.publicKey, isAuthority, signs),
+    cert: await sign('CN=localhost', keys.publicKey, serves, names),
+    key: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
 }

@@ -10,7 +10,8 @@ import { waitFor } from './wait.ts';
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
-type Place = { env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number };
+/** Where and as whom it runs; it is told to stop when `signal` aborts. */
+type Place = Pick<SpawnOptions, 'env' | 'cwd' | 'uid' | 'gid' | 'signal'>;
 
 export type Child = AsyncDisposable & {
   name: string;
@@ -38,25 +39,31 @@ export type ChildOptions = Place & {
 
 const alive = new Set<number>();
 
-/** Starts a server. Closing it stops it politely, then firmly after `stopDeadlineMs` (10 s). */
+/** Starts a server. Closing it ends its input and stops it politely, then firmly after `stopDeadlineMs` (10 s). */
 export function startChild(options: ChildOptions): Child {
   const { name, command, args, log, ipc = false, stopSignal = 'SIGTERM', stopDeadlineMs = 10_000, ...place } = options;
   const output = openSync(log, 'a', 0o600);
   // Services notice by their channel that we are gone.
-  const wrapper = ipc ? [] : endsWithUs(stopSignal);
-  const { child, exited } = open([...wrapper, command, ...args], {
+  const { child, exited } = open([...(ipc ? [] : endsWithUs(stopSignal)), command, ...args], {
     ...place,
-    stdio: ['ignore', output, output, ...(ipc ? (['ipc'] as const) : [])],
+    stdio: ['pipe', output, output, ...(ipc ? (['ipc'] as const) : [])],
   });
   closeSync(output);
+  const { pid = 0 } = child;
   return {
     name,
-    pid: child.pid ?? 0,
+    pid,
     log,
     process: child,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
-    [Symbol.asyncDispose]: () => stop(child, exited, stopSignal, stopDeadlineMs),
+    async [Symbol.asyncDispose]() {
+      child.stdin?.destroy();
+      if (!child.killed) child.kill(stopSignal); // a service takes a second signal for "at once"
+      const firm = setTimeout(killGroup, stopDeadlineMs, pid);
+      await exited;
+      clearTimeout(firm);
+    },
   };
 }
 
@@ -66,24 +73,7 @@ export function endsWithUs(signal: string): string[] {
   return setpriv ? [setpriv, '--pdeathsig', signal.replace('SIG', ''), '--'] : [];
 }
 
-export type Group = AsyncDisposable & { use<T extends AsyncDisposable>(member: T): T };
-
-/** A set of things that are closed at the same time. */
-export function openGroup(): Group {
-  const members = new Set<AsyncDisposable>();
-  return {
-    use(member) {
-      members.add(member);
-      return member;
-    },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([...members].map((member) => member[Symbol.asyncDispose]()));
-    },
-  };
-}
-
 export type RunOptions = Place & {
-  signal?: AbortSignal;
   deadlineMs?: number;
   /** Its output is shown as it comes instead of being kept. */
   show?: boolean;
@@ -96,11 +86,12 @@ export type RunOptions = Place & {
 export async function runToEnd(
   command: string,
   args: string[],
-  { signal, deadlineMs, show = false, ...place }: RunOptions = {},
+  { deadlineMs, show = false, ...place }: RunOptions = {},
 ): Promise<Exit & { output: string }> {
-  signal?.throwIfAborted();
+  place.signal?.throwIfAborted();
   const shown = show ? 'inherit' : 'pipe';
-  const { child, exited } = open([command, ...args], { cwd: rootFolder, ...place, stdio: ['ignore', shown, shown] });
+  const stdio: SpawnOptions['stdio'] = ['ignore', shown, shown];
+  const { child, exited } = open([command, ...args], { cwd: rootFolder, timeout: deadlineMs, ...place, stdio });
   const closed = new Promise((resolve) => child.once('close', resolve));
   let output = '';
   const keep = (text: unknown) => {
@@ -108,14 +99,9 @@ export async function runToEnd(
   };
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', keep);
   child.once('error', ({ message }) => keep(message));
-  const end = () => void stop(child, exited, 'SIGTERM', 20_000);
-  signal?.addEventListener('abort', end, { once: true });
-  const deadline = deadlineMs === undefined ? undefined : setTimeout(end, deadlineMs);
   const exit = await exited;
   await closed;
-  clearTimeout(deadline);
-  signal?.removeEventListener('abort', end);
-  signal?.throwIfAborted();
+  place.signal?.throwIfAborted();
   return { ...exit, output };
 }
 
@@ -135,30 +121,24 @@ export function killAll(): void {
 function open([command = '', ...args]: string[], options: SpawnOptions) {
   const child = spawn(command, args, { ...options, detached: true });
   const { pid } = child;
-  if (pid !== undefined) alive.add(pid);
+  if (pid) alive.add(pid);
   const exited = new Promise<Exit>((resolve) => {
-    child.once('error', () => resolve({ code: 127, signal: null }));
+    // It was told to stop (`AbortError`), or could not be started: then nothing else comes.
+    child.on('error', () => pid ?? resolve({ code: 127, signal: null }));
     child.once('exit', async (code, signal) => {
       // What it has left of its group goes with it: PostgreSQL does not start again beside its old sessions.
-      if (pid !== undefined) await waitFor(() => (killGroup(pid) ? undefined : true), 500);
-      if (pid !== undefined) alive.delete(pid);
+      await waitFor(() => !killGroup(pid) || undefined, 500);
+      alive.delete(pid!); // what has ended had one
       resolve({ code, signal });
     });
   });
   return { child, exited };
 }
 
-async function stop(child: ChildProcess, exited: Promise<Exit>, signal: NodeJS.Signals, deadlineMs: number) {
-  child.kill(signal);
-  const firm = setTimeout(() => child.pid !== undefined && killGroup(child.pid), deadlineMs);
-  await exited;
-  clearTimeout(firm);
-}
-
 /** False if nothing of it is left. */
-function killGroup(pid: number): boolean {
+function killGroup(pid: number | undefined): boolean {
   try {
-    return process.kill(-pid, 'SIGKILL');
+    return pid ? process.kill(-pid, 'SIGKILL') : false;
   } catch {
     return false;
   }

@@ -2,14 +2,18 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { endOf } from './trouble.ts';
 
-export const rootFolder = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+export const rootFolder = resolve(import.meta.dirname, '../../..');
 
 /** The absolute path; a relative `GATEPOST_HOME` is taken from where the command was typed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
-  return env.GATEPOST_HOME ? resolve(env.INIT_CWD ?? process.cwd(), env.GATEPOST_HOME) : join(rootFolder, '.gatepost');
+  return env.GATEPOST_HOME ? resolve(typedIn(env), env.GATEPOST_HOME) : join(rootFolder, '.gatepost');
+}
+
+/** npm goes to the folder of the package, and tells where it was called. */
+export function typedIn({ INIT_CWD: folder = process.cwd() }: NodeJS.ProcessEnv): string {
+  return folder;
 }
 
 export function makeFolder(path: string): string {
@@ -34,12 +38,10 @@ export function readJson<T>(path: string): T | undefined {
   }
 }
 
-const logMaxBytes = 10 * 1024 * 1024;
-
 /** The path of a log; one that has grown beyond 10 MB is set aside first. */
 export function logFile(home: string, name: string): string {
   const path = join(makeFolder(join(home, 'logs')), `${name}.log`);
-  if (existsSync(path) && statSync(path).size > logMaxBytes) renameSync(path, `${path}.1`);
+  if (logLength(path) > 10 * 1024 * 1024) renameSync(path, `${path}.1`);
   return path;
 }
 
@@ -50,7 +52,7 @@ export function logEnd(path: string, from = 0): string[] {
 
 /** How long a log is, so that its end can be told from what stood there before. */
 export function logLength(path: string): number {
-  return existsSync(path) ? statSync(path).size : 0;
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Says that this process runs in the folder, until it is closed. */

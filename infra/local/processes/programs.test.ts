@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { findPostgres } from '../stores/postgres.ts';
+import { postgresPrograms } from '../stores/postgres.ts';
 import { findProgram } from './programs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatepost-programs-'));
@@ -35,8 +35,7 @@ test('finds nothing on a PATH without it', () => {
 test('takes the newest of several installed versions of PostgreSQL, before what is in PATH', () => {
   for (const version of ['9.6', '15', '14']) program(`postgresql/${version}/bin/postgres`);
   program('bin/postgres');
-  expect(findPostgres(join(folder, 'bin'), join(folder, 'postgresql'))).toBe(
-    join(folder, 'postgresql/15/bin/postgres'),
-  );
-  expect(findPostgres(join(folder, 'bin'), join(folder, 'none'))).toBe(join(folder, 'bin/postgres'));
+  const find = (debian: string) => findProgram(postgresPrograms(join(folder, debian)), join(folder, 'bin'));
+  expect(find('postgresql')).toBe(join(folder, 'postgresql/15/bin/postgres'));
+  expect(find('none')).toBe(join(folder, 'bin/postgres'));
 });

@@ -8,14 +8,8 @@ export class Trouble extends Error {
   }
 }
 
-/** A service that refuses its environment. */
-export class BadConfiguration extends Trouble {
-  override name = 'BadConfiguration';
-}
-
 /** The command was told to stop; everything that waits rejects with it. */
 export class Stopped extends Error {
-  override name = 'Stopped';
   readonly by: NodeJS.Signals;
   constructor(by: NodeJS.Signals) {
     super(`stopped by ${by}`);
@@ -24,10 +18,7 @@ export class Stopped extends Error {
 }
 
 /** The last lines of a program's output, to be shown below what is wrong. */
-export function endOf(output: string, lines = 15): string[] {
-  return output
-    .trimEnd()
-    .split('\n')
-    .slice(-lines)
-    .map((line) => `  ${line}`);
+export function endOf(output: string): string[] {
+  const lines = output.trimEnd().split('\n').slice(-15);
+  return lines.map((line) => `  ${line}`);
 }

@@ -1,4 +1,3 @@
-/** Waiting, always with an end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Calls `probe` every 50 ms until it gives something; undefined after `timeoutMs`. Rejects when `signal` aborts. */
@@ -11,8 +10,7 @@ export async function waitFor<T>(
   for (;;) {
     signal?.throwIfAborted();
     const found = await probe();
-    if (found !== undefined) return found;
-    if (performance.now() > deadline) return undefined;
+    if (found !== undefined || performance.now() > deadline) return found;
     await sleep(50);
   }
 }

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
+import { makeSay } from '../commands/say.ts';
 import { rootFolder } from '../processes/home.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
-import { type Docker, findDocker, startContainer } from './docker.ts';
-import { dropPrivateData } from './fresh.ts';
-import type { StoreKind } from './private.ts';
+import { findCompose, startContainer } from './docker.ts';
+import { storeKinds } from './stores.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-docker-'));
 afterAll(() => rmSync(all, { recursive: true }));
@@ -33,45 +33,48 @@ esac
 `,
     { mode: 0o755 },
   );
-  return { path: `${folder}:/usr/bin:/bin`, home: folder, calls: () => readFileSync(calls, 'utf8').trim().split('\n') };
+  const read = () => readFileSync(calls, 'utf8').trim().split('\n');
+  const [isStop, isUp] = [/ stop | down /, / up /].map(
+    (pattern) => () => read().findLastIndex((call) => pattern.test(call)),
+  );
+  return { path: `${folder}:/usr/bin:/bin`, home: folder, calls: read, isUp: async () => isUp!() > isStop!() };
 }
 
 test('is not found where there is no engine behind the program, or no program', async () => {
   const fake = fakeDocker(1);
-  expect(await findDocker(fake.home, signal, fake.path)).toBeUndefined();
+  expect(await findCompose({ home: fake.home, signal }, fake.path)).toBeUndefined();
   expect(fake.calls()).toEqual([expect.stringMatching(/^info /)]);
-  expect(await findDocker(fake.home, signal, '/nonexistent')).toBeUndefined();
+  expect(await findCompose({ home: fake.home, signal }, '/nonexistent')).toBeUndefined();
 });
 
-function start(docker: Docker, service: StoreKind['service'], home: string) {
-  return startContainer(docker, { service, letsIn: async () => true }, home, signal);
-}
-
-/** As `npm start` finds it. */
-async function find(fake: ReturnType<typeof fakeDocker>): Promise<Docker> {
-  const docker = await findDocker(fake.home, signal, fake.path);
-  if (!docker) throw new Error('the engine was not found');
-  return docker;
+/** Starts a store as `npm start` does. It lets us in once its container is up. */
+async function start(fake: ReturnType<typeof fakeDocker>, service: string, fresh = false, letsIn = fake.isUp) {
+  const stack = new AsyncDisposableStack();
+  const options = { home: fake.home, fresh, durable: true, management: false, signal, stack, say: makeSay() };
+  const compose = await findCompose(options, fake.path);
+  const kind = storeKinds.find((one) => one.service === service)!;
+  return { stack, ...(await startContainer(compose!, { ...kind, letsIn }, options)) };
 }
 
 test('is not found where `docker` has no compose', async () => {
   const fake = fakeDocker(0, 0, 1);
-  expect(await findDocker(fake.home, signal, fake.path)).toBeUndefined();
+  expect(await findCompose({ home: fake.home, signal }, fake.path)).toBeUndefined();
 });
 
 test('the container ends with us, also when we are killed outright', async () => {
   const fake = fakeDocker(0);
   const script = `
-    import { findDocker, startContainer } from ${JSON.stringify(join(import.meta.dirname, 'docker.ts'))};
+    import { findCompose, startContainer } from ${JSON.stringify(join(import.meta.dirname, 'docker.ts'))};
     const { signal } = new AbortController();
-    const docker = await findDocker(${JSON.stringify(fake.home)}, signal, ${JSON.stringify(fake.path)});
-    const store = { service: 'redis', letsIn: async () => true };
-    await startContainer(docker, store, ${JSON.stringify(fake.home)}, signal);
+    const options = { home: ${JSON.stringify(fake.home)}, signal, stack: new AsyncDisposableStack() };
+    const compose = await findCompose(options, ${JSON.stringify(fake.path)});
+    await startContainer(compose, { name: 'Redis', service: 'redis', letsIn: async () => true }, options);
     console.log('up');
     setInterval(() => {}, 1_000);`;
   const args = ['--conditions=source', '--input-type=module', '--eval', script];
   const starter = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(starter.stdout, 'data');
+  await waitFor(async () => (await fake.isUp()) || undefined, 30_000);
   const stops = () => fake.calls().filter((call) => call.includes(' stop redis')).length;
   const before = stops(); // it was stopped before it was started
   starter.kill('SIGKILL');
@@ -80,11 +83,10 @@ test('the container ends with us, also when we are killed outright', async () =>
 
 test('starts the store of docker-compose.yml with its port on 127.0.0.1, and stops it at the end', async () => {
   const fake = fakeDocker(0);
-  const docker = await find(fake);
-  const first = await start(docker, 'postgres', fake.home);
-  await first[Symbol.asyncDispose]();
-  const second = await start(docker, 'postgres', fake.home);
-  await second[Symbol.asyncDispose]();
+  const first = await start(fake, 'postgres');
+  await first.stack.disposeAsync();
+  const second = await start(fake, 'postgres');
+  await second.stack.disposeAsync();
 
   expect(first.url).toMatch(/^postgres:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+\/gatepost$/);
   expect(second.url).toBe(first.url); // the same port and password, so that the volume still fits
@@ -100,38 +102,29 @@ test('starts the store of docker-compose.yml with its port on 127.0.0.1, and sto
 
 test('drops the containers with their volumes, and keeps port and password', async () => {
   const fake = fakeDocker(0);
-  const docker = await find(fake);
-  const machine = { env: {}, docker: async () => docker, installer: async () => undefined };
-  await dropPrivateData(fake.home, machine);
-  expect(fake.calls().filter((call) => call.startsWith('compose --project-name'))).toEqual([]); // there was none
-
-  const { url } = await start(docker, 'rabbitmq', fake.home);
-  await dropPrivateData(fake.home, machine);
-  expect(fake.calls().at(-1)).toContain(' down --volumes ');
-  expect((await start(docker, 'rabbitmq', fake.home)).url).toBe(url);
+  const first = await start(fake, 'rabbitmq');
+  await first.stack.disposeAsync();
+  expect(fake.calls().join()).not.toContain(' down ');
+  const second = await start(fake, 'rabbitmq', true);
+  expect(fake.calls().join()).toMatch(/ down --volumes .* up /);
+  expect(second.url).toBe(first.url);
+  await second.stack.disposeAsync();
 });
 
-test('gives RabbitMQ a user for producers, with a password of its own', async () => {
+test('gives RabbitMQ a user for producers with a password of its own, and its management API, with which tests make vhosts', async () => {
   const fake = fakeDocker(0);
-  const docker = await find(fake);
-  const { url, producerUrl } = await start(docker, 'rabbitmq', fake.home);
+  const { stack, url, producerUrl, managementUrl } = await start(fake, 'rabbitmq');
+  await stack.disposeAsync();
   expect(producerUrl).toMatch(/^amqp:\/\/producer:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
+  expect(managementUrl).toMatch(/^http:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
   const { password } = new URL(producerUrl!);
   expect(new URL(url).password).not.toBe(password);
-  expect(fake.calls().find((call) => call.includes(' up '))).toContain(` ${password}`);
-});
-
-test('gives RabbitMQ its management API, with which tests make vhosts', async () => {
-  const fake = fakeDocker(0);
-  const { managementUrl } = await start(await find(fake), 'rabbitmq', fake.home);
-  expect(managementUrl).toMatch(/^http:\/\/gatepost:[0-9a-f]{48}@127\.0\.0\.1:\d+$/);
-  expect(fake.calls().find((call) => call.includes(' up '))).toContain(` ${new URL(managementUrl!).port} `);
+  const up = fake.calls().find((call) => call.includes(' up '));
+  expect(up).toContain(` ${new URL(managementUrl!).port} ${password}`);
 });
 
 test('says what docker said when it fails', async () => {
-  const fake = fakeDocker(0, 1);
-  const docker = await find(fake);
-  const starting = start(docker, 'redis', fake.home);
+  const starting = start(fakeDocker(0, 1), 'redis', false, async () => false);
   await expect(starting).rejects.toThrow(Trouble);
   await expect(starting).rejects.toThrow(/pull access denied/);
 });

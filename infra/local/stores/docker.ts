@@ -1,83 +1,63 @@
 /** Stores in containers, where a Docker engine answers: the services of docker-compose.yml with their ports on 127.0.0.1. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
+import { freePorts } from '@gatepost/testkit/system';
 import { runToEnd } from '../processes/child.ts';
-import { readJson, rootFolder, shortHash, writePrivate } from '../processes/home.ts';
-import { freePort } from '../processes/ports.ts';
+import { rootFolder, shortHash } from '../processes/home.ts';
 import { findProgram } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
-import { waitFor } from '../processes/wait.ts';
-import { type Address, makePassword, type StoreKind } from './private.ts';
+import { type Located, launcher, type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
 
-export type Docker = {
-  /** Runs `docker compose` with these arguments. @throws Trouble with what it said. */
-  compose(args: string[], env?: Record<string, string>, signal?: AbortSignal): Promise<void>;
-  /** Runs it when the returned thing is closed, or when we are gone, however that came about. */
-  atTheEnd(args: string[]): AsyncDisposable;
-};
+/** `docker compose` with the files and the project of a home, apart from those of a plain `docker compose up`. */
+export type Compose = string[];
 
-/**
- * The engine, if one answers and there is `docker compose`, which is a program of its own. Containers and volumes belong to a project
- * of this `home`, apart from those of a plain `docker compose up`.
- */
-export async function findDocker(home: string, signal: AbortSignal, path?: string): Promise<Docker | undefined> {
+/** If an engine answers and there is `docker compose`, which is a program of its own. */
+export async function findCompose(
+  { home, fresh, signal }: Pick<PrivateOptions, 'home' | 'fresh' | 'signal'>,
+  path?: string,
+): Promise<Compose | undefined> {
   const program = findProgram(['docker'], path);
   if (!program) return undefined;
   for (const args of [['info'], ['compose', 'version']])
     if ((await runToEnd(program, args, { signal, deadlineMs: 10_000 })).code !== 0) return undefined;
   const files = ['docker-compose.yml', 'infra/local/stores/stores.compose.yml'].flatMap((file) => ['--file', file]);
   const project = ['compose', '--project-name', `gatepost-${shortHash(home)}`, ...files];
-  return {
-    async compose(args, env, stop) {
-      const options = { env: { ...process.env, ...env }, ...(stop ? { signal: stop } : {}) };
-      const { code, output } = await runToEnd(program, [...project, ...args], options);
-      if (code !== 0) throw new Trouble(`docker compose ${args.join(' ')} failed:`, ...endOf(output));
-    },
-    atTheEnd(args) {
-      // Its input ends when we close it, and with us: also when we are killed outright, which tells nobody else.
-      const waiting = ['-c', 'cat; exec "$@"', 'sh', program, ...project, ...args];
-      const child = spawn('sh', waiting, { cwd: rootFolder, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-      child.unref();
-      child.stdin.on('error', () => {}); // it has ended before us
-      const exited = once(child, 'exit');
-      return {
-        async [Symbol.asyncDispose]() {
-          child.stdin.end();
-          await exited;
-        },
-      };
-    },
-  };
+  // It removes volumes too; `rm` would leave those that have a name.
+  if (fresh) await runToEnd(program, [...project, 'down', '--volumes'], { signal });
+  return [program, ...project];
 }
 
-type Remembered = { port: number; password: string; producerPassword: string };
+/**
+ * Until its input ends, which also happens when we are killed outright. Told to stop, it waits for nothing more; the container is
+ * stopped in any case, also if word to stop comes while that is being done, and its data stay.
+ */
+const upAndStop = `trap 'kill $! 2>/dev/null' TERM
+"$@" up --detach --wait --no-deps $0 & wait $! && cat
+trap '' TERM
+"$@" stop $0`;
 
-/** Brings one store up in its container and gives its URL once it lets us in. Closing it stops the container; its data stay. */
+/** Brings one store up in its container and gives its URL once it lets us in. Like a server of ours, it ends with us. */
 export async function startContainer(
-  docker: Docker,
-  { service, letsIn }: Pick<StoreKind, 'service' | 'letsIn'>,
-  home: string,
-  signal: AbortSignal,
-): Promise<AsyncDisposable & Address> {
-  // What stays the same from start to start, so that the volume still fits.
-  const file = rememberedIn(home, service);
-  const known = readJson<Remembered>(file);
+  compose: Compose,
+  { name, service, letsIn }: Pick<StoreKind, 'name' | 'service' | 'letsIn'>,
+  options: PrivateOptions,
+): Promise<Located> {
+  const [program = '', ...args] = compose;
   // While its container runs, the port is taken by the very thing that we want.
-  await docker.compose(['stop', service]).catch(() => {});
-  const password = known?.password ?? makePassword();
-  const producerPassword = known?.producerPassword ?? makePassword();
-  const [port, managementPort] = [await freePort(known?.port), await freePort()];
-  writePrivate(file, JSON.stringify({ port, password, producerPassword } satisfies Remembered));
+  await runToEnd(program, [...args, 'stop', service], { signal: options.signal });
+  const { port, password, producerPassword } = await recallInstance(options, service);
+  const [managementPort] = await freePorts(1);
   const upper = service.toUpperCase();
   const env = {
+    ...process.env,
     [`GATEPOST_${upper}_PORT`]: String(port),
     [`${upper}_PASSWORD`]: password,
     RABBITMQ_PRODUCER_PASSWORD: producerPassword,
     GATEPOST_MANAGEMENT_PORT: String(managementPort),
   };
+  // Its image may have to be brought, which takes as long as it takes.
+  const { code, output } = await runToEnd(program, [...args, 'create', service], { env, signal: options.signal });
+  if (code !== 0) throw new Trouble(`docker compose create ${service} failed:`, ...endOf(output));
   const at = `127.0.0.1:${port}`;
-  const address: Address = {
+  const address: Record<StoreKind['service'], Located> = {
     postgres: { url: `postgres://gatepost:${password}@${at}/gatepost` },
     redis: { url: `redis://${at}` },
     rabbitmq: {
@@ -85,17 +65,16 @@ export async function startContainer(
       producerUrl: `amqp://producer:${producerPassword}@${at}`,
       managementUrl: `http://gatepost:${password}@127.0.0.1:${managementPort}`,
     },
-  }[service];
-  await using stack = new AsyncDisposableStack();
-  stack.use(docker.atTheEnd(['stop', service]));
-  await docker.compose(['up', '--detach', '--wait', '--no-deps', service], env, signal);
-  if (!(await waitFor(async () => (await letsIn(address.url)) || undefined, 30_000, signal)))
-    throw new Trouble(`the container of ${service} is up, but does not let us in at ${at}`);
-  const running = stack.move();
-  return { ...address, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** Of a store that has run in a container of this home. */
-export function rememberedIn(home: string, service: StoreKind['service']): string {
-  return join(home, 'containers', `${service}.json`);
+  };
+  const { url } = address[service];
+  const server = {
+    name,
+    command: 'sh',
+    args: ['-c', upAndStop, service, ...compose],
+    env,
+    cwd: rootFolder,
+    log: service,
+  };
+  await launcher(options, { ...server, letsIn: () => letsIn(url) })();
+  return address[service];
 }

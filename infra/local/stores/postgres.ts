@@ -1,14 +1,14 @@
 /** PostgreSQL: on its default port, or a private instance. */
-import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type Account, serverAccount } from '@gatepost/testkit/server-account';
 import pg from 'pg';
 import { runToEnd } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
-import { answers } from '../processes/ports.ts';
 import { findProgram, newestFirst } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
-import { launch, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
+import { launcher, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 
 const databaseName = 'gatepost';
 const userName = 'gatepost';
@@ -18,45 +18,33 @@ export const postgres: StoreKind = {
   variable: 'DATABASE_URL',
   service: 'postgres',
   package: 'postgresql',
-  /** The database is made if there is none. */
-  async probe(env, port = 5432) {
-    if (!(await answers(port))) return undefined;
-    for (const [user, password] of likelyLogins(env)) {
-      const url = urlOf(port, user, password);
-      if ((await letsIn(url)) || (await makeDatabase(url))) return url;
-    }
-    return undefined;
+  programs: () => postgresPrograms(),
+  /** By libpq's own variables if they are set, else as what fresh installations let in. */
+  usual({ PGUSER: user, PGPASSWORD: password }, port = 5432) {
+    if (user || password) return [urlOf(port, user ?? 'postgres', password)];
+    return [urlOf(port, 'postgres'), urlOf(port, 'postgres', 'postgres'), urlOf(port, userInfo().username)];
   },
   letsIn,
-  find: (path) => findPostgres(path),
   prepare,
-  async drop(url, env) {
-    await withClient(env.AUTH_DATABASE_URL || url, (client) => client.query('DROP SCHEMA IF EXISTS auth CASCADE'));
-    await withClient(env.WEBHOOK_DATABASE_URL || url, (client) =>
-      client.query('DROP SCHEMA IF EXISTS webhooks CASCADE'),
-    );
+  async drop(url, { AUTH_DATABASE_URL: auth, WEBHOOK_DATABASE_URL: webhooks }) {
+    await withClient(auth || url, (client) => client.query('DROP SCHEMA IF EXISTS auth CASCADE'));
+    await withClient(webhooks || url, (client) => client.query('DROP SCHEMA IF EXISTS webhooks CASCADE'));
   },
 };
 
-/** libpq's own variables if they are set, else what fresh installations let in. */
-function likelyLogins(env: NodeJS.ProcessEnv): [user: string, password?: string][] {
-  if (env.PGUSER || env.PGPASSWORD) return [[env.PGUSER ?? 'postgres', env.PGPASSWORD]];
-  return [['postgres'], ['postgres', 'postgres'], [userInfo().username]];
+/** The newest installed first; Debian keeps them out of PATH. */
+export function postgresPrograms(debian = '/usr/lib/postgresql'): string[] {
+  return [...newestFirst(`${debian}/*/bin/postgres`), 'postgres'];
 }
 
-/** Can we make a schema in the database? */
-async function letsIn(url: string): Promise<boolean> {
+/** Can we make a schema in the database? A missing one is made by way of the server's own, `postgres`. */
+async function letsIn(url: string, make = false): Promise<boolean> {
   const may = "SELECT has_database_privilege(current_database(), 'CREATE') AS may";
-  return withClient(url, async (client) => (await client.query(may)).rows[0].may).catch(() => false);
-}
-
-/** Makes the URL's database by way of the server's own one, `postgres`; false if we may not. */
-async function makeDatabase(url: string): Promise<boolean> {
+  const isIn = () => withClient(url, async (client) => (await client.query(may)).rows[0].may).catch(() => false);
+  if (await isIn()) return true;
+  if (!make) return false;
   const server = new URL('/postgres', url).href;
-  return withClient(server, (client) => client.query(`CREATE DATABASE ${databaseName}`)).then(
-    () => letsIn(url),
-    () => false,
-  );
+  return withClient(server, (client) => client.query(`CREATE DATABASE ${databaseName}`)).then(isIn, () => false);
 }
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -70,34 +58,32 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** The newest installed `postgres`; Debian keeps them out of PATH. */
-export function findPostgres(path?: string, debian = '/usr/lib/postgresql'): string | undefined {
-  return findProgram([...newestFirst(`${debian}/*/bin/postgres`), 'postgres'], path);
-}
-
 async function prepare(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const folder = join(options.home, 'postgres');
   const data = dataFolder(options.home);
-  const account = await serverAccount();
-  const { port, password } = await recallInstance(folder, options.signal);
+  const { port, password } = await recallInstance(options, 'postgres');
+  if (options.fresh) rmSync(data, { recursive: true, force: true });
+  const account = serverAccount();
   if (!existsSync(data)) await initialize(program, data, password, account, options);
   const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
-  const command = findProgram([`/usr/lib/postgresql/${version}/bin/postgres`]) ?? program; // what the data are of
+  const values = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=300',
+    ...(options.durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+  ];
   const url = urlOf(port, userName, password);
-  return {
-    url,
-    launch: () =>
-      launch(options, {
-        name: 'PostgreSQL',
-        command,
-        args: ['-D', data, ...settings(port, options.durable)],
-        cwd: data,
-        log: 'postgres',
-        stopSignal: 'SIGINT', // the "fast" shutdown: sessions end, data are safe
-        letsIn: async () => (await letsIn(url)) || makeDatabase(url),
-        ...account,
-      }),
-  };
+  const launch = launcher(options, {
+    name: 'PostgreSQL',
+    command: findProgram([`/usr/lib/postgresql/${version}/bin/postgres`]) ?? program, // what the data are of
+    args: ['-D', data, ...values.flatMap((value) => ['-c', value])],
+    cwd: data,
+    log: 'postgres',
+    stopSignal: 'SIGINT', // the "fast" shutdown: sessions end, data are safe
+    letsIn: () => letsIn(url, true),
+    ...account,
+  });
+  return { url, launch };
 }
 
 function urlOf(port: number, user: string, password?: string): string {
@@ -105,20 +91,10 @@ function urlOf(port: number, user: string, password?: string): string {
   return `postgres://${login}@127.0.0.1:${port}/${databaseName}`;
 }
 
-const isRoot = process.getuid?.() === 0;
-
-/** PostgreSQL refuses to run as root: there it gets the distribution's account for it, or `nobody`. */
-async function serverAccount(): Promise<{ uid: number; gid: number } | undefined> {
-  if (!isRoot) return undefined;
-  const { output } = await runToEnd('sh', ['-c', 'id postgres || id nobody']);
-  const [, uid, gid] = /uid=(\d+)\D.*gid=(\d+)/.exec(output) ?? [];
-  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
-}
-
-/** Whoever else's account the server has may not pass through root's folders: its data lie beside those of other servers. */
+/** PostgreSQL refuses to run as root, and whose account it has then may not pass through root's folders: its data lie elsewhere. */
 export function dataFolder(home: string): string {
   const folder = join(home, 'postgres');
-  return join(isRoot ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
+  return join(serverAccount() ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
 /** Makes an empty cluster. It gets its name when it is whole: one that was stopped half way is made again. */
@@ -126,34 +102,27 @@ async function initialize(
   program: string,
   data: string,
   password: string,
-  account: { uid: number; gid: number } | undefined,
+  account: Account | undefined,
   { durable, signal }: PrivateOptions,
 ): Promise<void> {
   const partial = `${data}.partial`;
-  const passwordFile = `${data}.password`;
   rmSync(partial, { recursive: true, force: true });
   makeFolder(partial);
-  writeFileSync(passwordFile, password, { mode: 0o600 });
   if (account) {
-    for (const path of [partial, passwordFile]) chownSync(path, account.uid, account.gid);
+    chownSync(partial, account.uid, account.gid);
     for (const path of [join(data, '..'), join(data, '../..')]) chmodSync(path, 0o711);
   }
-  const args = [`--pgdata=${partial}`, `--username=${userName}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  const more = ['--encoding=UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])];
-  const run = { cwd: '/', signal, ...account };
-  const { code, output } = await runToEnd(join(dirname(program), 'initdb'), [...args, ...more], run);
-  rmSync(passwordFile);
+  const script = 'printf %s "$PGPASSWORD" | "$0" "$@" --pwfile=/dev/stdin';
+  const args = [
+    `--pgdata=${partial}`,
+    `--username=${userName}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+  ];
+  const all = ['-c', script, join(dirname(program), 'initdb'), ...args, ...(durable ? [] : ['--no-sync'])];
+  const env = { ...process.env, PGPASSWORD: password };
+  const { code, output } = await runToEnd('sh', all, { cwd: '/', env, signal, ...account });
   if (code !== 0) throw new Trouble('PostgreSQL could not make its data folder:', ...endOf(output));
   renameSync(partial, data);
-}
-
-function settings(port: number, durable: boolean): string[] {
-  const values = [
-    `port=${port}`,
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    'max_connections=300',
-    ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
-  ];
-  return values.flatMap((value) => ['-c', value]);
 }

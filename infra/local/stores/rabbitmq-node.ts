@@ -1,9 +1,9 @@
 /** One node of a private RabbitMQ: its files, its environment, and Erlang's name service beside it. */
 import { join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy, producerPermissions } from '@gatepost/contracts/topology';
+import { freePorts } from '@gatepost/testkit/system';
 import { endsWithUs } from '../processes/child.ts';
 import { makeFolder, writePrivate } from '../processes/home.ts';
-import { freePort } from '../processes/ports.ts';
 import { findProgram, newestFirst } from '../processes/programs.ts';
 import type { Instance, PrivateOptions } from './private.ts';
 
@@ -23,7 +23,7 @@ export type Node = Instance & {
 
 /** Writes what the server reads at its start. Answers where it is reached then, and what its environment is. */
 export async function prepareNode(node: Node, { home, management }: Pick<PrivateOptions, 'home' | 'management'>) {
-  const managementPort = await freePort();
+  const [managementPort, distPort] = await freePorts(2);
   const { folder, password, producerPassword, further } = node;
   for (const name of ['data', 'log']) makeFolder(join(folder, name));
   const file = (name: string, lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
@@ -45,7 +45,7 @@ export async function prepareNode(node: Node, { home, management }: Pick<Private
     url: `amqp://${userName}:${password}@${at}`,
     producerUrl: `amqp://${producerName}:${producerPassword}@${at}`,
     managementUrl: `http://${userName}:${password}@127.0.0.1:${managementPort}`,
-    env: environmentOf(node, home, await freePort()),
+    env: environmentOf(node, home, String(distPort)),
   };
 }
 
@@ -69,27 +69,26 @@ function configOf({ folder, port }: Node): string[] {
 
 /** Users, their permissions and policies, as RabbitMQ imports them. */
 function definitionsOf({ password, producerPassword }: Node, management: boolean): object {
+  const vhost = vhostName;
   return {
-    vhosts: [{ name: vhostName }],
+    vhosts: [{ name: vhost }],
     users: [
       { name: userName, password, tags: management ? 'administrator' : '' },
       { name: producerName, password: producerPassword, tags: '' },
     ],
     permissions: [
-      { user: userName, vhost: vhostName, ...everything },
-      { user: producerName, vhost: vhostName, ...producerPermissions },
+      { user: userName, vhost, ...everything },
+      { user: producerName, vhost, ...producerPermissions },
     ],
-    policies: [deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost: vhostName, ...policy })),
+    policies: [deadLettersPolicy, eventsPolicy].map((policy) => ({ vhost, ...policy })),
   };
 }
 
 /** Every place that the server would look at by default is replaced by one in our folder. */
-function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort: number): NodeJS.ProcessEnv {
-  const machine = Object.entries(process.env).filter(
-    ([variable]) => !/^(RABBITMQ_|ERL_|ERLANG_|NOTIFY_SOCKET$|LOG_LEVEL$)/.test(variable),
-  );
+function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort: string): NodeJS.ProcessEnv {
+  const theirs = /^(RABBITMQ_|ERL_|ERLANG_|NOTIFY_SOCKET$|LOG_LEVEL$)/;
   return {
-    ...Object.fromEntries(machine),
+    ...Object.fromEntries(Object.entries(process.env).filter(([variable]) => !theirs.test(variable))),
     HOME: folder, // its cookie
     LANG: 'C.UTF-8',
     ERL_EPMD_PORT: String(epmdPort),
@@ -106,8 +105,7 @@ function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort:
     RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
     RABBITMQ_MNESIA_BASE: join(folder, 'data'),
     RABBITMQ_LOG_BASE: join(folder, 'log'),
-    RABBITMQ_PID_FILE: join(folder, 'pid'),
-    RABBITMQ_DIST_PORT: String(distPort),
+    RABBITMQ_DIST_PORT: distPort,
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: onLoopback,
     RABBITMQ_CTL_ERL_ARGS: onLoopback,
     // The script then becomes the server instead of waiting for it, and a signal reaches the server itself.
@@ -117,12 +115,6 @@ function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort:
 
 /** What starts Erlang's name service. It ends with its parent. */
 export function nameServiceArgs(port: number): string[] {
-  return [
-    ...endsWithUs('TERM'),
-    findProgram(['epmd', ...newestFirst('/usr/lib/erlang/erts-*/bin/epmd')]) ?? 'epmd',
-    '-address',
-    '127.0.0.1',
-    '-port',
-    String(port),
-  ];
+  const program = findProgram(['epmd', ...newestFirst('/usr/lib/erlang/erts-*/bin/epmd')]) ?? 'epmd';
+  return [...endsWithUs('TERM'), program, '-address', '127.0.0.1', '-port', String(port)];
 }

@@ -1,10 +1,7 @@
 /** RabbitMQ: on its default port, or a private instance of one node. */
-import { join } from 'node:path';
 import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
 import { type ChannelModel, connect } from 'amqplib';
-import { answers } from '../processes/ports.ts';
-import { findProgram } from '../processes/programs.ts';
-import { launch, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
+import { launcher, recallInstance, type StoreKind } from './private.ts';
 import { nameServiceArgs, prepareNode, vhostName } from './rabbitmq-node.ts';
 
 export const rabbitmq: StoreKind = {
@@ -12,17 +9,27 @@ export const rabbitmq: StoreKind = {
   variable: 'AMQP_URL',
   service: 'rabbitmq',
   package: 'rabbitmq-server',
+  /** The server's own script first; Debian's wrapper in /usr/sbin wants to change the user. */
+  programs: () => ['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'],
   /** As `guest`: in a vhost of our own if there is one, else in the default one. */
-  async probe(_env, port = 5672) {
-    if (!(await answers(port))) return undefined;
-    const shared = `amqp://guest:guest@127.0.0.1:${port}`;
-    for (const url of [`${shared}/${vhostName}`, shared]) if (await letsIn(url)) return url;
-    return undefined;
-  },
+  usual: (_env, port = 5672) =>
+    [vhostName, ''].map((vhost) => new URL(vhost, `amqp://guest:guest@127.0.0.1:${port}`).href),
   letsIn,
-  /** The server's own script; Debian's wrapper in /usr/sbin wants to change the user. */
-  find: (path) => findProgram(['/usr/lib/rabbitmq/bin/rabbitmq-server', 'rabbitmq-server'], path),
-  prepare,
+  async prepare(program, options) {
+    const instance = await recallInstance(options, 'rabbitmq');
+    const { env, managementUrl, ...urls } = await prepareNode({ name: 'gatepost@localhost', ...instance }, options);
+    const launch = launcher(options, {
+      name: 'RabbitMQ',
+      // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
+      command: '/bin/sh',
+      args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
+      env,
+      cwd: instance.folder,
+      log: 'rabbitmq',
+      letsIn: async () => (await letsIn(urls.url)) && letsIn(urls.producerUrl),
+    });
+    return { ...urls, ...(options.management && { managementUrl }), launch };
+  },
   drop: (url) =>
     withConnection(url, async (connection) => {
       const channel = await connection.createChannel();
@@ -39,36 +46,12 @@ async function letsIn(url: string): Promise<boolean> {
 }
 
 async function withConnection<T>(url: string, work: (connection: ChannelModel) => Promise<T>): Promise<T> {
-  const connection = await connect(url, { timeout: 3_000 });
+  // On a busy machine a node that has just started takes its time; RabbitMQ itself gives up on a handshake after 10 s.
+  const connection = await connect(url, { timeout: 10_000 });
   connection.on('error', () => {}); // what it breaks rejects
   try {
     return await work(connection);
   } finally {
     await connection.close();
   }
-}
-
-async function prepare(program: string, options: PrivateOptions): Promise<PrivateStore> {
-  const folder = join(options.home, 'rabbitmq');
-  const instance = await recallInstance(folder, options.signal);
-  const { env, managementUrl, url, producerUrl } = await prepareNode(
-    { name: 'gatepost@localhost', folder, ...instance },
-    options,
-  );
-  return {
-    url,
-    producerUrl,
-    ...(options.management ? { managementUrl } : {}),
-    launch: () =>
-      launch(options, {
-        name: 'RabbitMQ',
-        // Beside its name service, which ends with it: one that a node starts for itself would outlive it.
-        command: '/bin/sh',
-        args: ['-c', '"$@" & exec "$0"', program, ...nameServiceArgs(instance.epmdPort)],
-        env,
-        cwd: folder,
-        log: 'rabbitmq',
-        letsIn: async () => (await letsIn(url)) && letsIn(producerUrl),
-      }),
-  };
 }

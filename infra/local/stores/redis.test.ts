@@ -8,9 +8,8 @@ import { redis } from './redis.ts';
 test('a private Redis is bounded and forgets nobody’s limit, as the one of docker-compose.yml', async () => {
   await using stack = new AsyncDisposableStack();
   const home = stack.adopt(await mkdtemp(join(tmpdir(), 'home-')), (path) => rm(path, { recursive: true }));
-  const group = stack.use(new AsyncDisposableStack());
   const { signal } = new AbortController();
-  await redis.prepare('redis-server', { home, group, durable: false, management: false, signal, say: makeSay() });
+  await redis.prepare('redis-server', { home, stack, durable: false, management: false, signal, say: makeSay() });
   const config = await readFile(join(home, 'redis', 'redis.conf'), 'utf8');
   expect(config).toContain('maxmemory 256mb\nmaxmemory-policy noeviction\n');
   const compose = await readFile(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { writePrivate } from '../processes/home.ts';
-import { findProgram } from '../processes/programs.ts';
-import { type Instance, launch, recallInstance, type StoreKind } from './private.ts';
+import { launcher, recallInstance, type StoreKind } from './private.ts';
 
 /** Before every key of ours, so that a Redis may be shared. */
 export const redisKeyPrefix = 'gatepost:';
@@ -13,20 +12,28 @@ export const redis: StoreKind = {
   variable: 'REDIS_URL',
   service: 'redis',
   package: 'redis-server',
-  async probe(_env, port = 6379) {
-    const url = `redis://127.0.0.1:${port}`;
-    return (await letsIn(url)) ? url : undefined;
-  },
+  programs: () => ['redis-server', 'valkey-server'],
+  usual: (_env, port = 6379) => [`redis://127.0.0.1:${port}`],
   letsIn,
-  find: (path) => findProgram(['redis-server', 'valkey-server'], path),
   async prepare(command, options) {
-    const folder = join(options.home, 'redis');
-    const instance = await recallInstance(folder, options.signal);
-    const url = `redis://:${instance.password}@127.0.0.1:${instance.port}`;
+    const { folder, port, password } = await recallInstance(options, 'redis');
+    const url = `redis://:${password}@127.0.0.1:${port}`;
     const file = join(folder, 'redis.conf');
-    writePrivate(file, config(folder, instance, options.durable));
+    // A snapshot at a clean stop keeps people signed in from one `npm start` to the next; nothing depends on it. Bounded, so that
+    // nobody fills the machine; `noeviction`: a full Redis must refuse rather than forget somebody's limit (docs/redis.md).
+    const config = [
+      'bind 127.0.0.1',
+      `port ${port}`,
+      `requirepass ${password}`,
+      options.durable ? 'save 900 1' : 'save ""',
+      'stop-writes-on-bgsave-error no',
+      'maxmemory 256mb',
+      'maxmemory-policy noeviction',
+      `dir "${folder}"`,
+    ];
+    writePrivate(file, `${config.join('\n')}\n`);
     const server = { name: 'Redis', command, args: [file], cwd: folder, log: 'redis', letsIn: () => letsIn(url) };
-    return { url, launch: () => launch(options, server) };
+    return { url, launch: launcher(options, server) };
   },
   drop: (url, env) =>
     withClient(url, async (client) => {
@@ -39,37 +46,16 @@ export const redis: StoreKind = {
 
 /** Can we write there? A replica, or a server that wants a password, cannot be used. */
 async function letsIn(url: string): Promise<boolean> {
-  return withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1)).then(
-    () => true,
-    () => false,
-  );
+  const write = withClient(url, (client) => client.set(`${redisKeyPrefix}probe`, '1', 'EX', 1));
+  return write.then(Boolean, () => false);
 }
 
 async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const once = { lazyConnect: true, retryStrategy: () => null };
-  const client = new Redis(url, { ...once, connectTimeout: 1_000, commandTimeout: 2_000 });
+  const client = new Redis(url, { retryStrategy: () => null, connectTimeout: 1_000, commandTimeout: 2_000 });
   client.on('error', () => {}); // the command that it breaks rejects
   try {
-    await client.connect();
     return await work(client);
   } finally {
     client.disconnect();
   }
-}
-
-// A snapshot at a clean stop keeps people signed in from one `npm start` to the next; nothing depends on it. Bounded, so that
-// nobody fills the machine; `noeviction`: a full Redis must refuse rather than forget somebody's limit (docs/redis.md).
-function config(folder: string, { port, password }: Instance, durable: boolean): string {
-  return `${[
-    'bind 127.0.0.1',
-    `port ${port}`,
-    `requirepass ${password}`,
-    'daemonize no',
-    'appendonly no',
-    durable ? 'save 900 1' : 'save ""',
-    'stop-writes-on-bgsave-error no',
-    'maxmemory 256mb',
-    'maxmemory-policy noeviction',
-    `dir "${folder}"`,
-  ].join('\n')}\n`;
 }

@@ -11,34 +11,29 @@
  */
 import { maskUrl } from '@gatepost/runtime/mask';
 import type { Child } from '../processes/child.ts';
+import { findProgram } from '../processes/programs.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { findInstaller, type Installer } from './debian.ts';
-import { type Docker, findDocker, startContainer } from './docker.ts';
+import { findInstaller } from './debian.ts';
+import { findCompose, startContainer } from './docker.ts';
 import { postgres } from './postgres.ts';
-import type { Address, PrivateOptions, PrivateStore, StoreKind, StoreName } from './private.ts';
+import type { Located, PrivateOptions, StoreKind } from './private.ts';
 import { rabbitmq } from './rabbitmq.ts';
 import { redis } from './redis.ts';
 
 export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis];
 
 /** What the machine offers beyond the stores themselves; each is asked for only when it is needed, and once. */
-export type Machine = {
-  env: NodeJS.ProcessEnv;
-  docker(): Promise<Docker | undefined>;
-  installer(): Promise<Installer | undefined>;
-};
-
-export function openMachine(env: NodeJS.ProcessEnv, home: string, signal: AbortSignal): Machine {
-  let docker: ReturnType<Machine['docker']> | undefined;
-  let installer: ReturnType<Machine['installer']> | undefined;
-  return {
-    env,
-    docker: () => (docker ??= findDocker(home, signal, env.PATH)),
-    installer: () => (installer ??= findInstaller(signal, env.PATH)),
-  };
+export function openMachine(env: NodeJS.ProcessEnv, options: Parameters<typeof findCompose>[0]) {
+  const compose = once(() => findCompose(options, env.PATH));
+  return { env, compose, installer: once(() => findInstaller(options.signal, env.PATH)) };
 }
 
-type Located = Address & Partial<Pick<PrivateStore, 'launch'>>;
+export type Machine = ReturnType<typeof openMachine>;
+
+function once<T>(find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined;
+  return () => (found ??= find());
+}
 
 /** Where one store will come from. */
 export type Source = {
@@ -46,61 +41,48 @@ export type Source = {
   how: 'given, at' | 'found running at' | 'a private instance at' | 'in a container, at';
   /** Others may use it too. */
   isShared: boolean;
-  /** Brings it up, as far as its address is known. @throws Trouble saying what to do. */
+  /** Makes its address known. @throws Trouble saying what to do. */
   locate(options: PrivateOptions, note: (doing: string) => void): Promise<Located>;
 };
 
 /** The order above; `own`: only what nobody else uses, the search begins at 3. Undefined if there is none. */
 export async function findSource(kind: StoreKind, machine: Machine, own = false): Promise<Source | undefined> {
-  const { name, variable, service } = kind;
-  const given = own ? undefined : givenUrl(kind, machine.env);
-  if (given)
-    return {
-      kind,
-      how: 'given, at',
-      isShared: true,
-      async locate() {
-        if (await kind.letsIn(given)) return { url: given };
-        throw new Trouble(
-          `${variable} is set, but ${name} does not let us in at ${maskUrl(given)}.`,
-          `Start it, mend ${variable}, or unset it to have one started here.`,
-        );
-      },
-    };
-  const url = own ? undefined : await kind.probe(machine.env);
-  if (url) return { kind, how: 'found running at', isShared: true, locate: async () => ({ url }) };
-  const program = kind.find(machine.env.PATH);
+  const { env } = machine;
+  const given = own ? undefined : givenUrl(kind, env);
+  if (given) return { kind, how: 'given, at', isShared: true, locate: () => refuseOrTake(kind, given) };
+  for (const url of own ? [] : kind.usual(env))
+    if (await kind.letsIn(url, true))
+      return { kind, how: 'found running at', isShared: true, locate: async () => ({ url }) };
   const alone = { kind, how: 'a private instance at', isShared: false } as const;
+  const program = findProgram(kind.programs(), env.PATH);
   if (program) return { ...alone, locate: (options) => kind.prepare(program, options) };
-  const docker = await machine.docker();
-  if (docker)
-    return {
-      kind,
-      how: 'in a container, at',
-      isShared: false,
-      async locate({ home, signal, group }, note) {
-        note('starting its container');
-        return group.use(await startContainer(docker, { service, letsIn: kind.letsIn }, home, signal));
-      },
-    };
+  const compose = await machine.compose();
+  if (compose)
+    return { ...alone, how: 'in a container, at', locate: (options) => startContainer(compose, kind, options) };
   const install = await machine.installer();
-  if (!install) return undefined;
-  return {
-    ...alone,
-    async locate(options, note) {
-      await install(kind.package, note);
-      note('');
-      const installed = kind.find();
-      if (installed) return kind.prepare(installed, options);
-      throw new Trouble(`The package ${kind.package} is installed, but holds no server of ${name}.`);
-    },
-  };
+  return (
+    install && {
+      ...alone,
+      async locate(options, note) {
+        await install(kind.package, note);
+        return kind.prepare(findProgram(kind.programs()) ?? kind.package, options);
+      },
+    }
+  );
 }
 
 /** The URL that the environment gives; the databases of both sides do for one that serves both. */
 export function givenUrl({ variable }: StoreKind, env: NodeJS.ProcessEnv): string | undefined {
   if (env[variable]) return env[variable];
   return (variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL) || undefined;
+}
+
+async function refuseOrTake({ name, variable, letsIn }: StoreKind, url: string): Promise<Located> {
+  if (await letsIn(url)) return { url };
+  throw new Trouble(
+    `${variable} is set, but ${name} does not let us in at ${maskUrl(url)}.`,
+    `Start it, mend ${variable}, or unset it to have one started here.`,
+  );
 }
 
 /** Finds the source of each store. @throws Trouble, in two lines, naming all that there is no source for. */
@@ -116,15 +98,12 @@ export async function findSources(machine: Machine, own = false, kinds = storeKi
 
 /** A store whose address is known. */
 export type Store = Located & {
-  name: StoreName;
+  name: StoreKind['name'];
   /** Resolves when it lets us in; with its process, if that is ours. */
   ready: Promise<Child | undefined>;
 };
 
-/**
- * Brings one store up, as a step that is shown. Resolves as soon as its address is known: a private instance may still be
- * starting then.
- */
+/** Brings one store up, as a step that is shown. Resolves as soon as its address is known: it may still be starting then. */
 export async function bringUp({ kind: { name }, how, locate }: Source, options: PrivateOptions): Promise<Store> {
   const known = Promise.withResolvers<Store>();
   let where = '';
@@ -142,6 +121,7 @@ export async function bringUp({ kind: { name }, how, locate }: Source, options: 
   return known.promise;
 }
 
-export function urlsOf(stores: Store[]): Record<StoreName, string> {
-  return Object.fromEntries(stores.map((store) => [store.name, store.url])) as Record<StoreName, string>; // one of each
+/** Each by its variable, as the services want them. */
+export function urlsOf(stores: Store[]): Record<StoreKind['name'], string> {
+  return Object.fromEntries(stores.map((store) => [store.name, store.url])) as Record<StoreKind['name'], string>; // one of each
 }

@@ -1,30 +1,29 @@
 /** Real private instances in a folder that is removed afterwards: of each store whose server is installed here. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { deadLettersPolicy, eventsPolicy } from '@gatepost/contracts/topology';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Channel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { makeSay } from '../commands/say.ts';
-import { openGroup } from '../processes/child.ts';
-import { dropPrivateData } from '../stores/fresh.ts';
+import { findProgram } from '../processes/programs.ts';
 import { dataFolder, postgres, withClient } from '../stores/postgres.ts';
 import type { PrivateOptions, StoreKind } from '../stores/private.ts';
-import { type Machine, storeKinds } from '../stores/stores.ts';
+import { storeKinds } from '../stores/stores.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'gatepost-stores-'));
 const { signal } = new AbortController();
-const machine: Machine = { env: {}, docker: async () => undefined, installer: async () => undefined };
-const installed = storeKinds.filter((kind) => kind.find() !== undefined);
+const programOf = (kind: StoreKind) => findProgram(kind.programs())!;
+const installed = storeKinds.filter(programOf);
 
 afterAll(async () => {
-  await dropPrivateData(home, machine);
+  rmSync(dirname(dataFolder(home)), { recursive: true, force: true });
   rmSync(home, { recursive: true, force: true });
 });
 
 function options(): PrivateOptions {
-  return { home, durable: false, management: false, signal, group: openGroup(), say: makeSay() };
+  return { home, durable: false, management: false, signal, stack: new AsyncDisposableStack(), say: makeSay() };
 }
 
 /** What each store is asked to keep from one start to the next, and how it is asked for it. */
@@ -55,7 +54,7 @@ const keeping: Record<StoreKind['name'], { put(url: string): Promise<unknown>; h
 test.each(installed.map((kind) => [kind.name, kind] as const))(
   'runs %s for us alone, keeps its data and its port, and recovers from being killed',
   async (_, kind) => {
-    const program = kind.find() as string;
+    const program = programOf(kind);
     const first = options();
     const one = await kind.prepare(program, first);
     const child = await one.launch();
@@ -78,31 +77,31 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
     await again.exited;
     await two.launch();
     expect(await keeping[kind.name].has(two.url)).toBe(true);
-    await second.group[Symbol.asyncDispose]();
+    await second.stack.disposeAsync();
     expect(await kind.letsIn(two.url)).toBe(false);
-    await first.group[Symbol.asyncDispose]();
+    await first.stack.disposeAsync();
   },
   120_000,
 );
 
 // A producer that runs on has the broker's URL.
 test('drops the data, and keeps ports and passwords', async () => {
-  const urls = async () => {
-    const open = options();
-    const prepared = await Promise.all(installed.map((kind) => kind.prepare(kind.find() as string, open)));
-    return prepared.map(({ url, producerUrl }) => [url, producerUrl]);
-  };
-  const before = await urls();
-  await dropPrivateData(home, machine);
-  for (const { service } of installed) expect(readdirSync(join(home, service))).toEqual(['instance.json']);
-  expect(await urls()).toEqual(before);
+  const open = { ...options(), fresh: true };
+  for (const kind of installed) {
+    const before = await kind.prepare(programOf(kind), options());
+    const { launch, ...after } = await kind.prepare(programOf(kind), open);
+    expect([after.url, after.producerUrl]).toEqual([before.url, before.producerUrl]);
+    await launch();
+    expect(await keeping[kind.name].has(after.url)).toBe(kind.name === 'Redis'); // it may lose everything anywhere
+  }
+  await open.stack.disposeAsync();
 });
 
 test('makes a user for producers in RabbitMQ, who publishes to the exchange and reaches no queue', async () => {
   const open = { ...options(), management: true };
   const kind = installed.find(({ name }) => name === 'RabbitMQ');
   if (!kind) return expect(storeKinds).not.toContain(kind);
-  const { url, producerUrl, managementUrl, launch } = await kind.prepare(kind.find() as string, open);
+  const { url, producerUrl, managementUrl, launch } = await kind.prepare(programOf(kind), open);
   await launch();
   await onChannel(url, async (channel) => {
     await channel.assertExchange('gatepost.events', 'topic');
@@ -114,7 +113,7 @@ test('makes a user for producers in RabbitMQ, who publishes to the exchange and 
   expect(await getFrom(managementUrl!, '/api/policies/gatepost')).toEqual(
     expect.arrayContaining([deadLettersPolicy, eventsPolicy].map((policy) => expect.objectContaining(policy))),
   );
-  await open.group[Symbol.asyncDispose]();
+  await open.stack.disposeAsync();
 });
 
 test('keeps passwords where only the owner can read them', () => {
@@ -130,21 +129,21 @@ test('does not take a server that asks for a password it does not have, or nothi
     installed
       .filter((kind) => kind.name !== 'RabbitMQ') // its probe only ever comes as guest, whom ours does not have
       .map(async (kind) => {
-        const prepared = await kind.prepare(kind.find() as string, open);
+        const prepared = await kind.prepare(programOf(kind), open);
         await prepared.launch();
         return [kind, Number(new URL(prepared.url).port)] as const;
       }),
   );
-  for (const [kind, port] of urls) expect(await kind.probe({}, port)).toBeUndefined();
-  for (const kind of storeKinds) expect(await kind.probe({}, 1)).toBeUndefined();
-  await open.group[Symbol.asyncDispose]();
+  for (const [kind, port] of [...urls, ...storeKinds.map((kind) => [kind, 1] as const)])
+    for (const url of kind.usual({}, port)) expect(await kind.letsIn(url, true)).toBe(false);
+  await open.stack.disposeAsync();
 });
 
 test('with a server that lets us in, uses a database of our own, and drops only what is ours', async () => {
   const open = options();
   const running = await Promise.all(
     installed.map(async (kind) => {
-      const prepared = await kind.prepare(kind.find() as string, open);
+      const prepared = await kind.prepare(programOf(kind), open);
       await prepared.launch();
       return { kind, url: prepared.url };
     }),
@@ -156,21 +155,23 @@ test('with a server that lets us in, uses a database of our own, and drops only 
     await kind.drop(url, {}); // nothing is there any more
     expect([kind.name, await left(url)]).toEqual([kind.name, ['others']]);
   }
-  await open.group[Symbol.asyncDispose]();
+  await open.stack.disposeAsync();
 });
 
 test('lets itself in with the login that libpq takes from the environment', async () => {
   const open = options();
   const kind = installed.find(({ name }) => name === 'PostgreSQL');
   if (!kind) return expect(storeKinds).not.toContain(kind);
-  const prepared = await kind.prepare(kind.find() as string, open);
+  const prepared = await kind.prepare(programOf(kind), open);
   await prepared.launch();
   const { username, password, port } = new URL(prepared.url);
   await withClient(prepared.url.replace(/gatepost$/, 'postgres'), (client) => client.query('DROP DATABASE gatepost'));
   const env = { PGUSER: username, PGPASSWORD: password };
-  expect(await postgres.probe(env, Number(port))).toBe(prepared.url);
+  expect(postgres.usual(env, Number(port))).toEqual([prepared.url]);
+  expect(await kind.letsIn(prepared.url)).toBe(false);
+  expect(await kind.letsIn(prepared.url, true)).toBe(true);
   expect(await kind.letsIn(prepared.url)).toBe(true); // the database was made
-  await open.group[Symbol.asyncDispose]();
+  await open.stack.disposeAsync();
 });
 
 /** Ours and somebody else's in one server, and what is left of the two. */
@@ -260,7 +261,7 @@ async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>)
 test('data of another version of PostgreSQL are told by the server itself, and left as they are', async () => {
   if (!installed.includes(postgres)) return;
   const given = options();
-  const { launch } = await postgres.prepare(postgres.find()!, given); // makes them
+  const { launch } = await postgres.prepare(programOf(postgres), given); // makes them
   const file = join(dataFolder(home), 'PG_VERSION');
   const version = readFileSync(file, 'utf8');
   writeFileSync(file, '9.6\n');

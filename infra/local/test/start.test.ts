@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { freePorts } from '@gatepost/testkit/system';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { cleanEnv } from '../commands/environment.ts';
 import { rootFolder } from '../processes/home.ts';
-import { freePort } from '../processes/ports.ts';
 import { servicePorts } from '../processes/services.ts';
 import { waitFor } from '../processes/wait.ts';
 import { dataFolder } from '../stores/postgres.ts';
@@ -19,7 +19,8 @@ const started: ChildProcess[] = [];
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'gatepost-start-'));
   env = { ...cleanEnv(process.env), GATEPOST_HOME: home };
-  for (const { variable } of servicePorts) env[variable] = String(await freePort());
+  const ports = await freePorts(servicePorts.length);
+  for (const [index, { variable }] of servicePorts.entries()) env[variable] = String(ports[index]);
 });
 
 afterEach(async () => {

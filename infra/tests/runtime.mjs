@@ -1,0 +1,107 @@
+/**
+ * How Jest loads test files: by Node itself, which reads our TypeScript as in production. Jest's own runtime builds every module anew for every
+ * file, those of `node_modules` too, which took a second and more of each. Here each file has modules of the workspace of its own, so that no file sees
+ * another's state, and what lies in `node_modules` is loaded once a worker.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire, flushCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const require = createRequire(import.meta.url);
+const workspace = pathToFileURL(join(import.meta.dirname, '../../')).href;
+/** What test files import from `@jest/globals`, which by itself is but an error. */
+const globals = new URL('globals.mjs', import.meta.url).href;
+const openTelemetry = Symbol.for('opentelemetry.js.api.1');
+
+process.setMaxListeners(0); // those of many files come together
+
+/** Counts the files of this worker: the modules of each have its number in their URLs. */
+let file = 0;
+/** What is worked out once a worker. */
+const resolved = new Map();
+const sources = new Map();
+/** Theirs are validators of descriptions, which take seconds to make; they hold nothing of a file's. */
+const shared = /\/test\/(support\/)?(conformance|github-openapi)\.ts$/;
+
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier === '@jest/globals') return { url: `${globals}?${file}`, shortCircuit: true };
+    const { parentURL = '' } = context;
+    const [parent, number = file] = parentURL.split('?');
+    if (!parent.endsWith('.ts') || !parent.startsWith(workspace)) return next(specifier, context);
+    const key = `${parent} ${specifier}`;
+    let url = resolved.get(key);
+    if (url === undefined) {
+      ({ url } = next(specifier, { ...context, parentURL: parent }));
+      resolved.set(key, url);
+    }
+    if (!url.endsWith('.ts')) return { url, shortCircuit: true };
+    return { url: `${url}?${shared.test(url) ? 0 : number}`, shortCircuit: true };
+  },
+  load(url, context, next) {
+    if (!/\.ts\?\d+$/.test(url)) return next(url, context);
+    const path = fileURLToPath(url);
+    let source = sources.get(path);
+    if (source === undefined) {
+      source = stripTypeScriptTypes(readFileSync(path, 'utf8'));
+      sources.set(path, source);
+    }
+    return { format: 'module', source, shortCircuit: true };
+  },
+});
+
+/** The part of Jest's runtime that its runner and its test framework call. */
+export default class NodeRuntime {
+  #environment;
+  #before;
+
+  constructor(_config, environment) {
+    file += 1;
+    this.#environment = environment;
+    this.#before = { env: { ...process.env }, fetch: globalThis.fetch, exit: process.exit };
+  }
+
+  unstable_shouldLoadAsEsm() {
+    return true;
+  }
+
+  unstable_importModule(path) {
+    return import(`${pathToFileURL(path).href}?${file}`);
+  }
+
+  requireModule(path) {
+    return require(path);
+  }
+
+  /** The test framework, whose state is that of one file. */
+  requireInternalModule(path) {
+    delete require.cache[path];
+    return require(path);
+  }
+
+  setGlobalsForRuntime(given) {
+    globalThis[Symbol.for('gatepost.test')] = { ...given, jest: this.#environment.jest };
+  }
+
+  enterTestCode() {}
+
+  leaveTestCode() {}
+
+  getSourceMaps() {
+    return new Map();
+  }
+
+  getAllCoverageInfoCopy() {}
+
+  /** The next file finds the process as this one did. */
+  teardown() {
+    const { env, fetch, exit } = this.#before;
+    for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+    Object.assign(process.env, env);
+    Object.assign(globalThis, { fetch });
+    process.exit = exit;
+    delete globalThis[openTelemetry];
+    flushCompileCache(); // a worker is ended by a signal, at which Node would not write it
+  }
+}
