@@ -10,6 +10,7 @@ type Benchmark = (options: Record<string, string | undefined>) => Promise<Result
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
   api: async () => (await import('./api.ts')).api,
   explain: async () => (await import('./explain.ts')).explain,
+  console: async () => (await import('./console.ts')).console,
   client: async () => (await import('./client.ts')).client,
   delivery: async () => (await import('./delivery.ts')).delivery,
   simulation: async () => (await import('./simulation.ts')).simulation,
