@@ -1,5 +1,6 @@
 /** Looks through the first messages of a queue without taking them off it, but for those that are to be. */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Channel, ConsumeMessage } from 'amqplib';
 import { connectOnce } from './connect-once.ts';
 
 export type Seen = {
@@ -41,37 +42,16 @@ export async function browse<T, R>(
     channel.on('error', () => {});
     const { messageCount: total } = await channel.checkQueue(queue);
     const wanted = Math.min(total, most);
-    const picked: { item: T; take(): void }[] = [];
     let taken = 0;
-    if (wanted > 0) {
-      let seen = 0;
-      const complete = Promise.withResolvers<void>();
-      const late = setTimeout(complete.resolve, lookMaxMs);
-      let idle = setTimeout(complete.resolve, timeoutMs);
-      await channel.prefetch(wanted);
-      await channel.consume(
-        queue,
-        (message) => {
-          if (message === null) return complete.resolve();
-          const { content: body, properties } = message;
-          const { headers = {}, contentType, messageId } = properties;
-          const item = pick({ body, headers, contentType, messageId });
-          const { deliveryTag } = message.fields;
-          const take = () => {
-            taken += 1;
-            channel.ack({ fields: { deliveryTag } } as never); // all that it reads of a message
-          };
-          if (item !== undefined) picked.push({ item, take });
-          seen += 1;
-          clearTimeout(idle);
-          idle = setTimeout(complete.resolve, seen === wanted ? 0 : idleMs);
+    const picked = (wanted > 0 ? await pickFrom(channel, { queue, wanted, idleMs }, pick) : []).map(
+      ({ item, take }) => ({
+        item,
+        take() {
+          taken += 1;
+          take();
         },
-        { consumerTag },
-      );
-      await complete.promise;
-      clearTimeout(late);
-      clearTimeout(idle);
-    }
+      }),
+    );
     const result = await use(picked, total);
     if (wanted > 0) {
       await channel.cancel(consumerTag);
@@ -86,4 +66,35 @@ export async function browse<T, R>(
   } finally {
     await connection.close().catch(() => {}); // it is gone
   }
+}
+
+/** Consumes until it has seen as many as are wanted, or nothing more comes. */
+async function pickFrom<T>(
+  channel: Channel,
+  { queue, wanted, idleMs }: { queue: string; wanted: number; idleMs: number },
+  pick: Pick<T>,
+): Promise<{ item: T; take(): void }[]> {
+  const picked: { item: T; take(): void }[] = [];
+  const complete = Promise.withResolvers<void>();
+  const late = setTimeout(complete.resolve, lookMaxMs);
+  let idle = setTimeout(complete.resolve, timeoutMs);
+  let seen = 0;
+  const onMessage = (message: ConsumeMessage | null) => {
+    if (message === null) return complete.resolve();
+    const { content: body, properties } = message;
+    const { headers = {}, contentType, messageId } = properties;
+    const item = pick({ body, headers, contentType, messageId });
+    const { deliveryTag } = message.fields;
+    const take = () => channel.ack({ fields: { deliveryTag } } as never); // all that it reads of a message
+    if (item !== undefined) picked.push({ item, take });
+    seen += 1;
+    clearTimeout(idle);
+    idle = setTimeout(complete.resolve, seen === wanted ? 0 : idleMs);
+  };
+  await channel.prefetch(wanted);
+  await channel.consume(queue, onMessage, { consumerTag });
+  await complete.promise;
+  clearTimeout(late);
+  clearTimeout(idle);
+  return picked;
 }

@@ -68,18 +68,7 @@ export async function openPublisher(
   let sequence = 0;
 
   const open = async (model: ChannelModel) => {
-    const opened = await model.createConfirmChannel();
-    let fault: (Error & { code?: number }) | undefined;
-    opened.on('error', (error) => {
-      fault = error; // 'close' follows
-    });
-    opened.on('return', (message) => {
-      const tag = message.properties.headers?.[tagHeader] as string | undefined;
-      const entry = tag === undefined ? undefined : waiting.get(tag);
-      if (entry) entry.returned = true;
-    });
-    // Before amqplib’s own listener, which passes every callback a nack, whatever the cause.
-    opened.prependListener('close', () => {
+    const opened = await openChannel(model, waiting, (fault) => {
       if (channel !== opened) return;
       channel = undefined;
       for (const entry of [...waiting.values()]) entry.settle(closedBefore(fault));
@@ -114,26 +103,7 @@ export async function openPublisher(
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const tag = String(++sequence);
       const userId = message.userId ?? options.userId;
-      // Not Promise.withResolvers, which Node 20 lacks: producers run there.
-      let resolve!: () => void;
-      let reject!: (error: NotPublished) => void;
-      const promise = new Promise<void>((...both) => {
-        [resolve, reject] = both;
-      });
-      const timer = setTimeout(
-        () => entry.settle(new NotPublished('timeout', `no confirm in ${confirmTimeoutMs} ms`)),
-        confirmTimeoutMs,
-      );
-      const entry: Waiting = {
-        returned: false,
-        settle(error) {
-          clearTimeout(timer);
-          if (!waiting.delete(tag)) return;
-          if (error) reject(error);
-          else resolve();
-        },
-      };
-      waiting.set(tag, entry);
+      const { entry, promise } = waitFor(tag, waiting, confirmTimeoutMs);
       try {
         current.publish(
           message.exchange,
@@ -171,15 +141,7 @@ export async function openPublisher(
     async waiting(queue, { mayBeGone } = { mayBeGone: false }) {
       if (!channel) throw new NotPublished('not_connected', 'no connection to RabbitMQ');
       if (!mayBeGone || !connected) return (await channel.checkQueue(queue)).messageCount;
-      // Not every call of a connection that breaks settles.
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<never>((_, reject) => {
-        const error = new NotPublished('timeout', `no answer in ${confirmTimeoutMs} ms`);
-        timer = setTimeout(() => reject(error), confirmTimeoutMs);
-      });
-      return Promise.race([lengthOf(connected, queue).then((length) => length ?? 0), late]).finally(() =>
-        clearTimeout(timer),
-      );
+      return (await within(confirmTimeoutMs, lengthOf(connected, queue))) ?? 0;
     },
     async [Symbol.asyncDispose]() {
       channel = undefined;
@@ -188,6 +150,59 @@ export async function openPublisher(
         entry.settle(new NotPublished('not_connected', 'the publisher was closed'));
     },
   };
+}
+
+/** A channel that marks what comes back, and calls `onClose`, with what was wrong, when it is closed. */
+async function openChannel(
+  model: ChannelModel,
+  waiting: ReadonlyMap<string, Waiting>,
+  onClose: (fault: (Error & { code?: number }) | undefined) => void,
+): Promise<ConfirmChannel> {
+  const opened = await model.createConfirmChannel();
+  let fault: (Error & { code?: number }) | undefined;
+  opened.on('error', (error) => {
+    fault = error; // 'close' follows
+  });
+  opened.on('return', (message) => {
+    const tag = message.properties.headers?.[tagHeader] as string | undefined;
+    const entry = tag === undefined ? undefined : waiting.get(tag);
+    if (entry) entry.returned = true;
+  });
+  // Before amqplib’s own listener, which passes every callback a nack, whatever the cause.
+  opened.prependListener('close', () => onClose(fault));
+  return opened;
+}
+
+/** Waits for a message's confirm, for so long at most. */
+function waitFor(tag: string, waiting: Map<string, Waiting>, timeoutMs: number) {
+  // Not Promise.withResolvers, which Node 20 lacks: producers run there.
+  let resolve!: () => void;
+  let reject!: (error: NotPublished) => void;
+  const promise = new Promise<void>((...both) => {
+    [resolve, reject] = both;
+  });
+  const late = () => entry.settle(new NotPublished('timeout', `no confirm in ${timeoutMs} ms`));
+  const timer = setTimeout(late, timeoutMs);
+  const entry: Waiting = {
+    returned: false,
+    settle(error) {
+      clearTimeout(timer);
+      if (!waiting.delete(tag)) return;
+      if (error) reject(error);
+      else resolve();
+    },
+  };
+  waiting.set(tag, entry);
+  return { entry, promise };
+}
+
+/** Not every call of a connection that breaks settles. */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NotPublished('timeout', `no answer in ${ms} ms`)), ms);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 const renewal = { firstMs: 250, mostMs: 10_000, calmMs: 30_000 };

@@ -92,15 +92,13 @@ export type Responder = AsyncDisposable & {
 export async function openResponder(
   options: ConnectionOptions & { exchange: string; onRequest(request: Request): void },
 ): Promise<Responder> {
-  const { exchange } = options;
+  const { exchange, log } = options;
   const keys = new Set<string>();
   let current: { channel: Channel; queue: string } | undefined;
-
   const connection = await openConnection(options, async (model: ChannelModel) => {
     const channel = await model.createChannel();
-    channel.on('error', (error) =>
-      options.log.error({ 'amqp.exchange': exchange, error }, 'RabbitMQ closed the channel'),
-    );
+    const onError = (error: Error) => log.error({ 'amqp.exchange': exchange, error }, 'RabbitMQ closed the channel');
+    channel.on('error', onError);
     const startAnew = () => {
       if (current?.channel !== channel) return;
       current = undefined;
@@ -115,12 +113,7 @@ export async function openResponder(
       if (!message) return startAnew();
       const { type, replyTo: to, correlationId } = message.properties;
       const answer = (body: Buffer) => {
-        if (current?.channel !== channel || !to) return;
-        try {
-          channel.publish('', to, body, { correlationId });
-        } catch {
-          // The channel is closed: nobody waits any more.
-        }
+        if (current?.channel === channel && to) publishIfOpen(channel, '', to, body, { correlationId });
       };
       options.onRequest({ routingKey: message.fields.routingKey, type: String(type), body: message.content, answer });
     };
@@ -133,27 +126,30 @@ export async function openResponder(
     async bind(key) {
       if (!current) throw new Error('not connected to RabbitMQ');
       keys.add(key);
-      try {
-        await current.channel.bindQueue(current.queue, exchange, key);
-      } catch (error) {
+      const bound = current.channel.bindQueue(current.queue, exchange, key);
+      await bound.catch((error) => {
         keys.delete(key);
         throw error;
-      }
+      });
     },
     async unbind(key) {
       // Without a connection there is no queue to unbind.
       if (keys.delete(key) && current) await current.channel.unbindQueue(current.queue, exchange, key).catch(() => {});
     },
     tell(key, type, body) {
-      try {
-        current?.channel.publish(exchange, key, Buffer.from(body), { type });
-      } catch {
-        // The channel is closed; nobody need hear of it.
-      }
+      if (current) publishIfOpen(current.channel, exchange, key, Buffer.from(body), { type });
     },
     async [Symbol.asyncDispose]() {
       current = undefined;
       await connection.close();
     },
   };
+}
+
+function publishIfOpen(channel: Channel, ...message: Parameters<Channel['publish']>): void {
+  try {
+    channel.publish(...message);
+  } catch {
+    // The channel is closed: nobody waits any more, and nobody need hear of it.
+  }
 }

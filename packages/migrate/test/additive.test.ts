@@ -43,12 +43,13 @@ test('what a migration takes or demands anew is found', async () => {
   write(
     '1_before',
     `CREATE TABLE kept (id integer PRIMARY KEY, gone text, wide integer, open text, filled text NOT NULL DEFAULT '');
+     CREATE UNIQUE INDEX kept_both_idx ON kept (filled, open);
      CREATE TABLE dropped (id integer);
      CREATE FUNCTION helps() RETURNS integer LANGUAGE sql AS 'SELECT 1';`,
   );
   write(
     '2_fine',
-    'ALTER TABLE kept ADD COLUMN more text, ADD COLUMN kind text DEFAULT 1 CHECK (kind <> $$no$$); CREATE TABLE fresh (id integer NOT NULL);',
+    'ALTER TABLE kept ADD COLUMN more text, ADD COLUMN kind text DEFAULT 1 CHECK (kind <> $$no$$); CREATE TABLE fresh (id integer NOT NULL); DROP INDEX kept_both_idx; CREATE UNIQUE INDEX kept_both_idx ON kept (filled, open) WHERE open > $$m$$;',
   );
   write(
     '3_not',
