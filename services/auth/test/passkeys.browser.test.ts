@@ -1,9 +1,10 @@
 /** Passkeys and security keys in Chromium, with its virtual authenticator. */
-import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
+import { patienceMs } from '@gatepost/testkit/chromium';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
-import { type CDPSession, chromium, type Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
+import { openBrowserOfApplication } from './chromium.ts';
 import { openGate } from './gate.ts';
 import { alice, bob, connections, settings, spa } from './seeds.ts';
 
@@ -21,7 +22,7 @@ const gate = stack.use(
 );
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
-const browser = stack.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
+const { browser } = stack.use(await openBrowserOfApplication());
 
 const addressFor = (more: Record<string, string> = {}) =>
   `${gate.issuer}authorize?${new URLSearchParams({
@@ -40,9 +41,8 @@ async function onDevice(
   options: { transport: 'internal' | 'usb'; isUserVerified: boolean },
   work: (device: Device) => Promise<void>,
 ): Promise<void> {
-  const context = await browser.newContext();
+  const context = await browser.newContext({ ignoreHTTPSErrors: true });
   context.setDefaultTimeout(patienceMs);
-  await context.route('https://app.example/**', (route) => route.fulfill({ body: 'arrived' }));
   const page = await context.newPage();
   try {
     const cdp = await context.newCDPSession(page);
@@ -112,10 +112,9 @@ test('a passkey is made after a login by password, and signs in by itself from t
 });
 
 test('"not now" goes on, and is not asked again in that browser; without JavaScript as well', async () => {
-  const context = await browser.newContext({ javaScriptEnabled: false });
+  const context = await browser.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true });
   context.setDefaultTimeout(patienceMs);
   try {
-    await context.route('https://app.example/**', (route) => route.fulfill({ body: 'arrived' }));
     const page = await context.newPage();
     await page.goto(addressFor());
     await logIn(page, bob.email);
