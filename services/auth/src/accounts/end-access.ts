@@ -1,5 +1,6 @@
 /** Ends a person’s access at once: grants, and the refresh tokens that depend on them. */
 import { setTimeout } from 'node:timers/promises';
+import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Pool } from '../database.ts';
 
 /**
@@ -16,6 +17,20 @@ export function makeEndAccess(pool: Pool): EndAccess {
       values: [userId, clientId ?? null],
     });
   };
+}
+
+/** Ends a session with the grants and refresh tokens that applications got while it lasted. */
+export async function endSessionAndTokens(
+  { sessions, pool }: { sessions: Sessions; pool: Pool },
+  { uid, accountId, authorizations = {} }: StoredSession,
+): Promise<void> {
+  await sessions.end(uid);
+  const grants = Object.values(authorizations).flatMap(({ grantId }) => grantId ?? []);
+  await pool.query({
+    text: `DELETE FROM artefacts WHERE account_id = $1
+             AND (grant_id = ANY ($2) OR model = 'Grant' AND id = ANY ($2) OR model = 'RefreshToken' AND payload ->> 'sessionUid' = $3)`,
+    values: [accountId, grants, uid],
+  });
 }
 
 /**

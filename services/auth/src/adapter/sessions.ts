@@ -4,11 +4,18 @@
  */
 import type { Redis } from 'ioredis';
 import type { AdapterPayload } from 'oidc-provider';
+import type { SessionDevice } from '../library/seam.ts';
 import { defineScript } from '../redis-script.ts';
 import { hashId } from './hashed.ts';
 
 /** As it is stored. */
-export type StoredSession = AdapterPayload & { uid: string; accountId: string; loginTs: number; incarnation?: string };
+export type StoredSession = AdapterPayload & {
+  uid: string;
+  accountId: string;
+  loginTs: number;
+  incarnation?: string;
+  device?: SessionDevice;
+};
 
 export type Sessions = {
   /** The newest thousand, by what is stored; some may be over all the same (accounts/store.ts). */

@@ -14,6 +14,7 @@ import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { secretMatches } from '../clients/secret.ts';
+import { addressOf } from '../http/head.ts';
 import { isInTheClear } from '../http/loopback.ts';
 import { signInAcr } from '../interaction/acr.ts';
 import { signerOf } from '../keys/signer.ts';
@@ -206,24 +207,35 @@ type BoundSession = {
   /** A remembered browser has spared the second factor (factors/remembered.ts). */
   isRemembered?: boolean | undefined;
   upstream?: StoredUpstream | undefined;
+  device?: SessionDevice | undefined;
   authTime(): number | undefined;
+};
+
+/** Where a session was begun, and where it was used last. */
+export type SessionDevice = {
+  initial_user_agent: string;
+  initial_ip: string;
+  last_user_agent: string;
+  last_ip: string;
 };
 
 /**
  * Sessions remember the account itself and not only its id, so that a later account with the same id does not inherit them. Whoever
  * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, and the
- * provider that they were begun at, if it was another one (upstream/session.ts).
+ * provider that they were begun at, if it was another one (upstream/session.ts), and the browser that has them.
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
   keepProperty(provider.Session, 'isRemembered');
   keepProperty(provider.Session, 'upstream');
+  keepProperty(provider.Session, 'device');
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
     loginAccount(details: { incarnation?: string; acr?: string }): void;
+    save(ttl: number): Promise<unknown>;
   };
-  const { loginAccount } = prototype;
+  const { loginAccount, save } = prototype;
   prototype.loginAccount = function (details) {
     loginAccount.call(this, { ...details, acr: details.acr ?? signInAcr });
     // The library passes on only the parts of an interaction’s result that it knows.
@@ -232,7 +244,22 @@ export function bindSessions(provider: Provider): void {
     this.incarnation = details.incarnation ?? result?.login?.incarnation;
     this.isRemembered = result?.login?.isRemembered;
     this.upstream = [interaction?.upstream, this.upstream].find((each) => each?.accountId === this.accountId);
+    this.device = undefined;
   };
+  prototype.save = function (ttl) {
+    if (this.accountId && Provider.ctx) this.device = deviceOf(Provider.ctx, this.device);
+    return save.call(this, ttl);
+  };
+}
+
+/** A session is read with each request: what a browser says of itself is cut short. */
+const userAgentMax = 256;
+
+function deviceOf({ req }: KoaContextWithOIDC, before: SessionDevice | undefined): SessionDevice {
+  const agent = (req.headers['user-agent'] ?? '').slice(0, userAgentMax);
+  const ip = addressOf(req);
+  const begun = before ?? { initial_user_agent: agent, initial_ip: ip };
+  return { ...begun, last_user_agent: agent, last_ip: ip };
 }
 
 type BoundInteraction = { result?: { login?: Partial<BoundSession> }; upstream?: StoredUpstream };

@@ -1,6 +1,6 @@
 /** `sessions`: where people are signed in. A session deleted here ends at once; what applications got through it continues. */
 import { z } from '@gatepost/runtime/env';
-import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { isOver } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
@@ -52,14 +52,7 @@ export const endSession = operation({
 export const revokeSession = operation({
   async run({ parts, params, scopes }) {
     if (!scopes.has('delete:refresh_tokens')) throw insufficientScope(['delete:refresh_tokens']);
-    const { uid, accountId, authorizations = {} } = await load(parts, params.id);
-    await parts.sessions.end(uid);
-    const grants = Object.values(authorizations).flatMap(({ grantId }) => grantId ?? []);
-    await parts.pool.query({
-      text: `DELETE FROM artefacts WHERE account_id = $1
-               AND (grant_id = ANY ($2) OR model = 'Grant' AND id = ANY ($2) OR model = 'RefreshToken' AND payload ->> 'sessionUid' = $3)`,
-      values: [accountId, grants, uid],
-    });
+    await endSessionAndTokens(parts, await load(parts, params.id));
     return { status: 202 };
   },
 });
@@ -73,7 +66,7 @@ async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSess
 
 const boundsOf = ({ loginTs, incarnation }: StoredSession) => ({ from: loginTs, incarnation });
 
-function present({ uid, accountId, iat, exp, loginTs, amr, authorizations }: StoredSession): object {
+function present({ uid, accountId, iat, exp, loginTs, amr, authorizations, device }: StoredSession): object {
   const at = (seconds: number | undefined) => (seconds === undefined ? null : new Date(seconds * 1000).toISOString());
   // A code came by text message or by mail (RFC 8176 calls both `otp`).
   const nameOf = (method: string) => (method !== 'otp' ? method : accountId.startsWith('sms|') ? 'sms' : 'email');
@@ -87,6 +80,7 @@ function present({ uid, accountId, iat, exp, loginTs, amr, authorizations }: Sto
     idle_expires_at: at(exp),
     expires_at: at(loginTs + sessionLifetime.absolute),
     last_interacted_at: at(used),
+    device: device && { ...device, initial_asn: null, last_asn: null },
     clients: Object.keys(authorizations ?? {}).map((client_id) => ({ client_id })),
     authentication: { methods: (amr ?? []).map((name) => ({ name: nameOf(name), timestamp: at(loginTs) })) },
     cookie: { mode: 'persistent' },

@@ -36,7 +36,13 @@ describe('sessions', () => {
       user_id: bob,
       clients: [{ client_id: 'third' }],
       authentication: { methods: [{ name: 'pwd', timestamp: first?.authenticated_at }] },
+      device: { initial_user_agent: 'node', initial_ip: expect.stringMatching(/127\.0\.0\.1|::1/) },
     });
+    // Its id is no cookie: whoever has read it is nobody.
+    const thief = new Browser(gate);
+    for (const { value } of home.cookies.values()) expect(value).not.toContain(first?.id);
+    thief.cookies.set('_session /', { value: first?.id as string, path: '/' });
+    expect(await isSignedIn(thief, atHome)).toBe(false);
     const times = ['created_at', 'authenticated_at', 'last_interacted_at', 'idle_expires_at', 'expires_at'];
     const given = times.map((name) => Date.parse(first?.[name] as string));
     expect(given).toEqual(given.toSorted((a, b) => a - b));
