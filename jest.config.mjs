@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 // Unit tests stand beside the code, integration tests in a package's test/; stories start whole systems, and stand in tests/ and in
-// test/ of infra. Three files run at a time: each has a database, a vhost and a key prefix of its own.
+// test/ of infra. Several files run at a time: each has a database, a vhost and a key prefix of its own.
 // Run through `npm test`, which brings the stores; it hands their addresses over as TEST_* variables.
 // Node loads the files itself (infra/tests/runtime.mjs), and what it compiled once it compiles no more.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node');

@@ -42,8 +42,8 @@ export async function runJest(
   return { name: 'tests', ...count, flaky };
 }
 
-/** One more than the cores of a small machine: many a test waits, and while it does another has its core. */
-const workers = 3;
+/** Twice the cores of a small machine: a story waits for most of its time, and meanwhile others have its core. */
+const workers = 4;
 
 function jestArgs(projects: string[], reportFile: string, files: string[], env: NodeJS.ProcessEnv): string[] {
   return [

@@ -14,7 +14,7 @@ import { makeFolder, rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { type Count, total } from './count.ts';
 import { runJest } from './jest.ts';
-import { type OwnStores, openOwnStores } from './own-stores.ts';
+import { openOwnStores } from './own-stores.ts';
 import { findChromium, needPgBouncer } from './programs.ts';
 
 export default async function test(context: Context): Promise<number> {
@@ -40,20 +40,20 @@ export default async function test(context: Context): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** Adds a count for each part as it ends. @throws Trouble, at once, when there are no stores for the tests that need them. */
+/** Types and lint are checked while the stores start and tests run. Adds a count for each part as it ends. @throws Trouble, at once, when there are no stores for the tests that need them. */
 async function runAll(context: Context, only: string[], chosen: string[], rest: string[], counts: Count[]) {
-  // They start while types and lint are checked.
-  const opening = chosen.some((project) => project !== 'unit') ? openOwnStores(context, 'test') : undefined;
-  const run = async (work: Promise<Count>) => {
-    counts.push(await Promise.race([work, opening?.then(() => work) ?? work]));
-  };
   const plain = process.stdout.isTTY ? [] : ['--colors=off'];
-  if (only.includes('types')) await run(check(context, 'types', 'tsc', ['--build']));
-  if (only.includes('lint')) await run(check(context, 'lint', 'biome', ['ci', ...plain, '.']));
-  if (chosen.length === 0) return;
-  await using stores = await opening;
-  const env = stores ? await testEnv(context, stores) : cleanEnv(context.env);
-  counts.push(await runJest(context, chosen, rest, env));
+  const checks = async () => {
+    if (only.includes('types')) counts.push(await check(context, 'types', 'tsc', ['--build']));
+    if (only.includes('lint')) counts.push(await check(context, 'lint', 'biome', ['ci', ...plain, '.']));
+  };
+  const tests = async () => {
+    if (chosen.length === 0) return;
+    await using stores = chosen.some((project) => project !== 'unit') ? await openStores(context) : undefined;
+    const env = stores ? testEnv(context, stores) : cleanEnv(context.env);
+    counts.push(await runJest(context, chosen, rest, env));
+  };
+  await Promise.all([checks(), tests()]);
 }
 
 /** `--only a,b`, may be repeated; the rest is Jest's. */
@@ -73,9 +73,17 @@ async function check({ say, signal, env: given }: Context, name: string, program
   return { name, passed: passed ? 1 : 0, failed: passed ? 0 : 1 };
 }
 
-async function testEnv({ env, home, say }: Context, stores: OwnStores): Promise<NodeJS.ProcessEnv> {
-  const chromium = await findChromium(stores.machine, say);
-  await needPgBouncer(stores.machine, say);
+/** Programs that are missing are installed while the stores start. */
+async function openStores(context: Context) {
+  let chromium: string | undefined;
+  const stores = await openOwnStores(context, 'test', undefined, async (machine) => {
+    chromium = await findChromium(machine, context.say);
+    await needPgBouncer(machine, context.say);
+  });
+  return { ...stores, chromium };
+}
+
+function testEnv({ env, home }: Context, stores: Awaited<ReturnType<typeof openStores>>): NodeJS.ProcessEnv {
   return {
     ...cleanEnv(env),
     NODE_ENV: 'test',
@@ -84,6 +92,6 @@ async function testEnv({ env, home, say }: Context, stores: OwnStores): Promise<
     TEST_REDIS_URL: stores.urls.Redis,
     TEST_AMQP_URL: stores.urls.RabbitMQ,
     ...(stores.managementUrl ? { TEST_AMQP_MANAGEMENT_URL: stores.managementUrl } : {}),
-    ...(chromium ? { CHROMIUM_PATH: chromium } : {}),
+    ...(stores.chromium ? { CHROMIUM_PATH: stores.chromium } : {}),
   };
 }

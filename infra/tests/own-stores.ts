@@ -25,11 +25,14 @@ export type OwnStores = AsyncDisposable & {
   options: PrivateOptions;
 };
 
-/** Brings up these kinds under `<home>/<name>`. The command's stack closes them, if nobody has by then. */
+/**
+ * Brings up these kinds under `<home>/<name>`, and does `beside` meanwhile. The command's stack closes them, if nobody has by then.
+ */
 export async function openOwnStores(
   { env, home: within, say, signal, stack }: Context,
   name: 'test' | 'bench' | 'chaos',
   kinds = storeKinds,
+  beside: (machine: Machine) => Promise<void> = async () => {},
 ): Promise<OwnStores> {
   const home = join(within, name);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
@@ -39,7 +42,7 @@ export async function openOwnStores(
   const machine = openMachine(env, options);
   const sources = await findSources(machine, true, kinds);
   const stores = await Promise.all(sources.map((source) => bringUp(source, options)));
-  await Promise.all(stores.map(({ ready }) => ready));
+  await Promise.all([...stores.map(({ ready }) => ready), beside(machine)]);
   const managementUrl = stores.find((store) => store.managementUrl)?.managementUrl;
   return {
     urls: urlsOf(stores),
