@@ -8,6 +8,7 @@ import type { Context } from '../local/commands/command.ts';
 import { runShown } from '../local/processes/child.ts';
 import { makeFolder, readJson, rootFolder } from '../local/processes/home.ts';
 import { type Count, countJest, failedFiles, type JestReport } from './count.ts';
+import { hasLastRelease } from './programs.ts';
 
 // For a process that hangs, where no test's own time-out helps; a busy machine takes five times as long as an idle one.
 const deadlineMs = 90 * 60_000;
@@ -21,11 +22,20 @@ export async function runJest(
   env: NodeJS.ProcessEnv,
 ): Promise<Count> {
   const reportFile = join(makeFolder(join(home, 'test', 'reports')), 'tests.json');
+  const skipped = [
+    // By their names: they need CHROMIUM_PATH.
+    ...(env.CHROMIUM_PATH ? [] : [String.raw`\.browser\.test\.ts$`]),
+    ...(!projects.includes('stories') || (await hasLastRelease(say)) ? [] : [String.raw`tests/upgrade\.test\.ts$`]),
+  ];
   const runFiles = async (title: string, files: string[], narrowed: boolean, withinMs: number) => {
     say.line();
     say.line(`  ${title}`);
     rmSync(reportFile, { force: true });
-    const endedWell = await runShown(jestArgs(projects, reportFile, files, env), { env, signal, deadlineMs: withinMs });
+    const endedWell = await runShown(jestArgs(projects, reportFile, files, skipped), {
+      env,
+      signal,
+      deadlineMs: withinMs,
+    });
     const report = readJson<JestReport>(reportFile);
     return { report, ...countJest(report, endedWell, narrowed) };
   };
@@ -45,14 +55,13 @@ export async function runJest(
 /** Twice the cores of a small machine: a story waits for most of its time, and meanwhile others have its core. */
 const workers = 4;
 
-function jestArgs(projects: string[], reportFile: string, files: string[], env: NodeJS.ProcessEnv): string[] {
+function jestArgs(projects: string[], reportFile: string, files: string[], skipped: string[]): string[] {
   return [
     join(rootFolder, 'node_modules/jest/bin/jest.js'),
     ...projects.map((project) => `--selectProjects=${project}`),
     '--passWithNoTests',
     `--maxWorkers=${workers}`,
-    // By their names: they need CHROMIUM_PATH.
-    ...(env.CHROMIUM_PATH ? [] : [String.raw`--testPathIgnorePatterns=\.browser\.test\.ts$`]),
+    ...skipped.map((pattern) => `--testPathIgnorePatterns=${pattern}`),
     '--json',
     `--outputFile=${reportFile}`,
     ...files,

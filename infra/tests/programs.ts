@@ -1,4 +1,5 @@
-/** Programs that some tests need, installed from the distribution where they are not there. */
+/** What some tests need besides the stores: programs, installed from the distribution where they are not there, and the repository's history. */
+import { findLastRelease } from '@gatepost/testkit/last-release';
 import type { Say } from '../local/commands/say.ts';
 import { findProgram } from '../local/processes/programs.ts';
 import type { Machine } from '../local/stores/stores.ts';
@@ -27,4 +28,15 @@ export async function needPgBouncer({ env, installer }: Machine, say: Say): Prom
   const install = await installer();
   if (install) await say.step('PgBouncer', 'installed', (note) => install('pgbouncer', note));
   else say.about('PgBouncer', 'is missing: the tests that need it will fail. Install the package pgbouncer');
+}
+
+/** The test of an upgrade runs the last release, out of the history: whether this clone reaches back that far. */
+export async function hasLastRelease(say: Say): Promise<boolean> {
+  const has = (await findLastRelease()) !== undefined;
+  if (!has)
+    say.about(
+      'the history',
+      'of this clone does not reach the last release: tests/upgrade.test.ts is skipped. git fetch --unshallow --tags',
+    );
+  return has;
 }

@@ -1,5 +1,6 @@
 /** A program of the repository, run from its source to its end. */
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -7,9 +8,9 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** They bring the schemas of DATABASE_URL up to date. */
 export const migrationPrograms = ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'];
 
-/** @throws with all that it wrote, when it does not end with 0. */
-export async function runProgram(path: string, env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=source', root + path], {
+/** @param checkout the folder of the repository, if it is another one than this @throws with all that it wrote, when it does not end with 0. */
+export async function runProgram(path: string, env: Record<string, string>, checkout = root): Promise<void> {
+  const child = spawn(process.execPath, ['--conditions=source', join(checkout, path)], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,0 +1,78 @@
+/**
+ * The release before this checkout, built beside it from the repository's own history: what runs while an upgrade replaces it, and what an
+ * operator goes back to.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const run = promisify(execFile);
+
+/** Until there is a tag: the last commit whose schemas lack people's second factors, roles and organizations, and hooks' statistics. */
+const beforeTags = '888cd6294fc289f4b5866a905835c236c55e990b';
+
+export type Release = Disposable & {
+  /** A tag such as `v1.2.0`, or a commit. */
+  name: string;
+  /** Its checkout, built. */
+  folder: string;
+};
+
+/** The newest tag of a release before HEAD; undefined if the history that this clone has does not reach it. */
+export async function findLastRelease(): Promise<string | undefined> {
+  const git = (...args: string[]) =>
+    run('git', args, { cwd: root }).then(
+      ({ stdout }) => stdout.trim(),
+      () => undefined,
+    );
+  const tag = await git('describe', '--tags', '--abbrev=0', '--match=v[0-9]*', 'HEAD^');
+  const name = tag ?? beforeTags;
+  return (await git('cat-file', '-e', `${name}^{commit}`)) === undefined ? undefined : name;
+}
+
+/** Builds it in a folder of its own, with this checkout's dependencies if they are the same, else with what its lock file names. */
+export async function openLastRelease(): Promise<Release> {
+  const name = await findLastRelease();
+  if (!name) throw new Error('this clone lacks the history of the last release: `git fetch --unshallow --tags`');
+  const folder = mkdtempSync(join(tmpdir(), 'release-'));
+  using undo = new DisposableStack();
+  undo.defer(() => rmSync(folder, { recursive: true }));
+  const inFolder = async (command: string) => {
+    const env = { ...process.env, PATH: `${folder}/node_modules/.bin:${process.env.PATH}`, NODE_ENV: 'development' };
+    await run('/bin/sh', ['-c', command], { cwd: folder, env, maxBuffer: 2 ** 28 });
+  };
+  await run('/bin/sh', ['-c', 'git archive "$0" | tar --extract --directory "$1"', name, folder], { cwd: root });
+  const owners = globSync('{packages,services}/*/package.json', { cwd: folder });
+  if (owners.every((file) => hasSameDependencies(file, folder))) {
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    // Links alone: to what is installed here, and to the release's own packages.
+    for (const modules of globSync('{packages,services}/*/node_modules', { cwd: root }))
+      if (existsSync(join(folder, modules, '..')))
+        await run('cp', ['--archive', root + modules, join(folder, modules)]);
+  } else
+    await inFolder(
+      'npx --yes "$(node -p "require(\'./package.json\').packageManager")" install --frozen-lockfile --prefer-offline',
+    );
+  for (const owner of ['services/auth', 'packages/webhook-db'])
+    await inFolder(`cd ${owner} && PRISMA_SCHEMA_ENGINE_BINARY=/bin/sh node_modules/.bin/prisma generate`);
+  await inFolder('tsc --build services/auth services/webhook-api services/dispatcher');
+  const kept = undo.move();
+  return { name, folder, [Symbol.dispose]: () => kept.dispose() };
+}
+
+/** Whether what a package of the release runs on is what the same package of this checkout has. */
+function hasSameDependencies(file: string, folder: string): boolean {
+  if (!existsSync(root + file)) return false;
+  const read = (path: string) =>
+    JSON.parse(readFileSync(path, 'utf8')) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
+  const allOf = ({ dependencies, optionalDependencies }: ReturnType<typeof read>) => ({
+    ...dependencies,
+    ...optionalDependencies,
+  });
+  const ours = allOf(read(root + file));
+  return Object.entries(allOf(read(join(folder, file)))).every(([name, version]) => ours[name] === version);
+}
