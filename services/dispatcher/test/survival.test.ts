@@ -120,11 +120,14 @@ describe('when things break', () => {
 
   // Everything in hand used to be sent on, beside whoever RabbitMQ had handed it to again.
   test('what a dispatcher had in hand when its connection broke, and had not begun, it leaves to others', async () => {
-    receiver.received.length = 0;
+    // A hook of its own: what the dispatchers before were cut off from may still come again.
+    await using receiver = await openReceiver();
+    await world.addAccount('begun', ['r']);
+    await world.addHook('begun', { url: receiver.url, retry: false });
     const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
     receiver.behave((_request, index) => (index < 2 ? { after: answered } : {}));
     const first = await start({ ...throughRelays(), DELIVERY_CONCURRENCY: '4' });
-    const guids = await publishMany(16);
+    const guids = await Promise.all(Array.from({ length: 16 }, () => world.publish({ subject: 'begun/r' })));
     await until('two are in flight', () => receiver.received.length === 2);
     await until('the others are in hand, or put aside', async () => (await first.metric(/why="parked"/))! >= 12);
     await broker.cut();
@@ -136,8 +139,10 @@ describe('when things break', () => {
     await allRecorded(guids);
     await broker.restore();
     // Two were in flight. Of these such as had a job are made again; the others are left to the first while it reaches PostgreSQL.
-    expect(receiver.received.length).toBeLessThanOrEqual(18);
-    expect(guidsReceived()).toEqual(new Set(guids));
+    const sent = receiver.received.map((one) => one.headers['x-github-delivery'] ?? '');
+    const twice = sent.filter((guid, index) => sent.indexOf(guid) < index);
+    expect(sent.slice(0, 2)).toEqual(expect.arrayContaining(twice));
+    expect(new Set(sent)).toEqual(new Set(guids));
     expect(await first.stop()).toBe(0);
     expect(await second.stop()).toBe(0);
   });
@@ -154,7 +159,8 @@ describe('when things break', () => {
     };
     await until('all are stored', stored, 240_000);
     const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${dispatcher.pid}/status`, 'utf8'))?.[1]) / 1024;
-    expect(peakMb).toBeLessThan(420);
+    // All of them at once would take 500 MB beside the process itself.
+    expect(peakMb).toBeLessThan(520);
     await world.deliveries(await world.publish({}));
     expect(await dispatcher.stop()).toBe(0);
   });
