@@ -63,6 +63,7 @@ import { loadGrantPlugins, registerGrants } from './grants/index.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
 import { makeStartPage } from './http/start-page.ts';
 import { type Imports, openImports } from './imports/imports.ts';
+import { makeImportProgress } from './imports/progress.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
 import { makeCsrf } from './interaction/csrf.ts';
 import { makePageMemory } from './interaction/page-memory.ts';
@@ -275,6 +276,7 @@ function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, chan
     passwordTickets: makeAccountTickets('password-ticket', { redis, prefix, accounts }),
     verificationTickets: makeAccountTickets('verification-ticket', { redis, prefix, accounts }),
     jobs: makeJobStore(redis, prefix),
+    importProgress: makeImportProgress(redis, prefix),
     previews: makePreviewStore(redis, prefix),
     revokedTokens: makeRevokedTokens(redis, prefix),
     rate: makeRate(redis, prefix),

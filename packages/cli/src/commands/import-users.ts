@@ -33,15 +33,19 @@ export const importUsers: Run = async (context) => {
   const parts = sendParts(context, api, state, {
     options: { connection_id: connection.id, upsert: String(flags.is('upsert')) },
     save: () => writeState(stateFile, state),
+    // Of the part that the gate has now.
+    told: (percent) => progress.at(Math.floor(begun + ((read - begun) * percent) / 100)),
   });
+  let [line, read, begun] = [0, 0, 0];
   await parts.settle();
 
-  let [line, read] = [0, 0];
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     line += 1;
     read += Buffer.byteLength(text) + 1;
     if (line <= state.line || text.trim() === '') continue;
-    if (await parts.add(line, parseUser(text))) progress.at(read);
+    if (!(await parts.add(line, parseUser(text)))) continue;
+    progress.at(read);
+    begun = read;
   }
   await parts.send();
   progress.end();
@@ -66,7 +70,7 @@ function sendParts(
   { out, json, signal }: Pick<Context, 'out' | 'json' | 'signal'>,
   api: Api,
   state: State,
-  { options, save }: { options: Record<string, string>; save: () => void },
+  { options, save, told }: { options: Record<string, string>; save: () => void; told: (percent: number) => void },
 ) {
   let [users, lines, bytes, shown]: [Json[], number[], number, number] = [[], [], 0, 0];
   const refuse = (line: number, why: string) => {
@@ -78,7 +82,7 @@ function sendParts(
   const settle = async () => {
     const { job: id, jobLines = [] } = state;
     if (id === undefined) return;
-    const { status, summary } = await ended(api, id, signal);
+    const { status, summary } = await ended(api, id, signal, told);
     const last = jobLines.at(-1)!;
     if (status === 'failed')
       throw new Problem('failed', `the gate could not import the lines up to ${last}`, 'Its log says why.');
@@ -152,10 +156,11 @@ async function begin(api: Api, form: FormData, signal: AbortSignal): Promise<str
     }
 }
 
-async function ended(api: Api, id: string, signal: AbortSignal): Promise<Json> {
+async function ended(api: Api, id: string, signal: AbortSignal, told: (percent: number) => void): Promise<Json> {
   for (let pause = 50; ; pause = Math.min(2 * pause, 1_000)) {
     const job = await api.call('GET', `/jobs/${id}`);
     if (job.status !== 'pending') return job;
+    told(job.percentage_done ?? 0);
     await sleep(pause, undefined, { signal });
   }
 }

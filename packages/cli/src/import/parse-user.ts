@@ -19,6 +19,7 @@ const taken = [
   'password_set_date',
   'user_metadata',
   'app_metadata',
+  'mfa_factors',
 ];
 
 /** A line in the form that imports take, or what is wrong with it. What exports add is left out. */

@@ -10,21 +10,43 @@ import { isAway } from '@gatepost/runtime/store-errors';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient } from 'pg';
 import type { Pool } from '../database.ts';
+import type { ConnectionModel } from '../generated/models.ts';
+import type { PermissionStore } from '../roles/permissions.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { type ImportedUser, readUser } from './read-user.ts';
-import { endImport, type Import, insertUsers, type Refused, takeImport, updateUsers, usersOf } from './store.ts';
+import { addFactors } from './mfa-factors.ts';
+import type { ProgressStore } from './progress.ts';
+import { type Fault, type ImportedUser, readUser } from './read-user.ts';
+import {
+  accountsOf,
+  endImport,
+  type Import,
+  insertUsers,
+  type Refused,
+  takeImport,
+  updateUsers,
+  usersOf,
+} from './store.ts';
 
 export type Imports = AsyncDisposable & {
   /** There is one that is pending. */
   begin(): void;
 };
 
-type Parts = { pool: Pool; seal: Seal; connections: Pick<ConnectionStore, 'find'>; log: Log };
+type Parts = {
+  pool: Pool;
+  seal: Seal;
+  connections: Pick<ConnectionStore, 'find'>;
+  permissions: Pick<PermissionStore, 'above'>;
+  importProgress: ProgressStore;
+  log: Log;
+};
 
 /** What a process left behind as it died waits so long. */
 const lookEveryMs = 10_000;
 /** Checked without a pause for others. */
 const sliceMax = 50;
+/** Written in one statement. */
+const partMax = 250;
 
 export function openImports(parts: Parts): Imports {
   const stop = new AbortController();
@@ -78,35 +100,76 @@ function carryOutNext(parts: Parts): Promise<boolean> {
   });
 }
 
-async function write(
-  client: PoolClient,
-  { seal, connections }: Parts,
-  taken: Import & { users: Buffer },
-): Promise<{ inserted: number; updated: number; refused: Refused[] }> {
-  const connection = await connections.find(taken.connection);
+type Written = { inserted: number; updated: number; refused: Refused[] };
+
+/** A part of the users at a time, so that others come in between and it can be told how far it is. */
+async function write(client: PoolClient, parts: Parts, taken: Import & { users: Buffer }): Promise<Written> {
+  const connection = await parts.connections.find(taken.connection);
   if (!connection) throw new Error('the connection is gone');
-  const given = usersOf(seal, taken);
+  const given = usersOf(parts.seal, taken);
+  const startedAt = Date.now();
+  const written: Written = { inserted: 0, updated: 0, refused: [] };
+  for (let from = 0; from < given.length; from += partMax) {
+    await parts.importProgress.note(taken.id, { done: from, total: given.length, startedAt });
+    const part = await writePart(client, parts, { taken, connection, users: given.slice(from, from + partMax), from });
+    written.inserted += part.inserted;
+    written.updated += part.updated;
+    written.refused.push(...part.refused);
+  }
+  return written;
+}
+
+async function writePart(
+  client: PoolClient,
+  { seal, permissions }: Parts,
+  part: { taken: Import; connection: ConnectionModel; users: unknown[]; from: number },
+): Promise<Written> {
+  const { taken, connection } = part;
   const refused: Refused[] = [];
-  const read = new Map<ImportedUser, number>();
-  for (const [index, one] of given.entries()) {
+  const read = new Map<ImportedUser & { user_id: string }, number>();
+  const refuse = (index: number, errors: Fault[]) =>
+    refused.push({ index: part.from + index, user: withoutSecrets(part.users[index]), errors });
+  for (const [index, one] of part.users.entries()) {
     if (index % sliceMax === 0) await yieldToOthers();
     const result = readUser(one, connection);
     if ('user' in result) read.set({ ...result.user, user_id: result.user.user_id ?? newUserId() }, index);
-    else refused.push({ index, user: withoutHashes(one), errors: result.faults });
+    else refuse(index, result.faults);
   }
   const users = [...read.keys()];
   const inserted = await insertUsers(client, connection.name, users);
-  const known = users.filter(({ user_id }) => !inserted.has(user_id!));
+  const known = users.filter(({ user_id }) => !inserted.has(user_id));
+  const owners = taken.upsert ? await ownersOf(client, connection.name, known) : new Map<string, Owner>();
+  const above = await permissions.above(
+    [...owners.values()].map(({ owner }) => owner),
+    new Set(taken.held),
+  );
+  const changed = known.filter(({ email }) => owners.has(email) && !above.has(owners.get(email)!.owner));
   // One who comes twice in a file was inserted the first time.
-  const updated = taken.upsert ? await updateUsers(client, connection.name, known) : new Set<string>();
+  const updated = taken.upsert ? await updateUsers(client, connection.name, changed) : new Set<string>();
   for (const user of known)
-    if (!updated.has(user.email))
-      refused.push({ index: read.get(user)!, user: withoutHashes(given[read.get(user)!]), errors: [duplicate] });
+    if (!updated.has(user.email)) refuse(read.get(user)!, [owners.has(user.email) ? isAbove : duplicate]);
+  await addFactors(client, seal, [
+    ...users
+      .filter(({ user_id }) => inserted.has(user_id))
+      .map(({ user_id, mfa_factors }) => ({ userId: user_id, factors: mfa_factors })),
+    ...changed
+      .filter(({ email }) => updated.has(email))
+      .map(({ email, mfa_factors }) => ({ userId: owners.get(email)!.userId, factors: mfa_factors })),
+  ]);
   return {
     inserted: inserted.size,
     updated: known.filter(({ email }) => updated.has(email)).length,
     refused: refused.toSorted((a, b) => a.index - b.index),
   };
+}
+
+type Owner = { userId: string; owner: string };
+
+/** By the address: the account, and the one that it is linked to, whose rights count. */
+async function ownersOf(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Map<string, Owner>> {
+  const emails = users.map(({ email }) => email);
+  const accounts = await accountsOf(client, connection, emails);
+  return new Map(accounts.map(({ email, userId, linkedTo }) => [email, { userId, owner: linkedTo ?? userId }]));
 }
 
 const newUserId = () => `auth0|${randomBytes(12).toString('hex')}`;
@@ -117,8 +180,14 @@ const duplicate = {
   path: 'email',
 };
 
-const withoutHashes = (given: unknown): object => {
+const isAbove = {
+  code: 'INSUFFICIENT_SCOPE',
+  message: 'The user may do more at the management API than the token that asked for the import',
+  path: 'email',
+};
+
+const withoutSecrets = (given: unknown): object => {
   if (typeof given !== 'object' || given === null) return {};
-  const { password_hash, custom_password_hash, ...rest } = given as Record<string, unknown>;
+  const { password_hash, custom_password_hash, mfa_factors, ...rest } = given as Record<string, unknown>;
   return rest;
 };

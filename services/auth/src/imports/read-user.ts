@@ -9,6 +9,7 @@ import type { ConnectionModel } from '../generated/models.ts';
 import { findFlaw } from '../management/invalid.ts';
 import { merge } from '../management/merge.ts';
 import { httpUri } from '../management/shapes.ts';
+import { type ImportedFactor, mfaFactor } from './mfa-factors.ts';
 
 const text = (max: number) => z.string().trim().min(1).max(max);
 const metadata = z.record(z.string().max(255), z.unknown());
@@ -35,6 +36,7 @@ const shape = z
       .refine((text) => /^(?!0000)\d{4}-/.test(text), 'Not a moment of the years 1 to 9999'),
     user_metadata: metadata,
     app_metadata: metadata,
+    mfa_factors: z.array(mfaFactor).min(1).max(10),
   })
   .partial()
   .required({ email: true });
@@ -57,6 +59,7 @@ export type ImportedUser = {
   last_password_reset: string | null;
   user_metadata: object | null;
   app_metadata: object | null;
+  mfa_factors: ImportedFactor[];
 };
 
 /** As Auth0 tells of them; `path` names the property. */
@@ -97,6 +100,7 @@ export function readUser(
       last_password_reset: password_set_date ?? null,
       user_metadata: metadataOf(rest.user_metadata),
       app_metadata: metadataOf(rest.app_metadata),
+      mfa_factors: rest.mfa_factors ?? [],
     },
   };
 }

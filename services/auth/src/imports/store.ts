@@ -1,6 +1,7 @@
 /** Imports as they are stored, and the writing of their users. */
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '@gatepost/runtime/seal';
+import { inTransaction } from '@gatepost/runtime/transaction';
 import type { PoolClient } from 'pg';
 import type { Pool } from '../database.ts';
 import type { Fault, ImportedUser } from './read-user.ts';
@@ -14,6 +15,8 @@ export type Import = {
   connection: string;
   upsert: boolean;
   external_id: string | null;
+  /** What the token that asked for it may do here. */
+  held: string[];
   state: 'pending' | 'completed' | 'failed';
   total: number;
   inserted: number;
@@ -25,32 +28,37 @@ export type Import = {
 /** A user who was not imported. `user` is what was given, without hashes; `index` its place in the file, from 0. */
 export type Refused = { index: number; user: object; errors: Fault[] };
 
-const shown = 'id, connection_id, connection, upsert, external_id, state, total, inserted, updated, failed, created_at';
+const shown =
+  'id, connection_id, connection, upsert, external_id, held, state, total, inserted, updated, failed, created_at';
 
-/** Stores the users of an import, sealed; undefined when too many are pending. */
+/** Stores the users of an import, sealed; undefined when too many are pending. Those who ask at once are counted one after the other. */
 export async function createImport(
   pool: Pool,
   seal: Seal,
-  given: Pick<Import, 'connection_id' | 'connection' | 'upsert' | 'external_id'> & { users: unknown[] },
+  given: Pick<Import, 'connection_id' | 'connection' | 'upsert' | 'external_id' | 'held'> & { users: unknown[] },
 ): Promise<Import | undefined> {
   const id = `job_${randomBytes(12).toString('base64url')}`;
   const sealed = seal.seal(JSON.stringify(given.users), purposeOf(id));
-  const { rows } = await pool.query<Import>(
-    `INSERT INTO user_imports (id, connection_id, connection, upsert, external_id, users, total)
-     SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM user_imports WHERE state = 'pending') < $8
-     RETURNING ${shown}`,
-    [
-      id,
-      given.connection_id,
-      given.connection,
-      given.upsert,
-      given.external_id,
-      sealed,
-      given.users.length,
-      pendingMax,
-    ],
-  );
-  return rows[0];
+  return inTransaction(pool, async (client) => {
+    await client.query("SELECT pg_advisory_xact_lock(hashtext('auth.user_imports'))");
+    const { rows } = await client.query<Import>(
+      `INSERT INTO user_imports (id, connection_id, connection, upsert, external_id, held, users, total)
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8 WHERE (SELECT count(*) FROM user_imports WHERE state = 'pending') < $9
+       RETURNING ${shown}`,
+      [
+        id,
+        given.connection_id,
+        given.connection,
+        given.upsert,
+        given.external_id,
+        given.held,
+        sealed,
+        given.users.length,
+        pendingMax,
+      ],
+    );
+    return rows[0];
+  });
 }
 
 const purposeOf = (id: string) => `user import ${id}`;
@@ -100,6 +108,9 @@ const columns = `user_id text, email text, email_verified boolean, username text
   nickname text, given_name text, family_name text, picture text, blocked boolean, password_hash text, last_password_reset timestamptz,
   user_metadata jsonb, app_metadata jsonb`;
 
+/** Factors are rows of their own, and secrets. */
+const rowsOf = (users: ImportedUser[]): string => JSON.stringify(users.map(({ mfa_factors, ...row }) => row));
+
 /** Writes those whose names nobody has yet. @returns the user ids of the ones that were written */
 export async function insertUsers(client: PoolClient, connection: string, users: ImportedUser[]): Promise<Set<string>> {
   const { rows } = await client.query<{ user_id: string }>(
@@ -110,9 +121,22 @@ export async function insertUsers(client: PoolClient, connection: string, users:
             coalesce(app_metadata, '{}')
        FROM json_to_recordset($2) AS r (${columns})
      ON CONFLICT DO NOTHING RETURNING user_id`,
-    [connection, JSON.stringify(users)],
+    [connection, rowsOf(users)],
   );
   return new Set(rows.map(({ user_id }) => user_id));
+}
+
+/** The accounts of these addresses. */
+export async function accountsOf(
+  client: PoolClient,
+  connection: string,
+  emails: string[],
+): Promise<{ userId: string; linkedTo: string | null; email: string }[]> {
+  const { rows } = await client.query<{ userId: string; linkedTo: string | null; email: string }>(
+    `SELECT user_id AS "userId", linked_to AS "linkedTo", email FROM accounts WHERE connection = $1 AND email = ANY ($2)`,
+    [connection, emails],
+  );
+  return rows;
 }
 
 /**
@@ -128,7 +152,7 @@ export async function updateUsers(client: PoolClient, connection: string, users:
             updated_at = now()
        FROM json_to_recordset($2) AS r (${columns})
       WHERE a.connection = $1 AND a.email = r.email RETURNING a.email`,
-    [connection, JSON.stringify(users)],
+    [connection, rowsOf(users)],
   );
   return new Set(rows.map(({ email }) => email));
 }

@@ -31,6 +31,8 @@ export const linkIdentity = operation({
     const primary = await loadUser(parts, params.id);
     await checkNotAbove(parts, primary, held);
     const secondary = await findIdentity(parts, { provider, user_id, connection_id });
+    // Whoever signs in as the one is the other from then on.
+    await checkNotAbove(parts, secondary, held);
     if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
     await link(parts, primary.userId, secondary.userId);
     return created(await identitiesOf(parts, primary.userId));
@@ -39,9 +41,10 @@ export const linkIdentity = operation({
 
 /** It is unknown which sessions of the account were begun with the leaving identity, so all of them end. */
 export const unlinkIdentity = operation({
-  async run({ parts, params }): Promise<Answer> {
+  async run({ parts, params, scopes: held }): Promise<Answer> {
     const { provider = '', user_id = '' } = params;
     const primary = await loadUser(parts, params.id);
+    await checkNotAbove(parts, primary, held);
     const { identities } = await presented(parts, primary);
     if (isNamed(identities[0], provider, user_id))
       throw new ManagementProblem(400, 'operation_not_supported', 'Main identity cannot be unlinked');

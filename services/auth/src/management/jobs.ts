@@ -33,12 +33,12 @@ export const createVerificationEmail = operation({
 });
 
 export const getJob = operation({
-  async run({ parts, params }) {
+  async run({ parts, params, scopes }) {
     const { id = '' } = params;
     const imported = await presentedImport(parts, id);
     if (imported) return ok(imported);
     const job = await parts.jobs.find(id);
     if (!job) throw missing('job', 'The job does not exist.');
-    return ok(job.export ? presentExport(parts, job) : job);
+    return ok(job.export ? presentExport(parts, job, { isReadable: scopes.has('read:users') }) : job);
   },
 });

@@ -16,6 +16,7 @@ import type { Database, Pool } from '../database.ts';
 import type { FactorEvents } from '../factors/events.ts';
 import type { FactorStore } from '../factors/store.ts';
 import type { Imports } from '../imports/imports.ts';
+import type { ProgressStore } from '../imports/progress.ts';
 import type { Mac } from '../keys/mac.ts';
 import type { RevokedTokens } from '../library/tokens/structured.ts';
 import type { SendInvitation } from '../organizations/invitation-mail.ts';
@@ -60,6 +61,7 @@ export type ManagementParts = {
   jobs: JobStore;
   previews: PreviewStore;
   imports: Pick<Imports, 'begin'>;
+  importProgress: Pick<ProgressStore, 'find'>;
   exportLinks: Mac;
   sessions: Sessions;
   lockout: Lockout;

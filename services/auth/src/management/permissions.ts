@@ -66,14 +66,12 @@ export async function checkHeld(
  * @throws ManagementProblem 403
  */
 export async function checkNotAbove(
-  { permissions, resources }: Pick<Parts, 'permissions' | 'resources'>,
+  { permissions }: Pick<Parts, 'permissions'>,
   { userId, linkedTo }: Pick<AccountModel, 'userId' | 'linkedTo'>,
   held: ReadonlySet<string>,
 ): Promise<void> {
-  if (!(await permissions.openManagement())) return;
-  const { identifier } = (await resources.list()).find(({ isSystem }) => isSystem)!;
-  const beyond = (await permissions.of(linkedTo ?? userId, identifier)).filter((permission) => !held.has(permission));
-  if (beyond.length > 0)
+  const above = await permissions.above([linkedTo ?? userId], held);
+  if (above.size > 0)
     throw new ManagementProblem(403, 'insufficient_scope', 'The user may do more here than this token');
 }
 

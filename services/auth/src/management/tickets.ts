@@ -34,11 +34,13 @@ const link = {
 
 export const createEmailVerificationTicket = operation({
   body: z.strictObject({ ...link, user_id: z.string().max(300) }),
-  async run({ parts, body }) {
+  async run({ parts, body, scopes: held }) {
     if (body.result_url !== undefined && body.client_id !== undefined)
       throw badBody('result_url cannot be specified together with client_id');
     await checkClient(parts, body.client_id);
     const account = await namedAccount(parts, body);
+    // Codes by mail open an account whose address is proven.
+    await checkNotAbove(parts, account, held);
     if (!account.email) throw new ManagementProblem(400, 'operation_not_supported', 'The user has no email address.');
     const ticket = await parts.verificationTickets.issue(
       { account: stateOf(account), ...keptOf(account, body) },

@@ -24,12 +24,17 @@ export const createUsersExport = operation({
     if (id !== undefined && !connection) throw missing('connection', 'The connection does not exist.');
     const wanted = { connection: connection?.name ?? null, format, limit, fields };
     const job = await parts.jobs.create('users_export', wanted);
-    const { location, ...pending } = presentExport(parts, job);
-    return { status: 200, body: { ...pending, status: 'pending', ...(id !== undefined && { connection_id: id }) } };
+    const pending = { ...presentExport(parts, job, { isReadable: false }), status: 'pending' };
+    return { status: 200, body: { ...pending, ...(id !== undefined && { connection_id: id }) } };
   },
 });
 
-export function presentExport(parts: Pick<Parts, 'issuer' | 'exportLinks'>, job: Job) {
+/** @param isReadable whoever asks may read people: others, who may see jobs, are not told where the file lies */
+export function presentExport(
+  parts: Pick<Parts, 'issuer' | 'exportLinks'>,
+  job: Job,
+  { isReadable }: { isReadable: boolean },
+) {
   const { export: wanted, ...rest } = job;
   const { format, limit, fields } = wanted!;
   return {
@@ -38,7 +43,7 @@ export function presentExport(parts: Pick<Parts, 'issuer' | 'exportLinks'>, job:
     format,
     ...(limit !== undefined && { limit }),
     fields,
-    location: locationOf(parts, job.id, format),
+    ...(isReadable && { location: locationOf(parts, job.id, format) }),
     percentage_done: 100,
   };
 }

@@ -1,5 +1,6 @@
 /** `jobs/users-imports`: people from elsewhere, in bulk, with the hashes of their passwords. */
 import { z } from '@gatepost/runtime/env';
+import { presentProgress } from '../imports/progress.ts';
 import { createImport, findImport, type Import, pendingMax, refusedOf } from '../imports/store.ts';
 import { ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
@@ -17,7 +18,7 @@ export const createUsersImport = operation({
     // No mail tells of the end; Auth0's clients send it along.
     send_completion_email: flag.optional(),
   }),
-  async run({ parts, body }) {
+  async run({ parts, body, scopes }) {
     const { pool, seal, connections, imports } = parts;
     const connection = (await connections.list()).find(({ id }) => id === body.connection_id);
     if (!connection) throw missing('connection', 'The connection does not exist.');
@@ -27,6 +28,7 @@ export const createUsersImport = operation({
       connection: connection.name,
       upsert: body.upsert,
       external_id: body.external_id ?? null,
+      held: [...scopes],
       users: parseUsers(body.users),
     });
     if (!job)
@@ -51,9 +53,11 @@ export const listJobErrors = operation({
 });
 
 /** Undefined: no import has that id. */
-export async function presentedImport({ pool }: Parts, id: string): Promise<object | undefined> {
+export async function presentedImport({ pool, importProgress }: Parts, id: string): Promise<object | undefined> {
   const found = await findImport(pool, id);
-  return found && presentImport(found);
+  if (found?.state !== 'pending') return found && presentImport(found);
+  const progress = await importProgress.find(id);
+  return { ...presentImport(found), ...(progress ? presentProgress(progress) : { percentage_done: 0 }) };
 }
 
 function presentImport(job: Import): object {

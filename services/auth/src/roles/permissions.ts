@@ -9,6 +9,8 @@ export type PermissionStore = {
    * roles count too, but not at the management API
    */
   of(userId: string, audience: string, organization?: string): Promise<string[]>;
+  /** Those of these people who may more at the management API than the scopes `held`. */
+  above(userIds: string[], held: ReadonlySet<string>): Promise<Set<string>>;
   /** Whether anybody has a permission at the management API; cached. */
   openManagement(): Promise<boolean>;
 };
@@ -27,7 +29,22 @@ export function makePermissionStore(pool: Pool, changes: Changes, management: st
       return rows[0]!.held;
     },
   });
+  const openManagement = () => anybody.get('management');
   return {
+    async above(userIds, held) {
+      if (userIds.length === 0 || !(await openManagement())) return new Set();
+      const { rows } = await pool.query<{ user_id: string }>({
+        name: 'people above',
+        text: `WITH beyond AS (SELECT role_id, is_default FROM role_permissions JOIN roles ON roles.id = role_id
+                                WHERE audience = $2 AND permission <> ALL ($3))
+               SELECT user_id FROM unnest($1::text[]) AS named (user_id)
+                WHERE EXISTS (SELECT FROM beyond WHERE is_default)
+                   OR user_id IN (SELECT user_id FROM user_roles JOIN beyond USING (role_id))
+                   OR user_id IN (SELECT user_id FROM user_permissions WHERE audience = $2 AND permission <> ALL ($3))`,
+        values: [userIds, management, [...held]],
+      });
+      return new Set(rows.map(({ user_id }) => user_id));
+    },
     async of(userId, audience, organization) {
       const { rows } = await pool.query<{ permission: string }>({
         name: 'permissions',
@@ -42,6 +59,6 @@ export function makePermissionStore(pool: Pool, changes: Changes, management: st
       });
       return rows.map(({ permission }) => permission);
     },
-    openManagement: () => anybody.get('management'),
+    openManagement,
   };
 }

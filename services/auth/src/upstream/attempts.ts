@@ -16,6 +16,10 @@ export type Attempt = {
   redirectUri: string;
   nonce: string;
   verifier?: string | undefined;
+  /** The person must have proven himself there since then; seconds since 1970. */
+  freshSince?: number | undefined;
+  /** The provider was asked to say when that was. */
+  asksAuthTime?: boolean | undefined;
 };
 
 export type Attempts = {

@@ -43,10 +43,22 @@ async function oidcExchange(remote: Remote, attempt: Attempt, answer: URLSearchP
     idTokenExpected: true,
   });
   const tokenset = { ...response.claims()!, ...namesOf(answer) };
+  checkFresh(attempt, tokenset.auth_time);
   const userinfo = lacks(remote, tokenset)
     ? await oidc.fetchUserInfo(configuration, response.access_token, String(tokenset.sub))
     : {};
   return { said: { tokenset, userinfo }, tokens: tokensOf(response) };
+}
+
+/** Clocks differ. */
+const leewaySeconds = 30;
+
+/** A provider that was asked for it has to say when the person signed in; what it says counts in any case (Core 3.1.3.7, 13). */
+function checkFresh({ freshSince, asksAuthTime }: Attempt, at: unknown): void {
+  if (freshSince === undefined || (at === undefined && !asksAuthTime)) return;
+  if (typeof at !== 'number') throw new UpstreamFailure('not_anew', { detail: 'the ID token has no auth_time' });
+  if (at + leewaySeconds < freshSince)
+    throw new UpstreamFailure('not_anew', { detail: `auth_time is ${freshSince - at} s too old` });
 }
 
 /** Whether the person is to be asked for: the ID token lacks what was asked for, and somebody answers. */

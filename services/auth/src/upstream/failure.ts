@@ -51,6 +51,12 @@ const reasons = {
     what: 'the account of this person belongs to another connection',
     advice: 'An administrator can delete or link the other account',
   },
+  not_anew: {
+    code: 'access_denied',
+    what: 'the provider did not ask the person to sign in anew, or does not say when they did',
+    advice:
+      'Sign out there and try again. An administrator can check that the provider heeds max_age and gives auth_time',
+  },
   unreachable: {
     code: 'temporarily_unavailable',
     what: 'the provider did not answer',

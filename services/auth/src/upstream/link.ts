@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Pool } from '../database.ts';
+import { hasSecondFactor } from '../factors/types.ts';
 import { link } from '../management/identities.ts';
 import { ManagementProblem } from '../management/problem.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -19,7 +20,7 @@ type Link = Extract<Attempt['for'], { kind: 'link' }>;
 export type Linking = {
   /**
    * Where somebody proves who they are there. A page of ours that has checked the session and its form sends them; they come back to
-   * `returnTo`, a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `refused`, `failed`.
+   * `returnTo`, a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `second_factor`, `refused`, `failed`.
    * @throws UpstreamFailure
    */
   begin(connection: string, whose: Omit<Link, 'kind'>): Promise<string>;
@@ -59,7 +60,10 @@ export function makeLinking({ upstream, accounts, connections, pool }: Parts): L
       const remote = await upstream.remotes.open(connection);
       const { account } = await upstream.openAccount(remote, await exchange(remote, attempt, answer), { isLink: true });
       const owner = await accounts.ownerOf(account);
-      if (owner?.userId !== accountId) await link({ pool }, accountId, account.userId);
+      const isOthers = owner?.userId !== accountId;
+      // Whoever has only the first of two keys to an account does not take it along.
+      if (isOthers && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
+      if (isOthers) await link({ pool }, accountId, account.userId);
       return { linked: connection.name };
     } catch (error) {
       if (error instanceof ManagementProblem) return { link_error: 'already_linked' };

@@ -19,7 +19,7 @@ import { exchange } from './exchange.ts';
 import { descriptionOf, failureOf, UpstreamFailure } from './failure.ts';
 import { labelOf } from './offered.ts';
 import { rememberUpstream } from './session.ts';
-import { isUpstream } from './strategies.ts';
+import { isUpstream, strategies } from './strategies.ts';
 import type { UpstreamTokens } from './tokens.ts';
 
 export type Upstream = {
@@ -52,18 +52,25 @@ export async function leaveFor(interaction: Interaction, connection: ConnectionM
   const { upstream } = interaction.parts;
   const { params, details } = interaction;
   const given = hint ?? (typeof params.login_hint === 'string' ? params.login_hint : undefined);
-  const isAnew = details.prompt.reasons?.some((reason) => reason === 'login_prompt' || reason === 'max_age') ?? false;
+  const { reasons = [] } = details.prompt;
+  // Whoever takes `max_age` decides himself whether it has passed there.
+  const isToldAge = isUpstream(connection.strategy) && 'maxAge' in strategies[connection.strategy];
+  const isAnew = reasons.includes('login_prompt') || (reasons.includes('max_age') && !isToldAge);
   try {
     const address = await addressOf(
       upstream,
       connection,
       { kind: 'login', uid: interaction.uid },
-      { params, hint: given, isAnew },
+      { params, hint: given, isAnew, maxAge: maxAgeOf(params) },
     );
     interaction.leave(address.href);
   } catch (error) {
     await refuse(interaction, connection, error);
   }
+}
+
+function maxAgeOf({ max_age: given }: Record<string, unknown>): number | undefined {
+  return given === undefined ? undefined : Number(given);
 }
 
 /** By its name, in an interaction's path. */
@@ -75,14 +82,20 @@ export async function leaveByName(interaction: Interaction, request: Request): P
   return leaveFor(interaction, connection, identifier?.includes('@') ? identifier : undefined);
 }
 
-type Asked = { params?: Record<string, unknown>; hint?: string | undefined; isAnew?: boolean };
+type Asked = {
+  params?: Record<string, unknown>;
+  hint?: string | undefined;
+  isAnew?: boolean;
+  /** Seconds since the person proved himself. */
+  maxAge?: number | undefined;
+};
 
 /** Where somebody signs in there, for this purpose. @throws UpstreamFailure */
 export async function addressOf(
   { remotes, attempts, callback }: Upstream,
   connection: ConnectionModel,
   purpose: Attempt['for'],
-  { params = {}, hint, isAnew = false }: Asked = {},
+  { params = {}, hint, isAnew = false, maxAge }: Asked = {},
 ): Promise<URL> {
   const remote = await remotes.open(connection);
   const { known, options } = remote;
@@ -90,10 +103,20 @@ export async function addressOf(
   const nonce = oidc.randomNonce();
   const isOff = options.pkce_enabled === false || options.connection_settings?.pkce === 'disabled';
   const verifier = isOff ? undefined : oidc.randomPKCECodeVerifier();
-  const state = await attempts.begin({ for: purpose, connection: connection.name, redirectUri, nonce, verifier });
+  const asksAuthTime = known.maxAge === true && maxAge !== undefined;
+  const state = await attempts.begin({
+    for: purpose,
+    connection: connection.name,
+    redirectUri,
+    nonce,
+    verifier,
+    freshSince: freshSince({ isAnew, maxAge }),
+    asksAuthTime,
+  });
   const wanted: Record<string, string | undefined> = {
     ...(hint && known.hint && { [known.hint]: hint }),
     ...(isAnew && known.reauthenticate && { prompt: known.reauthenticate }),
+    ...(asksAuthTime && { max_age: String(maxAge) }),
     ...chosenParameters(remote, params),
     redirect_uri: redirectUri,
     scope: scopeOf(remote),
@@ -107,6 +130,12 @@ export async function addressOf(
   };
   const set = Object.entries(wanted).filter((entry): entry is [string, string] => !!entry[1]);
   return oidc.buildAuthorizationUrl(remote.configuration(), Object.fromEntries(set));
+}
+
+/** Undefined: it does not matter when. */
+function freshSince({ isAnew, maxAge }: Pick<Asked, 'isAnew' | 'maxAge'>): number | undefined {
+  if (!isAnew && maxAge === undefined) return undefined;
+  return Math.floor(Date.now() / 1000) - (isAnew ? 0 : maxAge!);
 }
 
 /** What the connection adds: constants, and parameters of the application's own request. */

@@ -18,6 +18,8 @@ export type Known = {
   scope: string[];
   /** How somebody is asked to prove himself anew there, though he is signed in (`prompt`). */
   reauthenticate?: string;
+  /** Takes `max_age`, and then says when somebody signed in (OpenID Connect Core, 3.1.2.1). What others say of it is checked as well. */
+  maxAge?: true;
   /** By what name it takes whom we expect. */
   hint?: string;
   /** Its `email` claim is any text that its administrators like. */
@@ -33,6 +35,7 @@ export const strategies = {
     kind: 'directory',
     scope: ['openid', 'profile', 'email'],
     reauthenticate: 'login',
+    maxAge: true,
     hint: 'login_hint',
   },
   oauth2: { protocol: 'oauth2', kind: 'social', scope: [] },

@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { hash as bcrypt } from '@node-rs/bcrypt';
+import { TOTP } from 'otpauth';
 import pg from 'pg';
 import { openManagement, refusal } from './target.ts';
 
@@ -143,6 +145,107 @@ test('with upsert those who are there are brought up to date, but for how they s
   ).toEqual(before.rows);
 });
 
+test('second factors come along, once however often the file comes, and a key that is none is its user’s fault', async () => {
+  const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+  const person = {
+    email: 'two@example.com',
+    user_id: 'two',
+    mfa_factors: [
+      { totp: { secret } },
+      { phone: { value: '+15555550142' } },
+      { email: { value: 'Codes@example.com' } },
+    ],
+  };
+  const faulty = [
+    { totp: { secret: 'short' } },
+    { phone: { value: '+15555550142' }, email: { value: 'a@example.com' } },
+    {},
+  ];
+  const job = await importUsers([
+    person,
+    ...faulty.map((factor, n) => ({ email: `faulty${n}@example.com`, mfa_factors: [factor] })),
+  ]);
+  expect(job.summary).toEqual({ failed: 3, inserted: 1, updated: 0, total: 4 });
+  const { text } = await errorsOf(job.id);
+  expect(text).not.toContain('short');
+  expect(text.match(/"path":"mfa_factors\.0/g)).toHaveLength(3);
+  expect((await importUsers([person], { upsert: true })).summary).toMatchObject({ updated: 1 });
+  const { rows } = await database.query<{ type: string; target: string | null; sealed: Buffer | null }>(
+    `SELECT type, target, sealed FROM authentication_methods WHERE user_id = 'auth0|two' ORDER BY type`,
+  );
+  expect(rows.map(({ type, target }) => [type, target])).toEqual([
+    ['email', 'codes@example.com'],
+    ['phone', '+15555550142'],
+    ['totp', null],
+  ]);
+  expect(rows[2]!.sealed!.includes(secret)).toBe(false);
+  // Asked for at the next login.
+  await auth0.guardian.factors.set('otp', { enabled: true });
+  const again = await importUsers([
+    { ...person, password_hash: await bcrypt(password, { cost: 4 }), email: 'pw@example.com', user_id: 'pw' },
+  ]);
+  expect(again.summary).toMatchObject({ inserted: 1 });
+  const browser = new Browser(gate);
+  const asked = await browser.logIn(
+    await browser.authorize({
+      client_id: 'spa',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      ...pkce(),
+    }),
+    'pw@example.com',
+    password,
+  );
+  const done = await browser.submit(asked, { code: new TOTP({ secret }).generate() });
+  expect(done.location?.searchParams.get('code')).toEqual(expect.any(String));
+  await auth0.guardian.factors.set('otp', { enabled: false });
+});
+
+test('of twenty imports that are asked for at once two are taken', async () => {
+  const connection_id = await connection();
+  // None ends meanwhile: the table of accounts is held.
+  await database.query('BEGIN; LOCK TABLE accounts IN EXCLUSIVE MODE');
+  const asked = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, n) =>
+      auth0.jobs.usersImports.create({ users: fileOf([{ email: `race${n}@example.com` }]), connection_id }),
+    ),
+  );
+  const taken = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  try {
+    expect(taken).toHaveLength(2);
+    for (const one of asked) if (one.status === 'rejected') expect(one.reason).toMatchObject({ statusCode: 429 });
+    expect(await auth0.jobs.get(taken[0]!.id)).toMatchObject({ status: 'pending', percentage_done: 0 });
+  } finally {
+    await database.query('ROLLBACK');
+  }
+  for (const { id } of taken)
+    await until('the import to end', async () => (await auth0.jobs.get(id)).status === 'completed' || undefined);
+});
+
+test('how far a long import is can be asked while it runs', async () => {
+  // The second part waits for the address that somebody else is about to take.
+  await database.query(`BEGIN; INSERT INTO accounts (user_id, connection, email)
+    SELECT 'auth0|held', connection, 'held@example.com' FROM accounts WHERE user_id = 'auth0|carol'`);
+  const users = Array.from({ length: 500 }, (_, n) => ({
+    email: n === 300 ? 'held@example.com' : `long${n}@example.com`,
+  }));
+  const { id } = await auth0.jobs.usersImports.create({ users: fileOf(users), connection_id: await connection() });
+  try {
+    const job = await until('half of it', async () => {
+      const shown = await auth0.jobs.get(id);
+      return (shown as { percentage_done?: number }).percentage_done === 50 ? shown : undefined;
+    });
+    expect(job).toMatchObject({ status: 'pending', time_left_seconds: expect.any(Number) });
+  } finally {
+    await database.query('ROLLBACK');
+  }
+  const summary = await until('the import to end', async () => {
+    const shown = (await auth0.jobs.get(id)) as unknown as Job;
+    return shown.status === 'completed' ? shown.summary : undefined;
+  });
+  expect(summary).toMatchObject({ inserted: 500, failed: 0 });
+});
+
 test('a form that ends in the middle of its file, or of a field, is refused, and harms nobody else', async () => {
   const authorization = `Bearer ${await tokenOf('manager')}`;
   const send = (body: string) =>
@@ -192,6 +295,15 @@ test('people are exported as JSON lines or CSV, by a link that nobody can guess;
       `auth0|carol,"'=cmd|""x""",`,
     ]),
   );
+  const begun = await auth0.jobs.usersExports.create({ format: 'json' });
+  const shown = await fetch(`${gate.issuer}api/v2/jobs/${begun.id}`, {
+    headers: { authorization: `Bearer ${await tokenOf('manager', { scope: 'create:users' })}` },
+  });
+  // Whoever may bring people in need not be able to read them.
+  expect([shown.status, await shown.json()]).toEqual([
+    200,
+    expect.not.objectContaining({ location: expect.anything() }),
+  ]);
   expect((await fetch(location.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')))).status).toBe(404);
   expect((await fetch(location.replace(/\?.*/, ''))).status).toBe(404);
 });

@@ -1,6 +1,7 @@
 /** Nobody may more than their roles and permissions say, whatever they ask for, where, and through which application. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { openGate } from '../gate.ts';
@@ -15,8 +16,12 @@ const enforcing = { scopes, enforce_policies: true, token_dialect: 'access_token
 const managers: Record<string, string[]> = {
   manager: [
     'read:users',
+    'create:users',
     'update:users',
     'create:user_tickets',
+    'create:authentication_methods',
+    'update:authentication_methods',
+    'delete:authentication_methods',
     'create:roles',
     'read:roles',
     'update:roles',
@@ -219,11 +224,19 @@ describe('the management API', () => {
 
   test('lets nobody become who may more than they: not by a password, an address, a link or a further identity', async () => {
     const boss = 'users/auth0%7Cboss';
-    const tries: [string, string, object][] = [
+    const tries: [string, string, object | undefined][] = [
       ['PATCH', boss, { password: 'another long password' }],
       ['PATCH', boss, { email: 'mine@example.com', email_verified: true }],
       ['PATCH', boss, { phone_number: '+15555550177' }],
       ['POST', `${boss}/identities`, { provider: 'auth0', user_id: 'bob' }],
+      ['POST', 'users/auth0%7Cbob/identities', { provider: 'auth0', user_id: 'boss' }],
+      ['DELETE', `${boss}/identities/auth0/other`, undefined],
+      ['POST', 'tickets/email-verification', { user_id: 'auth0|boss' }],
+      ['POST', `${boss}/authentication-methods`, { type: 'totp', totp_secret: 'JBSWY3DPEHPK3PXP' }],
+      ['DELETE', `${boss}/authentication-methods`, undefined],
+      ['DELETE', `${boss}/multifactor/google-authenticator`, undefined],
+      ['POST', `${boss}/recovery-code-regeneration`, undefined],
+      ['POST', `${boss}/multifactor/actions/invalidate-remember-browser`, undefined],
       ['POST', 'tickets/password-change', { user_id: 'auth0|boss' }],
       [
         'POST',
@@ -235,6 +248,37 @@ describe('the management API', () => {
       expect([path, (await ask(method, path, body)).status]).toEqual([path, 403]);
     expect((await ask('PATCH', boss, { nickname: 'chief' })).status).toBe(200);
     expect((await ask('PATCH', 'users/auth0%7Cbob', { password })).status).toBe(200);
+  });
+
+  test('lets no import bring who may more up to date, while it does others', async () => {
+    const mfa_factors = [{ totp: { secret: 'JBSWY3DPEHPK3PXP' } }];
+    const people = ['boss', 'bob'].map((name) => ({
+      email: `${name}@example.com`,
+      email_verified: true,
+      name: 'Renamed',
+      mfa_factors,
+    }));
+    const form = new FormData();
+    form.append('users', new Blob([JSON.stringify(people)]), 'users.json');
+    form.append('connection_id', 'con_Username-Password-Authentication');
+    form.append('upsert', 'true');
+    const headers = { authorization: `Bearer ${manager}` };
+    const begun = await fetch(`${management}jobs/users-imports`, { method: 'POST', headers, body: form });
+    const { id } = (await begun.json()) as { id: string };
+    const job = await until('the import to end', async () => {
+      const { body } = await ask('GET', `jobs/${id}`);
+      return body.status === 'pending' ? undefined : body;
+    });
+    expect(job.summary).toEqual({ failed: 1, inserted: 0, updated: 1, total: 2 });
+    const errors = await ask('GET', `jobs/${id}/errors`);
+    expect(errors.body).toMatchObject([
+      { index: 0, user: { email: 'boss@example.com' }, errors: [{ code: 'INSUFFICIENT_SCOPE' }] },
+    ]);
+    expect(JSON.stringify(errors.body)).not.toContain('JBSWY');
+    expect((await ask('GET', 'users/auth0%7Cboss/authentication-methods')).body).toEqual([]);
+    expect((await ask('GET', 'users/auth0%7Cboss')).body.name).not.toBe('Renamed');
+    expect((await ask('GET', 'users/auth0%7Cbob/authentication-methods')).body).toMatchObject([{ type: 'totp' }]);
+    await ask('DELETE', 'users/auth0%7Cbob/authentication-methods');
   });
 });
 

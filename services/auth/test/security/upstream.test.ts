@@ -96,6 +96,31 @@ describe('an ID token is refused', () => {
   });
 });
 
+describe('a provider that was to ask anew', () => {
+  const ago = (seconds: number) => Math.floor(Date.now() / 1000) - seconds;
+  test.each<[string, Form, () => Lies, string | null]>([
+    ['and says nothing of when it did', { max_age: '60' }, () => ({}), 'access_denied'],
+    ['and did so too long ago', { max_age: '60' }, () => ({ claims: { auth_time: ago(600) } }), 'access_denied'],
+    ['and says it in words', { max_age: '60' }, () => ({ claims: { auth_time: 'now' as never } }), 'server_error'],
+    [
+      'for prompt=login, and did so before',
+      { prompt: 'login' },
+      () => ({ claims: { auth_time: ago(600) } }),
+      'access_denied',
+    ],
+    ['and did', { max_age: '1' }, () => ({ claims: { auth_time: ago(0) } }), null],
+    ['some time ago, as was enough', { max_age: '3600' }, () => ({ claims: { auth_time: ago(600) } }), null],
+  ])('%s', async (_, more, lies, error) => {
+    const { answer, left } = await leave('evil', evil, new Browser(gate), more);
+    expect(left.searchParams.get('max_age')).toBe(more.max_age ?? null);
+    evil.lie(lies());
+    const done = await answer();
+    expect(errorOf(done) ?? null).toBe(error);
+    if (error === 'access_denied') expect(adviceOf(done)).toContain('did not ask the person to sign in anew');
+    else expect(done.location?.searchParams.has('code')).toBe(error === null);
+  });
+});
+
 describe('an answer', () => {
   test('of another provider than the one that was asked goes to nobody (mix-up)', async () => {
     const { answer } = await leave('evil');

@@ -1,0 +1,39 @@
+/** How far the import is that is carried out now. It is written in one transaction, so what its row says changes at the end alone. */
+import type { Redis } from 'ioredis';
+
+export type Progress = { done: number; total: number; startedAt: number };
+
+export type ProgressStore = {
+  /** Without it an import goes on just the same. */
+  note(id: string, progress: Progress): Promise<void>;
+  find(id: string): Promise<Progress | undefined>;
+};
+
+const ttlSeconds = 600;
+
+export function makeImportProgress(redis: Redis, prefix: string): ProgressStore {
+  const keyOf = (id: string) => `${prefix}import-progress:${id}`;
+  return {
+    async note(id, progress) {
+      try {
+        await redis.set(keyOf(id), JSON.stringify(progress), 'EX', ttlSeconds);
+      } catch {
+        // Nobody is told how far it is while Redis is away.
+      }
+    },
+    async find(id) {
+      const stored = await redis.get(keyOf(id));
+      return stored === null ? undefined : (JSON.parse(stored) as Progress);
+    },
+  };
+}
+
+/** As Auth0 tells it: whole per cent, never all of it before the end, and how long it will take at this pace. */
+export function presentProgress(
+  { done, total, startedAt }: Progress,
+  now = Date.now(),
+): { percentage_done: number; time_left_seconds?: number } {
+  const percentage_done = Math.min(99, Math.floor((100 * done) / total));
+  if (done === 0) return { percentage_done };
+  return { percentage_done, time_left_seconds: Math.ceil((((now - startedAt) / done) * (total - done)) / 1_000) };
+}
