@@ -100,6 +100,7 @@ import { makeLinks } from './passwordless/link.ts';
 import { makeSendMessage } from './passwordless/message.ts';
 import { makePasswordlessRoutes } from './passwordless/routes.ts';
 import { makeSendCode } from './passwordless/send-code.ts';
+import { makeProtection } from './protection/protection.ts';
 import { makeProvider } from './provider.ts';
 import { makeProviderPages } from './provider-pages.ts';
 import { startPurge } from './purge.ts';
@@ -297,7 +298,7 @@ function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, chan
 
 /** Steps that several grants and pages share. */
 function makeSteps(parts: Shared) {
-  const { keyFor, keysFor, accounts, connections, settings, codes, lockout } = parts;
+  const { keyFor, keysFor, accounts, connections, settings, codes } = parts;
   const sending = {
     ...parts,
     limits: parts.messageLimits,
@@ -305,6 +306,7 @@ function makeSteps(parts: Shared) {
   };
   const sendMessage = makeSendMessage(sending);
   const verificationMails = makeVerificationMails(sending);
+  const protection = makeProtection({ ...sending, log: logOfModule(parts.log, 'protection') });
   const upstream = makeUpstream(parts);
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   return {
@@ -312,8 +314,9 @@ function makeSteps(parts: Shared) {
     report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
     csrf: makeCsrf(keysFor('csrf')),
     exportLinks: makeMac(keysFor('exports of users')),
-    authenticate: makeAuthenticate(accounts, lockout),
-    checkCode: makeCheckCode({ accounts, connections, codes, lockout }),
+    ...protection,
+    authenticate: makeAuthenticate(accounts, protection.tries),
+    checkCode: makeCheckCode({ accounts, connections, codes, ...protection }),
     sendPasswordMail: makeSendPasswordMail(sending),
     verificationMails,
     sendInvitation: makeSendInvitation(sending),

@@ -47,13 +47,16 @@ export const busy = (excess = false): RetryLater =>
     : new RetryLater(503, 'temporarily_unavailable', inAMoment, { retryAfterSeconds: busySeconds });
 
 /** This account is locked for this network, whichever endpoint the failures came through. */
-export const tooManyAttempts = (retryAfterSeconds: number): RetryLater =>
-  new RetryLater(
-    429,
-    'too_many_attempts',
-    'Too many wrong passwords or codes for this login from this address. Try again later.',
-    { retryAfterSeconds },
-  );
+export const tooManyAttempts = (
+  retryAfterSeconds: number,
+  reason: 'too_many_attempts' | 'too_many_from_address' = 'too_many_attempts',
+): RetryLater => new RetryLater(429, 'too_many_attempts', tooMany[reason], { retryAfterSeconds });
+
+/** In words. */
+export const tooMany = {
+  too_many_attempts: 'Too many wrong passwords or codes for this login from this address. Try again later.',
+  too_many_from_address: 'Too many failed logins from this address. Try again later.',
+};
 
 /** The error that callers of a store get: `temporarily_unavailable`, which the library knows how to answer, if the store is away. */
 export function heard(error: unknown, away = isAway(error)): unknown {

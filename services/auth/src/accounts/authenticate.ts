@@ -1,8 +1,8 @@
 /** Checks a login and its password, for the hosted page and the password grant alike. */
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
+import type { Closed, Tries } from '../protection/tries.ts';
 import { parseIdentifier } from './identifier.ts';
-import type { Lockout } from './lockout.ts';
 import { hashPassword, isOurs, passwordMatches } from './password.ts';
 import { holdBack, makeShare } from './share.ts';
 import type { AccountStore } from './store.ts';
@@ -13,7 +13,7 @@ export type Authentication =
   | { kind: 'right'; account: AccountModel }
   /** Also for an unknown or blocked account, so that nobody outside can tell them apart. The subject is for the log. */
   | { kind: 'wrong'; subject: Subject }
-  | { kind: 'locked'; seconds: number; subject: Subject }
+  | { kind: 'locked'; seconds: number; subject: Subject; reason: Closed['reason'] }
   /** `excess`: because of all the other requests from this network. */
   | { kind: 'busy'; excess: boolean };
 
@@ -24,13 +24,15 @@ export type Authenticate = (given: {
   connection: string;
   login: string;
   password: string;
-  /** Where the person is, for the lockout. */
+  /** Where the person is, for the limits. */
   address: string;
+  /** The application. */
+  clientId: string;
 }) => Promise<Authentication>;
 
-export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Authenticate {
+export function makeAuthenticate(accounts: AccountStore, tries: Tries): Authenticate {
   const share = makeShare(networkMax);
-  return async ({ connection, login, password, address }) => {
+  return async ({ connection, login, password, address, clientId }) => {
     const network = networkOf(address);
     // Before any store is asked, so that what exceeds a network’s share costs next to nothing.
     using slot = share.take(network);
@@ -41,8 +43,8 @@ export function makeAuthenticate(accounts: AccountStore, lockout: Lockout): Auth
     const identifier = parseIdentifier(login);
     const account = identifier && (await accounts.findByLogin(connection, identifier.value));
     const subject = subjectOf(connection, login, account);
-    const attempt = await lockout.begin(subject.key, network);
-    if (attempt.kind === 'closed') return { kind: 'locked', seconds: attempt.seconds, subject };
+    const attempt = await tries.begin(subject, { ip: address, clientId });
+    if (attempt.kind === 'closed') return { kind: 'locked', seconds: attempt.seconds, reason: attempt.reason, subject };
     if (attempt.kind === 'busy') return { kind: 'busy', excess: true };
     let matches: boolean;
     try {

@@ -8,12 +8,12 @@ import { setRoute } from '../http/route.ts';
 import { type Asker, type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack, rememberedClient } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
+import type { Tries } from '../protection/tries.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
-import type { Lockout } from './lockout.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { SendPasswordMail } from './password-mail.ts';
 import { withResult } from './result-url.ts';
@@ -25,7 +25,7 @@ export type ChangePasswordParts = DeadLinkParts & {
   accounts: AccountStore;
   connections: ConnectionStore;
   passwordTickets: AccountTickets;
-  lockout: Lockout;
+  tries: Tries;
   sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
   report: Report;
@@ -112,7 +112,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   await parts.endAccess(ownerId);
   await sessionsEnded(mark);
   // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
-  await parts.lockout.clear(subjectOf(changed.connection, ticket.email, changed).key, network);
+  await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, addressOf(request));
   parts.report.passwordChanged(ownerId, addressOf(request));
   const { resultUrl } = redeemed;
   seeOther(

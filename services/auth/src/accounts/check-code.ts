@@ -3,16 +3,15 @@
  * together with wrong passwords for the same account. A right code, typed where it was asked for, works even during a lockout: its
  * own tries are bounded (one-time-code.ts), and a stranger’s failures must not keep out the person who has the mail.
  */
-import { networkOf } from '../http/network.ts';
+import type { Closed, Tries } from '../protection/tries.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import type { Lockout } from './lockout.ts';
 import type { CodeRequest, OneTimeCodes } from './one-time-code.ts';
 import type { AccountStore } from './store.ts';
 import { type Subject, subjectOf } from './subject.ts';
 
 export type CodeAnswer =
   | { kind: 'right' | 'wrong' | 'expired'; subject: Subject }
-  | { kind: 'locked'; seconds: number; subject: Subject }
+  | { kind: 'locked'; seconds: number; subject: Subject; reason: Closed['reason'] }
   | { kind: 'busy' };
 
 export type CheckCode = (given: {
@@ -29,9 +28,9 @@ export function makeCheckCode(parts: {
   accounts: AccountStore;
   connections: ConnectionStore;
   codes: OneTimeCodes;
-  lockout: Lockout;
+  tries: Tries;
 }): CheckCode {
-  const { accounts, codes, lockout } = parts;
+  const { accounts, codes, tries } = parts;
   /** The account that the code would open, or else the subject that a wrong password would count for. */
   const find = async (channel: 'email' | 'sms', { connection, recipient }: CodeRequest): Promise<Subject> => {
     const database = (await parts.connections.database())?.name ?? connection;
@@ -44,14 +43,13 @@ export function makeCheckCode(parts: {
   };
 
   return async ({ channel, asked, code, ip, keep = false }) => {
-    const network = networkOf(ip);
     const subject = await find(channel, asked);
-    const attempt = await lockout.begin(subject.key, network);
+    const attempt = await tries.begin(subject, { ip });
     if (attempt.kind === 'busy') return { kind: 'busy' };
     if (attempt.kind === 'closed') {
       if ((await codes.check(asked, code, keep)) !== 'right')
-        return { kind: 'locked', seconds: attempt.seconds, subject };
-      if (!keep) await lockout.clear(subject.key, network);
+        return { kind: 'locked', seconds: attempt.seconds, reason: attempt.reason, subject };
+      if (!keep) await tries.clear(subject.key, ip);
       return { kind: 'right', subject };
     }
     let answer: Awaited<ReturnType<OneTimeCodes['check']>>;

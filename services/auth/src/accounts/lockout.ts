@@ -1,5 +1,5 @@
 /**
- * Ten failures for one account from one network within ten minutes lock that pair, whichever endpoint they came through. A success
+ * Ten failures (or as many as `attack-protection` says) for one account from one network within ten minutes lock that pair, whichever endpoint they came through. A success
  * clears its own pair. Only failures lock a pair; but since a try in flight may still fail, failures and tries in flight together
  * never exceed ten, and further tries wait until one has ended. So parallel guesses get no more tries than serial ones, and many
  * right passwords at once all succeed.
@@ -17,7 +17,8 @@ export type Attempt =
   /** Must be ended by one of these three. */
   | {
       kind: 'open';
-      failed(): Promise<void>;
+      /** True for the one that closes the pair. */
+      failed(): Promise<boolean>;
       succeeded(): Promise<void>;
       /** It could not be checked, and so does not count. Never throws. */
       takenBack(): Promise<void>;
@@ -27,17 +28,17 @@ export type Attempt =
   | { kind: 'busy' };
 
 export type Lockout = {
-  /** Begins a try for `subject` (accounts/subject.ts) from `network` (http/network.ts). */
-  begin(subject: string, network: string): Promise<Attempt>;
+  /** Begins a try for `subject` (accounts/subject.ts) from `network` (http/network.ts). @param max failures, ten by default */
+  begin(subject: string, network: string, max?: number): Promise<Attempt>;
   /** For a success that did not begin as a try. */
   clear(subject: string, network: string): Promise<void>;
   /** The networks whose pair with the subject is closed. */
-  closedFor(subject: string): Promise<string[]>;
+  closedFor(subject: string, max?: number): Promise<string[]>;
   /** Takes back the failures of all pairs of a subject. */
   open(subject: string): Promise<void>;
 };
 
-const failuresMax = 10;
+const usualMax = 10;
 const windowSeconds = 600;
 const leaseMs = 30_000;
 const waitMs = 10_000;
@@ -77,25 +78,26 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
   const lockoutBegin = defineScript<number>(redis, 'lockoutBegin', beginScript, 2);
   const lockoutEnd = defineScript<number>(redis, 'lockoutEnd', endScript, 3);
   const { pairOf, failures, inFlight, closed } = keysOf(prefix);
-  const askUntilOpen = makeAskUntilOpen((pair, id) =>
-    lockoutBegin(failures(pair), inFlight(pair), failuresMax, id, leaseMs),
+  const askUntilOpen = makeAskUntilOpen((pair, id, max) =>
+    lockoutBegin(failures(pair), inFlight(pair), max, id, leaseMs),
   );
-  const end = async (subject: string, network: string, id: string, failedForSeconds: number) => {
+  type Try = { subject: string; network: string; id: string; max: number };
+  const end = async ({ subject, network, id, max }: Try, failedForSeconds: number) => {
     const pair = pairOf(subject, network);
     const keys = [failures(pair), inFlight(pair), closed(subject)];
-    await lockoutEnd(...keys, id, failedForSeconds, failuresMax, network, networksMax);
+    return (await lockoutEnd(...keys, id, failedForSeconds, max, network, networksMax)) === max;
   };
   return {
-    async begin(subject, network) {
+    async begin(subject, network, max = usualMax) {
       const pair = pairOf(subject, network);
       const id = randomUUID();
-      const answer = await askUntilOpen(pair, id);
+      const answer = await askUntilOpen(pair, id, max);
       if (answer === undefined) return { kind: 'busy' };
       if (answer > 0) return { kind: 'closed', seconds: answer };
       return {
         kind: 'open',
-        failed: () => end(subject, network, id, windowSeconds),
-        succeeded: () => end(subject, network, id, 0),
+        failed: () => end({ subject, network, id, max }, windowSeconds),
+        succeeded: async () => void (await end({ subject, network, id, max }, 0)),
         async takenBack() {
           await redis.zrem(inFlight(pair), id).catch(() => {}); // Redis away as well: its lease ends
         },
@@ -104,11 +106,11 @@ export function makeLockout(redis: Redis, prefix: string): Lockout {
     async clear(subject, network) {
       await redis.del(failures(pairOf(subject, network)));
     },
-    async closedFor(subject) {
+    async closedFor(subject, max = usualMax) {
       const networks = await redis.zrange(closed(subject), '0', '-1');
       if (networks.length === 0) return [];
       const counts = await redis.mget(networks.map((network) => failures(pairOf(subject, network))));
-      return networks.filter((_, index) => Number(counts[index]) >= failuresMax);
+      return networks.filter((_, index) => Number(counts[index]) >= max);
     },
     async open(subject) {
       const networks = await redis.zrange(closed(subject), '0', '-1');
@@ -129,17 +131,17 @@ function keysOf(prefix: string) {
 }
 
 /** The script’s answer as soon as it is not "wait"; undefined if that takes too long. */
-function makeAskUntilOpen(ask: (pair: string, id: string) => Promise<number>) {
+function makeAskUntilOpen(ask: (pair: string, id: string, max: number) => Promise<number>) {
   let waiting = 0;
-  return async (pair: string, id: string): Promise<number | undefined> => {
-    const answer = await ask(pair, id);
+  return async (pair: string, id: string, max: number): Promise<number | undefined> => {
+    const answer = await ask(pair, id, max);
     if (answer !== -1) return answer;
     if (waiting >= waitingMax) return undefined;
     waiting += 1;
     try {
       for (let waited = 0; waited < waitMs; waited += pollMs) {
         await sleep(pollMs);
-        const later = await ask(pair, id);
+        const later = await ask(pair, id, max);
         if (later !== -1) return later;
       }
       return undefined;

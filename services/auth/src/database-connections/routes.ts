@@ -3,14 +3,13 @@ import type { Router } from 'express';
 import type { Provider } from 'oidc-provider';
 import { isEmail, parseUsername } from '../accounts/identifier.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
-import type { Rate } from '../accounts/rate.ts';
 import type { SignUp } from '../accounts/signup.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
-import { networkOf } from '../http/network.ts';
 import { languagesOf } from '../mail/language.ts';
+import type { TakeSignup } from '../protection/signups.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 
@@ -19,12 +18,9 @@ export type DatabaseConnectionParts = {
   connections: ConnectionStore;
   signUp: SignUp;
   sendPasswordMail: SendPasswordMail;
-  rate: Rate;
+  takeSignup: TakeSignup;
   report: Report;
 };
-
-/** From one network. An office or a class may sign up together. */
-const signupsPerMinute = 60;
 
 export function makeDatabaseConnectionRoutes(parts: DatabaseConnectionParts): Router {
   return makeApiRouter(parts.provider, {
@@ -37,8 +33,8 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const connection = await databaseOf(parts, fields, client.clientId);
     const ip = addressOf(request);
-    if (!(await parts.rate.take('signups', networkOf(ip), signupsPerMinute, 60)))
-      throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again in a minute');
+    if (!(await parts.takeSignup({ ip, clientId: client.clientId })))
+      throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again later');
     const result = await parts.signUp({
       connection: connection.name,
       email: fields.email,

@@ -29,7 +29,7 @@ export function passwordGrants(parts: {
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
       const isAuthenticated = client.clientAuthMethod !== 'none';
       const address = personAddress(ctx.req, { client, isAuthenticated, report });
-      const result = await authenticate({ connection: connection.name, login: username, password, address });
+      const result = await authenticate({ connection: connection.name, login: username, password, address, clientId });
       switch (result.kind) {
         case 'right':
           await requireSecondFactor(ctx, { client, account: result.account, amr: ['pwd'], ip: address });
@@ -37,8 +37,8 @@ export function passwordGrants(parts: {
         case 'busy':
           throw busy(result.excess).withHeader(ctx);
         case 'locked':
-          report.loginFailed({ client, address }, 'too_many_attempts', result.subject);
-          throw tooManyAttempts(result.seconds).withHeader(ctx);
+          report.loginFailed({ client, address }, result.reason, result.subject);
+          throw tooManyAttempts(result.seconds, result.reason).withHeader(ctx);
         case 'wrong': {
           report.loginFailed({ client, address }, 'wrong_password', result.subject);
           const error = new errors.InvalidGrant('wrong password');

@@ -50,7 +50,7 @@ export function passwordlessOtp(parts: {
         case 'busy':
           throw busy().withHeader(ctx);
         case 'locked':
-          parts.report.loginFailed(where, 'too_many_attempts', answer.subject);
+          parts.report.loginFailed(where, answer.reason, answer.subject);
           throw tooManyAttempts(answer.seconds).withHeader(ctx);
         case 'wrong':
           parts.report.loginFailed(where, 'wrong_code', answer.subject);

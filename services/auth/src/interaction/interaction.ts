@@ -22,6 +22,7 @@ import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, Form, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
+import type { TakeSignup } from '../protection/signups.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -41,6 +42,7 @@ export type InteractionParts = FactorParts & {
   sendCode: SendCode;
   openAccount: OpenAccount;
   signUp: SignUp;
+  takeSignup: TakeSignup;
   sendPasswordMail: SendPasswordMail;
   consents: ConsentStore;
   tickets: TicketStore;

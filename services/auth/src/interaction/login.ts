@@ -11,11 +11,11 @@ import { logInByPasskey, passkeyOptions } from '../factors/passkey.ts';
 import { beginSecondFactor, completeLogin } from '../factors/second-factor.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
-import { networkOf } from '../http/network.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { Channel } from '../passwordless/message.ts';
+import type { Closed } from '../protection/tries.ts';
 import { busySeconds } from '../stores-away.ts';
 import { buttonsOf, hasHomes, homeOf } from '../upstream/offered.ts';
 import { leaveFor } from '../upstream/sign-in.ts';
@@ -117,7 +117,13 @@ export async function checkPassword(interaction: Interaction, request: Request):
   if (missing.length > 0) return again(interaction, 'password', identifier, missing);
   if (!ways.database) return again(interaction, 'identifier', identifier, ['wrong_credentials']);
   const connection = ways.database.name;
-  const result = await parts.authenticate({ connection, login: identifier, password, address: interaction.address });
+  const result = await parts.authenticate({
+    connection,
+    login: identifier,
+    password,
+    address: interaction.address,
+    clientId: interaction.client.clientId,
+  });
   switch (result.kind) {
     case 'right':
       return finishLogin(interaction, result.account, ['pwd']);
@@ -125,7 +131,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
       parts.report.loginFailed(interaction, 'wrong_password', result.subject);
       return again(interaction, 'password', identifier, ['wrong_credentials']);
     case 'locked':
-      return pause(interaction, result, { identifier, reset: true });
+      return pause(interaction, result, { identifier, reset: result.reason === 'too_many_attempts' });
     case 'busy':
       return again(interaction, 'password', identifier, ['busy'], result.excess ? 429 : 503);
   }
@@ -149,10 +155,10 @@ const typedMax = 320;
 /** Too many attempts. A new password helps where wrong ones have led here. */
 function pause(
   interaction: Interaction,
-  { seconds, subject }: { seconds: number; subject: Subject },
+  { seconds, subject, reason }: { seconds: number; subject: Subject; reason: Closed['reason'] },
   { identifier, reset }: { identifier: string; reset: boolean },
 ): Promise<void> {
-  interaction.parts.report.loginFailed(interaction, 'too_many_attempts', subject);
+  interaction.parts.report.loginFailed(interaction, reason, subject);
   const until = Date.now() + seconds * 1000;
   return interaction.turnTo('too-many-attempts', {
     identifier: identifier.slice(0, typedMax),
@@ -249,10 +255,9 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   if (!ways.signup || !ways.database) return interaction.turnTo('identifier');
   const home = homeOf(ways.upstream, email);
   if (home) return goHome(interaction, home, email);
-  if (!(await parts.rate.take('signups', networkOf(interaction.address), 60, 60)))
-    return again(interaction, 'signup', email, ['busy']);
   const { address: ip, languages } = interaction;
   const { clientId } = interaction.client;
+  if (!(await parts.takeSignup({ ip, clientId }))) return again(interaction, 'signup', email, ['busy'], 429);
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
   if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems);
   parts.report.signedUp(result.account, interaction.client.clientId);

@@ -137,29 +137,8 @@ const settings: [path: string, standing: Standing, method: 'patch' | 'put', reso
     'patch',
     'attack_protection',
   ],
-  [
-    // services/auth/src/accounts/lockout.ts
-    '/attack-protection/brute-force-protection',
-    { enabled: true, shields: ['block'], mode: 'count_per_identifier_and_ip', allowlist: [], max_attempts: 10 },
-    'patch',
-    'attack_protection',
-  ],
   ['/attack-protection/captcha', { active_provider_id: 'auth_challenge' }, 'patch', 'attack_protection'],
   ['/attack-protection/phone-provider-protection', { type: 'none' }, 'patch', 'attack_protection'],
-  [
-    '/attack-protection/suspicious-ip-throttling',
-    {
-      enabled: false,
-      shields: [],
-      allowlist: [],
-      stage: {
-        'pre-login': { max_attempts: 100, rate: 864_000 },
-        'pre-user-registration': { max_attempts: 50, rate: 1_200 },
-      },
-    },
-    'patch',
-    'attack_protection',
-  ],
   ['/prompts/:id/partials', {}, 'put', 'prompts'],
   ['/guardian/factors/phone/message-types', { message_types: [] }, 'put', 'guardian_factors'],
   ['/guardian/factors/phone/selected-provider', { provider: 'auth0' }, 'put', 'guardian_factors'],

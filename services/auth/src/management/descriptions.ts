@@ -57,6 +57,22 @@ export const resources = {
     created_at: time,
     updated_at: time,
   }),
+  BruteForceProtection: resource({
+    enabled: true,
+    shields: ['block'],
+    mode: 'count_per_identifier_and_ip',
+    allowlist: ['192.0.2.0/24'],
+    max_attempts: 10,
+  }),
+  SuspiciousIpThrottling: resource({
+    enabled: true,
+    shields: ['block', 'admin_notification'],
+    allowlist: ['192.0.2.0/24'],
+    stage: {
+      'pre-login': { max_attempts: 100, rate: 864_000 },
+      'pre-user-registration': { max_attempts: 50, rate: 1_200 },
+    },
+  }),
   Credential: resource({
     id: 'cred_01jd9w',
     name: 'build server',
@@ -525,6 +541,11 @@ export const descriptions: Record<string, Description> = {
   'get /grants': ['List what people allowed applications', list('grants', 'Grant')],
   'delete /grants': ['End all that a person allowed', none()],
   'delete /grants/:id': ['End what a person allowed an application', none()],
+
+  'get /attack-protection/brute-force-protection': ['Get how many wrong passwords pause an account', one('BruteForceProtection')],
+  'patch /attack-protection/brute-force-protection': ['Change how many wrong passwords pause an account', one('BruteForceProtection'), { max_attempts: 5 }],
+  'get /attack-protection/suspicious-ip-throttling': ['Get how addresses are throttled', one('SuspiciousIpThrottling')],
+  'patch /attack-protection/suspicious-ip-throttling': ['Change how addresses are throttled', one('SuspiciousIpThrottling'), { enabled: true, shields: ['block'] }],
 
   'get /guardian/factors': ['List which second factors there are', all('GuardianFactor')],
   'put /guardian/factors/:id': ['Let people use a second factor, or not', { 200: { description: 'As it is now', schema: { type: 'object', example: { enabled: true } } } }, { enabled: true }],

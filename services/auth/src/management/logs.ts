@@ -112,6 +112,7 @@ const descriptions: Record<string, string> = {
   fp: 'Failed Login (Incorrect Password)',
   fu: 'Failed Login (Invalid Email/Username)',
   limit_wc: 'Blocked Account',
+  limit_mu: 'Blocked IP Address',
   ss: 'Success Signup',
   fs: 'Failed Signup',
   slo: 'Success Logout',

@@ -1,6 +1,7 @@
 /** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
 
 import { absentRoutes } from './absent.ts';
+import { getProtection, updateProtection } from './attack-protection.ts';
 import {
   createAuthenticationMethod,
   deleteAuthenticationMethod,
@@ -273,6 +274,11 @@ export const routes: Route[] = [
   at('get',    '/grants',                            ['read:grants'],                            listGrants),
   at('delete', '/grants',                            ['delete:grants'],                          deleteGrantsOfUser),
   at('delete', '/grants/:id',                        ['delete:grants'],                          deleteGrant),
+
+  at('get',    '/attack-protection/brute-force-protection',   ['read:attack_protection'],   getProtection('brute-force-protection')),
+  at('patch',  '/attack-protection/brute-force-protection',   ['update:attack_protection'], updateProtection('brute-force-protection')),
+  at('get',    '/attack-protection/suspicious-ip-throttling', ['read:attack_protection'],   getProtection('suspicious-ip-throttling')),
+  at('patch',  '/attack-protection/suspicious-ip-throttling', ['update:attack_protection'], updateProtection('suspicious-ip-throttling')),
 
   at('get',    '/guardian/factors',                  ['read:guardian_factors'],                  listFactors),
   at('put',    '/guardian/factors/:id',              ['update:guardian_factors'],                setFactor),

@@ -18,7 +18,7 @@ import { setRoute } from '../http/route.ts';
 import { languagesOf } from '../mail/language.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
-import { busy } from '../stores-away.ts';
+import { busy, tooMany } from '../stores-away.ts';
 import type { OpenAccount } from './account.ts';
 import { apiCodeRequest } from './code-request.ts';
 import { type Link, linkParams, type SendLink } from './link.ts';
@@ -178,8 +178,8 @@ async function check(
       parts.report.loginFailed(where, 'code_expired', answer.subject);
       return false;
     case 'locked':
-      parts.report.loginFailed(where, 'too_many_attempts', answer.subject);
-      throw tooManyAttempts(answer.seconds, 'too many wrong passwords or codes for this login from this address');
+      parts.report.loginFailed(where, answer.reason, answer.subject);
+      throw tooManyAttempts(answer.seconds, tooMany[answer.reason]);
     case 'busy':
       throw busy();
   }

@@ -26,6 +26,23 @@ export const de: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  blocked_account: {
+    subject: 'Zu viele fehlgeschlagene Anmeldungen bei {application}',
+    title: 'Anmeldungen bei Ihrem Konto wurden angehalten',
+    lead: 'Jemand hat für Ihr Konto bei {application} viele Male ein falsches Passwort eingegeben. Von dort haben wir Anmeldungen eine Weile angehalten.',
+    action: 'Neues Passwort wählen',
+    expiry: 'Der Link funktioniert einmal und gilt {time}.',
+    otherwise:
+      'Wenn Sie das waren, warten Sie ein wenig oder wählen Sie ein neues Passwort. Wenn nicht: Ihr Passwort wurde nicht herausgefunden.',
+  },
+  stolen_credentials: {
+    subject: 'Ihr Passwort bei {application} ist anderen bekannt',
+    title: 'Wählen Sie ein neues Passwort',
+    lead: 'Das Passwort Ihres Kontos bei {application} ist Teil eines Datenlecks an anderer Stelle; andere könnten es also kennen.',
+    action: 'Neues Passwort wählen',
+    expiry: 'Der Link funktioniert einmal und gilt {time}.',
+    otherwise: 'Ändern Sie es auch überall sonst, wo Sie es verwenden.',
+  },
   user_invitation: {
     subject: 'Einladung zu {organization}',
     title: 'Sie sind eingeladen',

@@ -29,6 +29,22 @@ export const en = {
     expiry: '',
     otherwise: '',
   },
+  blocked_account: {
+    subject: 'Too many failed sign-ins to {application}',
+    title: 'Sign-ins to your account were paused',
+    lead: 'Somebody entered a wrong password for your {application} account many times. We have paused sign-ins from there for a while.',
+    action: 'Choose a new password',
+    expiry: 'The link works once, within {time}.',
+    otherwise: 'If that was you, wait a little or choose a new password. If not, your password was not found out.',
+  },
+  stolen_credentials: {
+    subject: 'Your {application} password is known to others',
+    title: 'Choose a new password',
+    lead: 'The password of your {application} account is part of a data breach at another place, so others may know it.',
+    action: 'Choose a new password',
+    expiry: 'The link works once, within {time}.',
+    otherwise: 'Change it wherever else you use it.',
+  },
   user_invitation: {
     subject: 'You are invited to {organization}',
     title: 'You are invited',

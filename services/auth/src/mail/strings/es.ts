@@ -26,6 +26,22 @@ export const es: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  blocked_account: {
+    subject: 'Demasiados inicios de sesión fallidos en {application}',
+    title: 'Se han pausado los inicios de sesión en tu cuenta',
+    lead: 'Alguien introdujo muchas veces una contraseña incorrecta para tu cuenta de {application}. Hemos pausado durante un tiempo los inicios de sesión desde allí.',
+    action: 'Elegir otra contraseña',
+    expiry: 'El enlace funciona una sola vez y caduca en {time}.',
+    otherwise: 'Si fuiste tú, espera un poco o elige otra contraseña. Si no, tu contraseña no ha sido descubierta.',
+  },
+  stolen_credentials: {
+    subject: 'Otras personas conocen tu contraseña de {application}',
+    title: 'Elige otra contraseña',
+    lead: 'La contraseña de tu cuenta de {application} aparece en una filtración de datos de otro sitio, así que otras personas podrían conocerla.',
+    action: 'Elegir otra contraseña',
+    expiry: 'El enlace funciona una sola vez y caduca en {time}.',
+    otherwise: 'Cámbiala también en los demás sitios donde la uses.',
+  },
   user_invitation: {
     subject: 'Invitación a {organization}',
     title: 'Tienes una invitación',

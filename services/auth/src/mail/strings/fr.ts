@@ -26,6 +26,23 @@ export const fr: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  blocked_account: {
+    subject: 'Trop de connexions échouées à {application}',
+    title: 'Les connexions à votre compte ont été suspendues',
+    lead: 'Quelqu’un a saisi de nombreuses fois un mot de passe erroné pour votre compte {application}. Nous avons suspendu pour un moment les connexions venant de là.',
+    action: 'Choisir un nouveau mot de passe',
+    expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
+    otherwise:
+      'Si c’était vous, attendez un peu ou choisissez un nouveau mot de passe. Sinon, votre mot de passe n’a pas été découvert.',
+  },
+  stolen_credentials: {
+    subject: 'Votre mot de passe {application} est connu d’autres personnes',
+    title: 'Choisissez un nouveau mot de passe',
+    lead: 'Le mot de passe de votre compte {application} figure dans une fuite de données survenue ailleurs : d’autres personnes peuvent le connaître.',
+    action: 'Choisir un nouveau mot de passe',
+    expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
+    otherwise: 'Changez-le aussi partout ailleurs où vous l’utilisez.',
+  },
   user_invitation: {
     subject: 'Invitation à rejoindre {organization}',
     title: 'Vous êtes invité',

@@ -26,6 +26,23 @@ export const ja: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  blocked_account: {
+    subject: '{application} へのログインの失敗が続いています',
+    title: 'アカウントへのログインを一時停止しました',
+    lead: 'あなたの {application} アカウントに対して、誤ったパスワードが何度も入力されました。その接続元からのログインをしばらく停止しています。',
+    action: '新しいパスワードを選ぶ',
+    expiry: 'リンクの有効期間は{time}で、使えるのは一度だけです。',
+    otherwise:
+      'ご本人であれば、しばらく待つか新しいパスワードを選んでください。そうでない場合も、パスワードは知られていません。',
+  },
+  stolen_credentials: {
+    subject: '{application} のパスワードが他人に知られています',
+    title: '新しいパスワードを選んでください',
+    lead: 'あなたの {application} アカウントのパスワードが、他のサービスの情報漏えいに含まれていました。他人に知られている可能性があります。',
+    action: '新しいパスワードを選ぶ',
+    expiry: 'リンクの有効期間は{time}で、使えるのは一度だけです。',
+    otherwise: '同じパスワードを使っている他のサービスでも変更してください。',
+  },
   user_invitation: {
     subject: '{organization} への招待',
     title: '招待が届いています',

@@ -26,6 +26,22 @@ export const pt: MailStrings = {
     expiry: '',
     otherwise: '',
   },
+  blocked_account: {
+    subject: 'Muitas tentativas de entrar em {application} falharam',
+    title: 'O acesso à sua conta foi pausado',
+    lead: 'Alguém digitou muitas vezes uma senha errada para a sua conta em {application}. Pausamos por um tempo o acesso a partir de lá.',
+    action: 'Escolher uma nova senha',
+    expiry: 'O link só funciona uma vez e expira em {time}.',
+    otherwise: 'Se foi você, espere um pouco ou escolha uma nova senha. Se não, a sua senha não foi descoberta.',
+  },
+  stolen_credentials: {
+    subject: 'A sua senha em {application} é conhecida por outras pessoas',
+    title: 'Escolha uma nova senha',
+    lead: 'A senha da sua conta em {application} faz parte de um vazamento de dados em outro lugar; outras pessoas podem conhecê-la.',
+    action: 'Escolher uma nova senha',
+    expiry: 'O link só funciona uma vez e expira em {time}.',
+    otherwise: 'Troque-a também em todos os outros lugares onde a usa.',
+  },
   user_invitation: {
     subject: 'Convite para {organization}',
     title: 'Recebeu um convite',

@@ -1,0 +1,112 @@
+/**
+ * What `attack-protection` of the management API sets, in Auth0's words and with its defaults, except that nothing is on that was not
+ * on before: the limit on wrong passwords is, throttling of addresses, breached passwords and challenges are not.
+ */
+import { z } from '@gatepost/runtime/env';
+import ipaddr from 'ipaddr.js';
+import type { SettingsModel } from '../generated/models.ts';
+
+const isAddress = (text: string) =>
+  ipaddr.IPv4.isValidFourPartDecimal(text) ||
+  ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
+  ipaddr.IPv6.isValid(text) ||
+  ipaddr.IPv6.isValidCIDR(text);
+const allowlist = z.array(z.string().refine(isAddress, 'Not an IP address or a CIDR block')).max(100);
+const anyOf = <const Names extends readonly string[]>(...names: Names) =>
+  z
+    .array(z.enum(names))
+    .max(names.length * 2)
+    .transform((given) => [...new Set(given)]);
+/** A bucket of `max_attempts`, into which one more comes every `rate` milliseconds. */
+const bucket = z
+  .strictObject({ max_attempts: z.int().min(1).max(100_000), rate: z.int().min(1).max(86_400_000) })
+  .partial();
+
+/** What a PATCH takes, by the last part of its path. */
+export const shapes = {
+  'brute-force-protection': z
+    .strictObject({
+      enabled: z.boolean(),
+      shields: anyOf('block', 'user_notification'),
+      mode: z.enum(['count_per_identifier_and_ip', 'count_per_identifier']),
+      allowlist,
+      max_attempts: z.int().min(1).max(100),
+    })
+    .partial(),
+  'suspicious-ip-throttling': z
+    .strictObject({
+      enabled: z.boolean(),
+      shields: anyOf('block', 'admin_notification'),
+      allowlist,
+      stage: z
+        .strictObject({ 'pre-login': bucket, 'pre-user-registration': bucket, 'pre-custom-token-exchange': bucket })
+        .partial(),
+    })
+    .partial(),
+};
+
+type Stage = { max_attempts: number; rate: number };
+export type Shield = 'block' | 'user_notification' | 'admin_notification';
+export type Protection = {
+  'brute-force-protection': {
+    enabled: boolean;
+    shields: Shield[];
+    mode: 'count_per_identifier_and_ip' | 'count_per_identifier';
+    allowlist: string[];
+    max_attempts: number;
+  };
+  'suspicious-ip-throttling': {
+    enabled: boolean;
+    shields: Shield[];
+    allowlist: string[];
+    stage: { 'pre-login': Stage; 'pre-user-registration': Stage };
+  };
+};
+export type ProtectionName = keyof Protection;
+
+const standard: Protection = {
+  'brute-force-protection': {
+    enabled: true,
+    shields: ['block'],
+    mode: 'count_per_identifier_and_ip',
+    allowlist: [],
+    max_attempts: 10,
+  },
+  'suspicious-ip-throttling': {
+    enabled: false,
+    shields: [],
+    allowlist: [],
+    stage: {
+      'pre-login': { max_attempts: 100, rate: 864_000 },
+      'pre-user-registration': { max_attempts: 50, rate: 1_200 },
+    },
+  },
+};
+
+type Row = Pick<SettingsModel, 'attackProtection'>;
+/** A row is cached until an administrator changes it, so this is put together once for each. */
+const known = new WeakMap<Row, Protection>();
+
+export function protectionOf(row: Row): Protection {
+  let found = known.get(row);
+  if (!found) {
+    found = merged(standard, row.attackProtection) as Protection;
+    known.set(row, found);
+  }
+  return found;
+}
+
+/** What the row says once a PATCH is applied to it: objects field by field, lists as a whole. */
+export function changed(row: Row, name: ProtectionName, change: object): Record<string, object> {
+  const before = row.attackProtection as Record<string, object>;
+  return { ...before, [name]: merged(before[name] ?? {}, change) as object };
+}
+
+function merged(before: unknown, change: unknown): unknown {
+  if (!isRecord(before) || !isRecord(change)) return change;
+  const names = Object.entries(change).filter(([, value]) => value !== undefined);
+  return { ...before, ...Object.fromEntries(names.map(([name, value]) => [name, merged(before[name], value)])) };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,107 @@
+/**
+ * A try at somebody's password or code, under both limits that `attack-protection` steers: that of the address
+ * (`suspicious-ip-throttling`), and that of the account (`brute-force-protection`, accounts/lockout.ts).
+ */
+import type { Attempt as Begun, Lockout } from '../accounts/lockout.ts';
+import type { Subject } from '../accounts/subject.ts';
+import { networkOf } from '../http/network.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { AddressThrottle } from './address-throttle.ts';
+import { isListed } from './allowlist.ts';
+import type { ProtectionEvents } from './events.ts';
+import { protectionOf } from './settings.ts';
+import type { WarnByMail } from './warning-mail.ts';
+
+export type Closed = {
+  kind: 'closed';
+  seconds: number;
+  /** Of the account, or of the address. */
+  reason: 'too_many_attempts' | 'too_many_from_address';
+};
+
+export type Attempt = Exclude<Begun, { kind: 'closed' }> | Closed;
+
+/** @param from the address of the person, and the application */
+type From = { ip: string; clientId?: string | undefined };
+
+export type Tries = {
+  begin(subject: Subject, from: From): Promise<Attempt>;
+  /** For a success that did not begin as a try. */
+  clear(subjectKey: string, ip: string): Promise<void>;
+  /** The networks for which the account is closed; undefined stands for all. */
+  closedFor(subjectKey: string): Promise<(string | undefined)[]>;
+  open(subjectKey: string): Promise<void>;
+};
+
+/** Where tries are counted whatever network they come from. */
+const everywhere = 'everywhere';
+
+const uncounted: Extract<Begun, { kind: 'open' }> = {
+  kind: 'open',
+  failed: async () => false,
+  succeeded: async () => {},
+  takenBack: async () => {},
+};
+
+export function makeTries(parts: {
+  lockout: Lockout;
+  throttle: AddressThrottle;
+  settings: SettingsStore;
+  events: ProtectionEvents;
+  warnByMail: WarnByMail;
+}): Tries {
+  const { lockout, throttle, settings, events } = parts;
+  const rulesOf = async () => protectionOf(await settings.load())['brute-force-protection'];
+  type Rules = Awaited<ReturnType<typeof rulesOf>>;
+  const counted = ({ mode }: Rules, network: string) => (mode === 'count_per_identifier' ? everywhere : network);
+
+  async function beginFor(subject: Subject, network: string, from: From): Promise<Attempt> {
+    const rules = await rulesOf();
+    if (!rules.enabled || isListed(rules.allowlist, network)) return uncounted;
+    const attempt = await lockout.begin(subject.key, counted(rules, network), rules.max_attempts);
+    if (attempt.kind === 'closed') {
+      if (rules.shields.includes('block')) return { ...attempt, reason: 'too_many_attempts' };
+      events.notBlocked({ ...from, network }, subject.userId);
+      return uncounted;
+    }
+    if (attempt.kind === 'busy' || !rules.shields.includes('user_notification')) return attempt;
+    return {
+      ...attempt,
+      async failed() {
+        const isLast = await attempt.failed();
+        if (isLast && subject.userId) parts.warnByMail('blocked_account', subject.userId, from);
+        return isLast;
+      },
+    };
+  }
+
+  return {
+    async begin(subject, from) {
+      const network = networkOf(from.ip);
+      const pass = await throttle.take('pre-login', { ...from, network });
+      if (pass?.kind === 'closed') return { ...pass, reason: 'too_many_from_address' };
+      if (!pass) return beginFor(subject, network, from);
+      const attempt = await beginFor(subject, network, from).catch(async (error) => {
+        await pass.giveBack();
+        throw error;
+      });
+      if (attempt.kind !== 'open') {
+        if (attempt.kind === 'busy') await pass.giveBack();
+        return attempt;
+      }
+      const both = (end: () => Promise<void>) => async () => {
+        await end();
+        await pass.giveBack();
+      };
+      return { ...attempt, succeeded: both(attempt.succeeded), takenBack: both(attempt.takenBack) };
+    },
+    async clear(subjectKey, ip) {
+      await lockout.clear(subjectKey, counted(await rulesOf(), networkOf(ip)));
+    },
+    async closedFor(subjectKey) {
+      const networks = await lockout.closedFor(subjectKey, (await rulesOf()).max_attempts);
+      return networks.map((network) => (network === everywhere ? undefined : network));
+    },
+    open: lockout.open,
+  };
+}

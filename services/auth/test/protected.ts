@@ -1,0 +1,125 @@
+/** A gate behind a trusted proxy, whose `attack-protection` a test sets, and who tries what there. */
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import type { LogLines } from '@gatepost/testkit/log-lines';
+import { until } from '@gatepost/testkit/until';
+import pg from 'pg';
+import { openGate } from './gate.ts';
+import { alice, bob, connections, fullSeed, settings } from './seeds.ts';
+
+export const request = {
+  client_id: 'spa',
+  redirect_uri: 'https://app.example/cb',
+  scope: 'openid',
+  response_type: 'id_token',
+  nonce: 'n',
+};
+
+type Form = Record<string, string>;
+
+export async function openProtected(env: Form = {}, log?: LogLines) {
+  await using opening = new AsyncDisposableStack();
+  const carol = { ...alice, user_id: 'auth0|carol', email: 'carol@example.com', phone_number: '+15555550103' };
+  const gate = opening.use(
+    await openGate(
+      (issuer: string) => ({
+        ...fullSeed,
+        settings,
+        connections,
+        users: [alice, bob, carol],
+        clients: [
+          ...fullSeed.clients,
+          {
+            client_id: 'public',
+            grant_types: ['password'],
+            token_endpoint_auth_method: 'none',
+            is_first_party: true,
+          },
+          {
+            client_id: 'manager',
+            client_secret: 'manager-secret',
+            grant_types: ['client_credentials'],
+            client_grants: [
+              {
+                audience: `${issuer}api/v2/`,
+                scope: [
+                  'read:attack_protection',
+                  'update:attack_protection',
+                  'read:users',
+                  'update:users',
+                  'read:logs',
+                ],
+              },
+            ],
+          },
+        ],
+      }),
+      { TRUSTED_PROXIES: '127.0.0.0/8', ...env },
+      log,
+    ),
+  );
+  const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+  opening.defer(() => db.end());
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const { json } = await gate.post('oauth/token', {
+    grant_type: 'client_credentials',
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${gate.issuer}api/v2/`,
+  });
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${gate.issuer}api/v2/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  const stack = opening.move();
+  return {
+    gate,
+    db,
+    ask,
+    /** Changes what `attack-protection/{name}` says. */
+    async protect(name: string, body: object) {
+      const answer = await ask('PATCH', `attack-protection/${name}`, body);
+      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    },
+    /** A login by the password grant. */
+    grant: (address: string, username: string, password = alice.password, more: Form = {}) =>
+      gate.post(
+        'oauth/token',
+        {
+          grant_type: 'password',
+          client_id: 'trusted',
+          client_secret: 'trusted-secret',
+          username,
+          password,
+          ...more,
+        },
+        from(address),
+      ),
+    signup: (address: string, email: string, more: Form = {}) =>
+      gate.post(
+        'dbconnections/signup',
+        { client_id: 'spa', email, password: 'a fresh and long one', ...more },
+        from(address),
+      ),
+    post: (address: string, path: string, form: Form) => gate.post(path, form, from(address)),
+    /** A browser whose every request comes from one address. */
+    browserAt: (address: string): Browser =>
+      new (class extends Browser {
+        override get = (path: string) => super.get(path, from(address));
+        override post = (path: string, fields: Form) => super.post(path, fields, from(address));
+      })(gate),
+    async passwordPage(browser: Browser, identifier: string): Promise<Page> {
+      return browser.submit(await browser.authorize(request), { identifier });
+    },
+    /** The first entry of the log of that type from that address. */
+    logged: (type: string, ip: string) =>
+      until(`${type} from ${ip}`, async () => {
+        const { rows } = await db.query('SELECT * FROM logs WHERE type = $1 AND ip = $2 ORDER BY id', [type, ip]);
+        return rows[0] as { user_id: string | null; client_id: string; details: Record<string, unknown> } | undefined;
+      }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
