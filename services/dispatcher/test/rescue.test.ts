@@ -43,3 +43,51 @@ test('while what rests of an account cannot be let go, lost deliveries are found
   await rescue[Symbol.asyncDispose]();
   await pool.end();
 });
+
+test('however many events a day had, lost deliveries among them are found, and no event is read more than a few times', async () => {
+  await using database = await freshDatabase();
+  await migrateWebhooks(database.url);
+  const open = () =>
+    openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
+  const pool = open();
+  await pool.query("INSERT INTO accounts (login) VALUES ('acme')");
+  await pool.query(
+    `INSERT INTO hooks (account_id, url, content_type, events, created_by) VALUES (1, 'http://127.0.0.2/', 'json', '{push}', 'test')`,
+  );
+  // One in ten seconds, every tenth to no hook, then 500 in one moment. What came of three is not known.
+  const events = 7_000;
+  const lost = [1, 3_999, 6_998];
+  await pool.query(
+    `WITH e AS (
+       INSERT INTO events (key, guid, source, event_id, type, account_id, occurred_at, received_at, received_on, hook_ids, delivery_ids, routed_at)
+       SELECT gen_random_uuid(), gen_random_uuid(), 'urn:test', n, 'push', 1, at, at, (at AT TIME ZONE 'UTC')::date,
+              CASE WHEN n % 10 = 0 THEN '{}' ELSE ARRAY[1] END, CASE WHEN n % 10 = 0 THEN '{}' ELSE ARRAY[n] END, at
+         FROM generate_series(1, $1::int) n, LATERAL (SELECT now() - interval '20 hours' + least(n, 6500) * interval '10 s' AS at) t
+       RETURNING *)
+     INSERT INTO deliveries (id, delivered_on, delivered_at, hook_id, account_id, guid, event_key, event_on, event, attempt, redelivery, status,
+                             status_code, duration_ms, timings, url, request_headers)
+     SELECT id, received_on, received_at, 1, 1, guid, key, received_on, type, 1, false, 'OK', 200, 1, '{}', 'http://127.0.0.2/', '{}'
+       FROM e, unnest(delivery_ids) id WHERE id <> ALL ($2::int[])`,
+    [events, lost],
+  );
+  await pool.query('ANALYZE');
+  const rescue = openRescue({ pool, jobsWaiting: async () => 0, afterMs: 1_000, log: openLog('test', 'silent') });
+  await until('all of them are looked through', async () => {
+    const { rows } = await pool.query("SELECT FROM sweeps WHERE swept_until > now() - interval '1 minute'");
+    return rows.length === 1;
+  });
+  await rescue[Symbol.asyncDispose]();
+  const { rows: parked } = await pool.query('SELECT delivery_id::integer AS id FROM parked ORDER BY 1');
+  expect(parked.map(({ id }) => id)).toEqual(lost);
+  await pool.end(); // connections say what they have read as they end
+  const later = open();
+  const readOfEvents = async () => {
+    const { rows } = await later.query<{ read: number }>(
+      "SELECT sum(seq_tup_read + idx_tup_fetch)::integer AS read FROM pg_stat_user_tables WHERE relname LIKE 'events_%'",
+    );
+    return rows[0]!.read;
+  };
+  await until('what was read is known', async () => (await readOfEvents()) >= events);
+  expect(await readOfEvents()).toBeLessThan(4 * events);
+  await later.end();
+});

@@ -4,6 +4,7 @@
  * paused. It parks what it finds, due at once
  * and marked `mayRepeat`, so that nothing with a recorded outcome is sent twice; the pump does the rest.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { jobHeader, namedJob } from '@gatepost/contracts/delivery-job';
 import { inHalves } from '@gatepost/runtime/halve';
 import type { Log } from '@gatepost/runtime/log';
@@ -34,21 +35,25 @@ type Lost = {
   traceparent: string | null;
 };
 
-// A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active.
+const dayOf = (time: string) => `(${time}::timestamptz AT TIME ZONE 'UTC')::date`;
+
+// A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active. Outcomes are looked for from
+// the day before on: their day is told by another clock.
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
          d.hook_id, d.delivery_id, d.sequence, e.traceparent
     FROM events e, unnest(e.hook_ids, e.delivery_ids, e.sequences) AS d (hook_id, delivery_id, sequence)
-   WHERE e.received_at > $1 AND e.received_at <= $2
-     AND e.received_on BETWEEN ($1::timestamptz AT TIME ZONE 'UTC')::date AND ($2::timestamptz AT TIME ZONE 'UTC')::date
+   WHERE e.received_at > $1 AND e.received_at <= $2 AND e.received_on BETWEEN ${dayOf('$1')} AND ${dayOf('$2')} AND e.hook_ids <> '{}'
      AND EXISTS (SELECT FROM hooks h WHERE h.id = d.hook_id AND h.active)
-     AND NOT EXISTS (SELECT FROM deliveries l WHERE l.id = d.delivery_id)
+     AND NOT EXISTS (SELECT FROM deliveries l WHERE l.id = d.delivery_id AND l.delivered_on >= ${dayOf('$1')} - 1)
      AND NOT EXISTS (SELECT FROM parked p WHERE p.delivery_id = d.delivery_id)
    ORDER BY e.received_at`;
 
-/** How much of the events' time one transaction looks through, and how many rows one statement parks. */
-const pieceMs = 60_000;
+/** How many events one transaction looks through (those of one moment together), and how many rows one statement parks. */
+const eventsMax = 2_000;
 const rowsMax = 1_000;
+/** After each such piece it pauses for so many times as long as that took: others need the database more. */
+const pauses = 4;
 
 type Rescuing = Parameters<typeof openRescue>[0] & { stop: AbortSignal };
 
@@ -84,7 +89,12 @@ async function rescue(options: Rescuing): Promise<void> {
   // After a long outage there is much to look through: a piece at a time, each in a transaction of its own.
   for (let isBehind = true; isBehind && !options.stop.aborted; ) {
     if ((await options.jobsWaiting()) > jobsWaitingMax) return;
+    const begunAt = performance.now();
     isBehind = await rescuePiece(options);
+    if (!isBehind) return;
+    await wait((performance.now() - begunAt) * pauses, undefined, { signal: options.stop }).catch(() => {
+      // disposed: the loop ends
+    });
   }
 }
 
@@ -92,7 +102,7 @@ async function rescue(options: Rescuing): Promise<void> {
 function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     if (!(await isMine(client))) return false;
-    const { from, until } = await nextPiece(client, afterMs);
+    const { from, until, isCut } = await nextPiece(client, afterMs);
     if (until > from) {
       const { rows } = await client.query<Lost>(lostDeliveries, [from, until]);
       if (rows.length > 0)
@@ -110,7 +120,7 @@ function rescuePiece({ pool, afterMs, log }: Rescuing): Promise<boolean> {
       );
     if (unsettled.length > 0)
       log.warn({ deliveries: unsettled.length }, 'found parked deliveries without an outcome, sending them again');
-    return until.getTime() - from.getTime() >= pieceMs || unsettled.length === rowsMax;
+    return isCut || unsettled.length === rowsMax;
   });
 }
 
@@ -138,17 +148,23 @@ async function isMine(client: PoolClient): Promise<boolean> {
   return rows[0]!.mine;
 }
 
-/** Which events are to be looked through next, by the time at which they were received. */
-async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: Date; until: Date }> {
+/** Which events are to be looked through next, by the time at which they were received. `isCut`: there are more. */
+async function nextPiece(client: PoolClient, afterMs: number): Promise<{ from: Date; until: Date; isCut: boolean }> {
   await client.query(
     `INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '1 day') ON CONFLICT DO NOTHING`,
   );
   const { rows } = await client.query<{ from: Date; until: Date }>(
-    `SELECT from_at AS from, least(now() - $1 * interval '1 ms', from_at + $2 * interval '1 ms') AS until
-       FROM (SELECT greatest(swept_until, now() - interval '2 days') AS from_at FROM sweeps) AS s`,
-    [afterMs, pieceMs],
+    `SELECT greatest(swept_until, now() - interval '2 days') AS from, now() - $1 * interval '1 ms' AS until FROM sweeps`,
+    [afterMs],
   );
-  return rows[0]!;
+  const { from, until } = rows[0]!;
+  const { rows: found } = await client.query<{ received_at: Date }>(
+    `SELECT received_at FROM events
+      WHERE received_at > $1 AND received_at <= $2 AND received_on BETWEEN ${dayOf('$1')} AND ${dayOf('$2')} AND hook_ids <> '{}'
+      ORDER BY received_at OFFSET ${eventsMax - 1} LIMIT 1`,
+    [from, until],
+  );
+  return { from, until: found[0]?.received_at ?? until, isCut: found.length > 0 };
 }
 
 /** Parks what was found. What PostgreSQL refuses is logged, and holds up neither the others nor later pieces. */
