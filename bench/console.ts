@@ -2,12 +2,7 @@
  * How long somebody waits for the console, with 5,000 hooks of one account and a full log: from an address typed into a new tab to the first row of the list, in Chromium on the
  * machine itself. Whoever is signed in at the gate goes through it at each load, since the console keeps no token.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { launchOptions } from '@gatepost/testkit/chromium';
-import { freePorts, openSystem } from '@gatepost/testkit/system';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { openConsole, signIn } from '@gatepost/testkit/console';
 import { fillLog } from './fill-log.ts';
 import type { Result } from './main.ts';
 import { beside, ms, quantile } from './quantile.ts';
@@ -18,24 +13,20 @@ const tries = 7;
 /** `rows`: deliveries in the log. */
 export async function console(options: Record<string, string | undefined>): Promise<Result> {
   const deliveries = Number(options.rows ?? 10_000_000);
-  const [apiPort] = (await freePorts(1)) as [number];
   const { DATABASE_URL, AMQP_URL, REDIS_URL } = process.env;
-  await using system = await openSystem({
-    seedFile: demoSeed(apiPort),
-    apiPort,
+  await using opened = await openConsole({
     databaseUrl: DATABASE_URL!,
     amqpUrl: AMQP_URL!,
     redisUrl: REDIS_URL!,
   });
+  const { system, url, openPage } = opened;
   const { hooks } = await fillLog(system.databaseUrl, deliveries);
   const { id, repository } = hooks[0]!;
-  await using stack = new AsyncDisposableStack();
-  const browser = stack.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
-  const url = `http://localhost:${apiPort}/console/`;
+  const newContext = async () => (await openPage()).context();
 
   /** From an address to what it is opened for, in a new tab. */
   async function load(
-    context: BrowserContext,
+    context: Awaited<ReturnType<typeof newContext>>,
     address: string,
     wanted: string,
   ): Promise<{ took: number; bytes: number }> {
@@ -54,16 +45,10 @@ export async function console(options: Record<string, string | undefined>): Prom
     return { took, bytes };
   }
   const signedIn = async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    await page.goto(url);
-    await page.fill('[name=identifier]', 'admin@example.com');
-    await page.click('.gp-main');
-    await page.fill('[name=password]', 'correct horse battery staple');
-    await page.click('.gp-main');
+    const page = await openPage();
+    await signIn(page, url, 'admin@example.com');
     await page.waitForSelector('#content h1');
-    await page.close();
-    return context;
+    return page.context();
   };
   const hook = `${url}repos/acme/${repository}/hooks/${id}`;
   const pages: [what: string, address: string, wanted: string][] = [
@@ -89,7 +74,7 @@ export async function console(options: Record<string, string | undefined>): Prom
 
   const first: { took: number; bytes: number }[] = [];
   for (let count = 0; count < tries; count += 1) {
-    const stranger = await browser.newContext();
+    const stranger = await newContext();
     first.push(await load(stranger, url, '[name=identifier]'));
     await stranger.close();
   }
@@ -108,13 +93,4 @@ export async function console(options: Record<string, string | undefined>): Prom
     tell(`${what}, signed in at the gate, to the first row`, took);
   }
   return { rows, figures };
-}
-
-/** The demo's, with the console at this port. */
-function demoSeed(apiPort: number): string {
-  const path = fileURLToPath(new URL('./results/console-seed.yaml', import.meta.url));
-  mkdirSync(dirname(path), { recursive: true });
-  const demo = readFileSync(new URL('../infra/demo/seed.yaml', import.meta.url), 'utf8');
-  writeFileSync(path, demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`));
-  return path;
 }

@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
 /** The gate's side of the console in Chromium, against the whole system, as its administrator uses it. */
 import { randomBytes } from 'node:crypto';
+import { faultsOf, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { faultsOf, openConsole, signIn } from './support/console.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -37,14 +37,6 @@ async function look(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
-/** Fills in the gate's pages, in whatever window they are. */
-async function signInAs(page: Page, email: string, password = 'correct horse battery staple'): Promise<void> {
-  await page.fill('[name=identifier]', email);
-  await page.click('.gp-main');
-  await page.fill('[name=password]', password);
-  await page.click('.gp-main');
-}
-
 test('an administrator makes an application, sees code for it, and signs in with it', async () => {
   await admin.setViewportSize({ width: 1440, height: 900 });
   await go('Applications');
@@ -72,7 +64,7 @@ test('an administrator makes an application, sees code for it, and signs in with
   await admin.getByRole('button', { name: 'Allow that address' }).click();
   const opened = admin.waitForEvent('popup');
   await admin.getByRole('button', { name: 'Try sign-in' }).click();
-  await signInAs(await opened, 'admin@example.com');
+  await fillInLogin(await opened, 'admin@example.com');
   await admin.getByRole('heading', { name: 'The sign-in works' }).waitFor();
   await panel('The answer').getByText('"sub": "auth0|admin"').first().waitFor();
   await look(admin);
@@ -165,7 +157,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
 
   const mallory = await openPage();
   await mallory.goto(console);
-  await signInAs(mallory, 'mallory@example.com', password);
+  await fillInLogin(mallory, 'mallory@example.com', password);
   await mallory.waitForSelector('#content');
   await admin.reload();
   await panel('Sessions').getByText('Gatepost Console').waitFor();
@@ -180,7 +172,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
   await admin.getByText('blocked', { exact: true }).waitFor();
   await panel('Sessions').getByText('Not signed in').waitFor();
   await mallory.goto(console);
-  await signInAs(mallory, 'mallory@example.com', password);
+  await fillInLogin(mallory, 'mallory@example.com', password);
   await mallory.locator('.gp-problem, [role=alert]').first().waitFor(); // not let in
   await admin.getByRole('button', { name: 'Unblock' }).click();
   await admin.getByRole('button', { name: 'Mail a link for a new password' }).click();

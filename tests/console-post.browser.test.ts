@@ -1,11 +1,12 @@
 /// <reference lib="dom" />
 /** The console in Chromium when something is wrong: one receiver fails, one account floods, a poison event came in, the API is away. */
+
+import { faultsOf, openConsole, signIn } from '@gatepost/testkit/console';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { faultsOf, openConsole, signIn } from './support/console.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());

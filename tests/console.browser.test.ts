@@ -2,11 +2,11 @@
 /** The console in Chromium, against the whole system, as an admin and a member use it. */
 import { createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { faultsOf, openConsole, signIn } from '@gatepost/testkit/console';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import { faultsOf, openConsole, signIn } from './support/console.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());

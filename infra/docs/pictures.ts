@@ -6,9 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
+import { fillInLogin } from '@gatepost/testkit/console';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import examples from '@octokit/webhooks-examples' with { type: 'json' };
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium } from 'playwright-core';
 import { publishEvents } from '../demo/producer.ts';
 import { useSystem } from '../examples/system.ts';
 import type { Context } from '../local/commands/command.ts';
@@ -86,7 +87,7 @@ export async function takePictures(
     tell(`  console-${name}.png`);
   };
   await open('/accounts/acme');
-  await signIn(page);
+  await fillInLogin(page, 'admin@example.com');
   await page.getByText(`${receiver.url}/chat`).waitFor();
   await take('hooks');
   await open(failing);
@@ -128,14 +129,6 @@ function someEvent() {
   const payload = (examples as unknown as Examples).find(({ name }) => name === type)!.examples[0];
   const subject = made % 3 === 0 ? 'acme/gadgets' : 'acme/widgets';
   return { id: randomUUID(), type, subject, body: Buffer.from(JSON.stringify(payload)) };
-}
-
-async function signIn(page: Page): Promise<void> {
-  await page.fill('[name=identifier]', 'admin@example.com');
-  await page.click('.gp-main');
-  await page.fill('[name=password]', 'correct horse battery staple');
-  await page.click('.gp-main');
-  await page.waitForSelector('#content');
 }
 
 /** The webhook API as the demo's administrator. */

@@ -1,12 +1,11 @@
-/// <reference lib="dom" />
 /** The console in Chromium, against the whole system with the demo's seed: for tests that use it as a person does. */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
-import { freePorts, openSystem, type System, type SystemOptions } from '@gatepost/testkit/system';
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { violationsOf } from './axe.ts';
+import { launchOptions, patienceMs } from './chromium.ts';
+import { freePorts, openSystem, type System, type SystemOptions } from './system.ts';
 
 export type Console = AsyncDisposable & {
   system: System;
@@ -20,7 +19,7 @@ export async function openConsole(options: Omit<SystemOptions, 'seedFile' | 'api
   await using opening = new AsyncDisposableStack();
   const [apiPort] = await freePorts(1);
   const seedFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'seed.yaml');
-  const demo = readFileSync(new URL('../../infra/demo/seed.yaml', import.meta.url), 'utf8');
+  const demo = readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8');
   writeFileSync(seedFile, demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`));
   const system = opening.use(await openSystem({ ...options, seedFile, apiPort: apiPort! }));
   const browser = opening.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
@@ -41,23 +40,20 @@ export async function openConsole(options: Omit<SystemOptions, 'seedFile' | 'api
 /** Opens an address of the console; the gate asks who it is on the way. */
 export async function signIn(page: Page, address: string, email = 'alice@example.com'): Promise<void> {
   await page.goto(address);
-  await page.fill('[name=identifier]', email);
-  await page.click('.gp-main');
-  await page.fill('[name=password]', 'correct horse battery staple');
-  await page.click('.gp-main');
+  await fillInLogin(page, email);
   await page.waitForSelector('#content');
 }
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** On the gate's pages, in whatever window they are. The password is that of the demo's people. */
+export async function fillInLogin(page: Page, email: string, password = 'correct horse battery staple'): Promise<void> {
+  await page.fill('[name=identifier]', email);
+  await page.click('.gp-main');
+  await page.fill('[name=password]', password);
+  await page.click('.gp-main');
+}
 
 /** What axe-core finds on the page as it is, and whether it is wider than its window. */
 export async function faultsOf(page: Page): Promise<string[]> {
-  // The policy of the page keeps a test's script out, too.
-  const session = await page.context().newCDPSession(page);
-  const run = `${axe}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-    JSON.stringify(violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ target }) => target).join(', '))))`;
-  const { result } = await session.send('Runtime.evaluate', { expression: run, awaitPromise: true });
-  await session.detach();
-  const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-  return [...JSON.parse(String(result.value)), ...(isTooWide ? ['it is wider than the window'] : [])];
+  const isTooWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > window.innerWidth');
+  return [...(await violationsOf(page)), ...(isTooWide ? ['it is wider than the window'] : [])];
 }
