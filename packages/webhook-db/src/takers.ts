@@ -41,6 +41,8 @@ const againMs = 500;
 export async function openTaker(options: {
   databaseUrl: string;
   name: string;
+  /** Others may go on with what was taken: PostgreSQL was away, or this process stood still. */
+  onLost?: () => void;
   /** For tests. */
   now?: () => number;
 }): Promise<Taker> {
@@ -56,7 +58,9 @@ export async function openTaker(options: {
     if (held !== client) return;
     held = undefined;
     client.end().catch(() => {}); // it may be gone
-    if (!closed) timer = setTimeout(connectAgain, againMs);
+    if (closed) return;
+    options.onLost?.();
+    timer = setTimeout(connectAgain, againMs);
   };
   const show = async (client: pg.Client) => {
     try {

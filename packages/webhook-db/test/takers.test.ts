@@ -84,12 +84,17 @@ test("what it leaves is anybody's", async () => {
 });
 
 test('a connection that breaks is made again, under the same number', async () => {
-  await using me = await openTaker({ databaseUrl, name: 'test broken' });
+  let lost = 0;
+  const onLost = () => {
+    lost += 1;
+  };
+  await using me = await openTaker({ databaseUrl, name: 'test broken', onLost });
   const event = await store(me.id);
   const before = me.heldBy();
   await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test broken'");
   await until('it knows', () => me.heldBy() !== before);
   await until('it is back', () => me.heldBy() !== undefined);
+  expect(lost).toBe(1);
   expect(me.heldBy()).not.toBe(before); // others may have gone on with what it had taken by then
   expect(await claims(event, { id: 1 })).toBe(false);
 });

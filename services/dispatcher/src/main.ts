@@ -179,7 +179,9 @@ async function openDelivering(common: Common, stores: Stores, { broker, publishe
   const settle = makeSettle({ publisher, persist, metrics, log: logs.routing, giveUp: giveUp.signal });
   const largeEvents = stack.use(openLargeEvents({ databaseUrl, isPooled }));
   const payloads = makePayloads(pool, largeEvents, persist);
-  const taker = stack.use(await openTaker({ databaseUrl: directUrl, name: 'gatepost dispatcher lives' }));
+  const onLost = () =>
+    logs.stores.warn('others may take what is in hand here for abandoned: lost a lock in PostgreSQL');
+  const taker = stack.use(await openTaker({ databaseUrl: directUrl, name: 'gatepost dispatcher lives', onLost }));
   const inbox = makeInbox({
     pool,
     accounts,
