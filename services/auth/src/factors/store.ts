@@ -6,7 +6,7 @@ import { hashId } from '../adapter/hashed.ts';
 import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AuthenticationMethodModel } from '../generated/models.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-code.ts';
-import type { MethodType } from './types.ts';
+import { type MethodType, secondFactors } from './types.ts';
 
 export type Method = AuthenticationMethodModel;
 
@@ -32,6 +32,8 @@ export type FactorStore = {
   find(userId: string, id: string): Promise<Method | undefined>;
   /** Undefined when the person has as many as anybody may have, or somebody has that key already. */
   add(method: NewMethod): Promise<Method | undefined>;
+  /** Second factors in place of all that there are, at once. Undefined when somebody has one of the keys already. */
+  replaceAll(userId: string, methods: NewMethod[]): Promise<Method[] | undefined>;
   rename(userId: string, id: string, name: string | null): Promise<Method | undefined>;
   /** False when there is none. */
   remove(userId: string, id: string): Promise<boolean>;
@@ -87,6 +89,14 @@ export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; 
     },
     find: async (userId, id) => (await db.authenticationMethod.findFirst({ where: { id, userId } })) ?? undefined,
     add: (method) => add(db, seal, method),
+    replaceAll: (userId, methods) =>
+      unlessTaken(
+        db.$transaction(async (transaction) => {
+          await transaction.authenticationMethod.deleteMany({ where: { userId, type: { in: [...secondFactors] } } });
+          const data = methods.map((method) => rowOf(seal, method));
+          return transaction.authenticationMethod.createManyAndReturn({ data });
+        }),
+      ),
     async rename(userId, id, name) {
       return (await db.authenticationMethod.updateManyAndReturn({ where: { id, userId }, data: { name } }))[0];
     },
@@ -178,22 +188,28 @@ async function wrote(pool: Pool, name: string, values: unknown[], text: string):
   return rowCount === 1;
 }
 
-async function add(db: Database, seal: Seal, { userId, name, ...given }: NewMethod): Promise<Method | undefined> {
+async function add(db: Database, seal: Seal, method: NewMethod): Promise<Method | undefined> {
+  if ((await db.authenticationMethod.count({ where: { userId: method.userId } })) >= methodsMax) return undefined;
+  return unlessTaken(db.authenticationMethod.create({ data: rowOf(seal, method) }));
+}
+
+function rowOf(seal: Seal, { userId, name, ...given }: NewMethod): Prisma.AuthenticationMethodCreateManyInput {
   const id = `${given.type}|dev_${randomBytes(12).toString('base64url')}`;
-  if ((await db.authenticationMethod.count({ where: { userId } })) >= methodsMax) return undefined;
   const { secret, step, publicKey, ...rest } = { secret: undefined, step: undefined, publicKey: undefined, ...given };
+  return {
+    id,
+    userId,
+    name: name ?? null,
+    ...rest,
+    ...(secret !== undefined && { sealed: new Uint8Array(seal.seal(secret, totpPurpose(id))) }),
+    ...(step !== undefined && { lastStep: step, lastUsedAt: new Date() }),
+    ...(publicKey !== undefined && { publicKey: new Uint8Array(publicKey) }),
+  };
+}
+
+async function unlessTaken<T>(writing: Promise<T>): Promise<T | undefined> {
   try {
-    return await db.authenticationMethod.create({
-      data: {
-        id,
-        userId,
-        name: name ?? null,
-        ...rest,
-        ...(secret !== undefined && { sealed: new Uint8Array(seal.seal(secret, totpPurpose(id))) }),
-        ...(step !== undefined && { lastStep: step, lastUsedAt: new Date() }),
-        ...(publicKey !== undefined && { publicKey: new Uint8Array(publicKey) }),
-      },
-    });
+    return await writing;
   } catch (error) {
     // The key is known; the account is gone.
     if (error instanceof Prisma.PrismaClientKnownRequestError && /^P200[23]$/.test(error.code)) return undefined;

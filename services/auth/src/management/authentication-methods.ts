@@ -62,6 +62,20 @@ export const createAuthenticationMethod = operation({
   },
 });
 
+/** In place of all that the person had; passkeys and recovery codes stay, and browsers are asked again. */
+export const replaceAuthenticationMethods = operation({
+  body: z.array(createBody).max(10),
+  async run({ parts, params, body, scopes }) {
+    const { userId } = await loadToChange(parts, params.id, scopes);
+    const wanted = body.map((one) => ({ userId, name: one.name, ...ofBody(one) }));
+    const after = await parts.factors.replaceAll(userId, wanted);
+    if (!after) throw new ManagementProblem(409, 'authentication_method_exists', 'Somebody has one of these keys');
+    parts.factorEvents.removed({ userId }, 'all');
+    await parts.factors.forgetBrowsers(userId);
+    return ok(after.map((method) => present(parts, method)));
+  },
+});
+
 function ofBody(body: z.infer<typeof createBody>) {
   switch (body.type) {
     case 'totp':

@@ -461,6 +461,7 @@ export const descriptions: Record<string, Description> = {
   'get /users/:id/organizations': ['List the organizations of a person', list('organizations', 'Organization')],
   'get /users/:id/authentication-methods': ['List what a person proves himself by, beside a password', list('authenticators', 'AuthenticationMethod')],
   'post /users/:id/authentication-methods': ['Add a second factor to a person', one('AuthenticationMethod', 201), { type: 'phone', name: 'Work', phone_number: '+15555550100' }],
+  'put /users/:id/authentication-methods': ['Replace all second factors of a person', all('AuthenticationMethod'), [{ type: 'phone', name: 'Work', phone_number: '+15555550100' }]],
   'delete /users/:id/authentication-methods': ['Delete all second factors, passkeys and recovery codes of a person', none()],
   'get /users/:id/authentication-methods/:method_id': ['Get a second factor of a person', one('AuthenticationMethod')],
   'patch /users/:id/authentication-methods/:method_id': ['Rename a second factor of a person', one('AuthenticationMethod'), { name: 'Old phone' }],

@@ -6,6 +6,7 @@ import { z } from '@gatepost/runtime/env';
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { accountOfIdToken } from './linked-token.ts';
 import { type Answer, created, ok, operation } from './operation.ts';
 import type { Parts } from './parts.ts';
 import { checkNotAbove } from './permissions.ts';
@@ -23,14 +24,9 @@ export const linkIdentity = operation({
     })
     .partial(),
   async run({ parts, params, body, scopes: held }) {
-    const { provider, user_id, connection_id, link_with } = body;
-    // It is for people who link accounts of their own; tokens of this API are machines'.
-    if (link_with !== undefined) throw badBody('link_with is not supported: name the identity by provider and user_id');
-    if (provider === undefined || user_id === undefined)
-      throw badBody(`Missing required property: ${provider === undefined ? 'provider' : 'user_id'}`);
     const primary = await loadUser(parts, params.id);
     await checkNotAbove(parts, primary, held);
-    const secondary = await findIdentity(parts, { provider, user_id, connection_id });
+    const secondary = await secondaryOf(parts, body);
     // Whoever signs in as the one is the other from then on.
     await checkNotAbove(parts, secondary, held);
     if (secondary.userId === primary.userId) throw badBody('an account cannot be linked to itself');
@@ -91,6 +87,25 @@ export async function link({ pool }: Pick<Parts, 'pool'>, primary: string, secon
     await client.query('DELETE FROM consents WHERE user_id = $1', [secondary]);
     await client.query('DELETE FROM artefacts WHERE account_id = $1', [secondary]);
   });
+}
+
+type Named = { provider?: string; user_id?: string; connection_id?: string; link_with?: string };
+
+/** By an ID token, or by name. */
+async function secondaryOf(
+  parts: Parts,
+  { provider, user_id, connection_id, link_with }: Named,
+): Promise<AccountModel> {
+  if (link_with !== undefined) {
+    if (provider !== undefined || user_id !== undefined)
+      throw badBody('link_with cannot be specified together with provider or user_id');
+    const account = await accountOfIdToken(parts, link_with);
+    if (account.linkedTo !== null) throw alreadyLinked();
+    return account;
+  }
+  if (provider === undefined || user_id === undefined)
+    throw badBody(`Missing required property: ${provider === undefined ? 'provider' : 'user_id'}`);
+  return findIdentity(parts, { provider, user_id, connection_id });
 }
 
 /** By the user_id with its prefix or without. */

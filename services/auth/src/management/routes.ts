@@ -12,6 +12,7 @@ import {
   listAuthenticationMethods,
   listEnrollments,
   regenerateRecoveryCodes,
+  replaceAuthenticationMethods,
   updateAuthenticationMethod,
 } from './authentication-methods.ts';
 import { deleteTemplate, getBranding, getTemplate, putTemplate, updateBranding } from './branding.ts';
@@ -194,6 +195,7 @@ export const routes: Route[] = [
   at('get',    '/users/:id/organizations',           ['read:organizations', 'read:users'],       listOrganizationsOfUser),
   at('get',    methods,                              readMethods,                                listAuthenticationMethods),
   at('post',   methods,                              ['create:authentication_methods'],          createAuthenticationMethod),
+  at('put',    methods,                              ['update:authentication_methods'],          replaceAuthenticationMethods),
   at('delete', methods,                              ['delete:authentication_methods'],          deleteAuthenticationMethods),
   at('get',    `${methods}/:method_id`,              readMethods,                                getAuthenticationMethod),
   at('patch',  `${methods}/:method_id`,              ['update:authentication_methods'],          updateAuthenticationMethod),

@@ -10,6 +10,8 @@ import type { ConnectionModel } from '../generated/models.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { AnswerTooLarge, makeAnsweredFetch } from '../http/outside-fetch.ts';
 import { appleSecret } from './apple.ts';
+import { clientKey } from './client-key.ts';
+import { commonConfiguration, commonEndpointOf, everybody, isFormOfIssuer } from './directories.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
 import { type Options, openOptions, tenantOf } from './options.ts';
 import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
@@ -22,7 +24,7 @@ export type Remote = {
   options: Options;
   metadata: oidc.ServerMetadata;
   /** Its keys are as old as five minutes at most. */
-  configuration(): oidc.Configuration;
+  configuration(): Promise<oidc.Configuration>;
 };
 
 export type Remotes = {
@@ -87,13 +89,13 @@ type Means = { seal: Seal; ask: typeof fetch; now: () => number };
 async function loadRemote(connection: ConnectionModel, means: Means): Promise<Remote> {
   const { strategy, name } = connection;
   if (!isUpstream(strategy)) throw new UpstreamFailure('misconfigured');
-  const known: Known = strategies[strategy];
   let options: Options;
   try {
     options = openOptions(connection, means.seal);
   } catch (cause) {
     throw new UpstreamFailure('misconfigured', { cause });
   }
+  const known = knownOf(strategy, options);
   const metadata = configured(known, options) ?? (await discover(strategy, known, options, means.ask));
   return {
     name,
@@ -101,8 +103,14 @@ async function loadRemote(connection: ConnectionModel, means: Means): Promise<Re
     known,
     options,
     metadata,
-    configuration: makeConfigurations({ known, options, metadata, ...means }),
+    configuration: makeConfigurations({ strategy, known, options, metadata, ...means }),
   };
+}
+
+/** Where everybody can make himself a directory, a first sign-in is a sign-up. */
+function knownOf(strategy: Strategy, options: Options): Known {
+  const isEverybodys = commonEndpointOf(strategy, options) && options.allowed_tenants?.includes(everybody);
+  return isEverybodys ? { ...strategies[strategy], kind: 'social' } : strategies[strategy];
 }
 
 /** Metadata that need not be asked for. */
@@ -137,7 +145,9 @@ async function discover(
   ask: typeof fetch,
 ): Promise<oidc.ServerMetadata> {
   const given =
-    options.discovery_url ?? options.issuer ?? known.discoveryUrl?.replace('{tenant}', tenantOf(options) ?? '');
+    options.discovery_url ??
+    options.issuer ??
+    known.discoveryUrl?.replace('{tenant}', commonEndpointOf(strategy, options) ?? tenantOf(options) ?? '');
   if (!given) throw new UpstreamFailure('misconfigured');
   // Auth0 takes the address of the document or the one that it is below.
   const base = given.replace(/\/?(?:\.well-known\/openid-configuration)?$/, '');
@@ -148,7 +158,8 @@ async function discover(
     });
     if (response.status >= 500) throw new UpstreamFailure('out_of_order', { detail: `status ${response.status}` });
     const metadata = (await response.json()) as oidc.ServerMetadata;
-    checkMetadata(metadata, { strategy, base, expected: options.issuer });
+    const isCommon = commonEndpointOf(strategy, options) !== undefined;
+    checkMetadata(metadata, { strategy, base, isCommon, expected: options.issuer });
     return metadata;
   } catch (error) {
     const failure = failureOf(error);
@@ -168,13 +179,19 @@ const addresses = [
 /** That they are those of the issuer whose address was asked (OpenID Connect Discovery 1.0, section 4.3), and name nothing unsafe. */
 function checkMetadata(
   metadata: oidc.ServerMetadata,
-  { strategy, base, expected }: { strategy: Strategy; base: string; expected: string | undefined },
+  {
+    strategy,
+    base,
+    isCommon,
+    expected,
+  }: { strategy: Strategy; base: string; isCommon: boolean; expected: string | undefined },
 ): void {
   const { issuer } = metadata;
   if (typeof issuer !== 'string') throw new Error('there is no issuer in it');
   // A directory that is asked for by one of its domains answers with its id, at the same address.
   const isDirectory = strategy === 'waad' && !issuer.includes('{') && new URL(issuer).origin === new URL(base).origin;
-  const isIts = expected === undefined ? withoutSlash(issuer) === base || isDirectory : issuer === expected;
+  const isFound = isCommon ? isFormOfIssuer(issuer, base) : withoutSlash(issuer) === base || isDirectory;
+  const isIts = expected === undefined ? isFound : issuer === expected;
   if (!isIts) throw new Error(`it is of the issuer ${issuer.slice(0, 200)}`);
   for (const name of addresses) {
     const url = metadata[name] === undefined ? undefined : URL.parse(String(metadata[name]));
@@ -187,28 +204,25 @@ function checkMetadata(
 const withoutSlash = (url: string) => url.replace(/\/$/, '');
 
 /** One for some minutes: the library would read keys that have become old only when a login waits for them. */
-function makeConfigurations({
-  known,
-  options,
-  metadata,
-  ask,
-  now,
-}: Means & Pick<Remote, 'known' | 'options' | 'metadata'>) {
-  let current: { configuration: oidc.Configuration; until: number } | undefined;
+function makeConfigurations({ ask, now, ...of }: Means & Described) {
+  let current: { configuration: Promise<oidc.Configuration>; until: number } | undefined;
   return () => {
     if (!current || now() >= current.until)
-      current = { configuration: makeConfiguration(known, options, metadata, ask), until: now() + keysMs };
+      current = { configuration: makeConfiguration(of, ask), until: now() + keysMs };
     return current.configuration;
   };
 }
 
-function makeConfiguration(
-  known: Known,
-  options: Options,
-  metadata: oidc.ServerMetadata,
+type Described = Pick<Remote, 'strategy' | 'known' | 'options' | 'metadata'>;
+
+async function makeConfiguration(
+  { strategy, known, options, metadata }: Described,
   ask: typeof fetch,
-): oidc.Configuration {
-  const configuration = new oidc.Configuration(metadata, options.client_id, {}, authenticationOf(options, metadata));
+): Promise<oidc.Configuration> {
+  const authentication = authenticationOf(known, options, metadata);
+  const configuration = commonEndpointOf(strategy, options)
+    ? await commonConfiguration(metadata, options.client_id, authentication)
+    : new oidc.Configuration(metadata, options.client_id, {}, authentication);
   configuration.timeout = timeoutSeconds;
   if (isLoopback(new URL(String(metadata.token_endpoint)))) oidc.allowInsecureRequests(configuration);
   if (known.protocol === 'oidc') oidc.enableNonRepudiationChecks(configuration);
@@ -230,9 +244,11 @@ function makeConfiguration(
   return configuration;
 }
 
-function authenticationOf(options: Options, metadata: oidc.ServerMetadata): oidc.ClientAuth {
+function authenticationOf(known: Known, options: Options, metadata: oidc.ServerMetadata): oidc.ClientAuth {
   const { client_secret: secret, token_endpoint_auth_method: method, team_id, kid, app_secret } = options;
   if (team_id && kid && app_secret) return appleSecret({ team_id, kid, app_secret });
+  if (method === 'private_key_jwt')
+    return clientKey(options, { tokenEndpointAsAudience: known.unprovenEmail === true });
   if (!secret) return oidc.None();
   const { token_endpoint_auth_methods_supported: supported } = metadata;
   const posts = method ? method === 'client_secret_post' : (supported?.includes('client_secret_post') ?? true);

@@ -1,6 +1,7 @@
 /** What follows from a provider's answer: its code becomes tokens, and those say who signed in. */
 import * as oidc from 'openid-client';
 import type { Attempt } from './attempts.ts';
+import { checkDirectory, commonEndpointOf, isOfForm } from './directories.ts';
 import type { Remote } from './discovery.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
 import type { Said } from './profile.ts';
@@ -22,15 +23,17 @@ export async function exchange(
 }
 
 /** RFC 9207: the answer is of the provider that was asked. Where it does not say so, nothing but the state tells. */
-function checkIssuer({ metadata }: Remote, answer: URLSearchParams): void {
+function checkIssuer({ metadata, strategy, options }: Remote, answer: URLSearchParams): void {
   const iss = answer.get('iss');
   const isMissing = iss === null && metadata.authorization_response_iss_parameter_supported === true;
-  if (isMissing || (iss !== null && iss !== metadata.issuer))
-    throw new UpstreamFailure('mixed_up', { detail: `iss is ${iss}, not ${metadata.issuer}` });
+  const isCommon = commonEndpointOf(strategy, options) !== undefined;
+  // Of which directory it is, the ID token says.
+  const isIts = iss === null || (isCommon ? isOfForm(iss, metadata.issuer) : iss === metadata.issuer);
+  if (isMissing || !isIts) throw new UpstreamFailure('mixed_up', { detail: `iss is ${iss}, not ${metadata.issuer}` });
 }
 
 async function askForTokens(remote: Remote, attempt: Attempt, answer: URLSearchParams, more: object) {
-  const configuration = remote.configuration();
+  const configuration = await remote.configuration();
   const url = new URL(attempt.redirectUri);
   url.search = String(answer);
   const checks = { pkceCodeVerifier: attempt.verifier, expectedState: answer.get('state')!, ...more };
@@ -43,6 +46,7 @@ async function oidcExchange(remote: Remote, attempt: Attempt, answer: URLSearchP
     idTokenExpected: true,
   });
   const tokenset = { ...response.claims()!, ...namesOf(answer) };
+  checkDirectory(remote, tokenset.tid);
   checkFresh(attempt, tokenset.auth_time);
   const userinfo = lacks(remote, tokenset)
     ? await oidc.fetchUserInfo(configuration, response.access_token, String(tokenset.sub))

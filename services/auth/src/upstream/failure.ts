@@ -51,6 +51,11 @@ const reasons = {
     what: 'the account of this person belongs to another connection',
     advice: 'An administrator can delete or link the other account',
   },
+  other_directory: {
+    code: 'access_denied',
+    what: 'the directory of this person is not one of those that may sign in here',
+    advice: 'An administrator can allow it (options.allowed_tenants of the connection)',
+  },
   not_anew: {
     code: 'access_denied',
     what: 'the provider did not ask the person to sign in anew, or does not say when they did',

@@ -60,7 +60,7 @@ export function makeFederatedLogout({
           post_logout_redirect_uri: `${baseUrlOf(issuer)}v2/logout`,
           state,
         };
-        return oidc.buildEndSessionUrl(remote.configuration(), parameters).href;
+        return oidc.buildEndSessionUrl(await remote.configuration(), parameters).href;
       } catch (error) {
         log.info({ connection: connection.name, error: describeError(error) }, 'a provider’s session was not ended');
         return undefined;

@@ -1,9 +1,12 @@
 /** The options of a connection to another provider, in Auth0's names; what nothing here acts on is kept beside them. */
+import { createPrivateKey } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { showInert } from '../management/inert.ts';
+import { keyAlgs } from './client-key.ts';
+import { commonEndpointOf, everybody } from './directories.ts';
 import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
 
 const address = z
@@ -28,7 +31,9 @@ const domain = z
 const shape = z.looseObject({
   client_id: text,
   client_secret: optional(text),
-  token_endpoint_auth_method: optional(z.enum(['client_secret_post', 'client_secret_basic'])),
+  token_endpoint_auth_method: optional(z.enum(['client_secret_post', 'client_secret_basic', 'private_key_jwt'])),
+  token_endpoint_auth_signing_alg: optional(z.enum(keyAlgs)),
+  private_key: optional(z.string().max(8_192)),
   type: optional(
     z.literal('back_channel', { error: 'only back_channel: the front channel would send tokens through the browser' }),
   ),
@@ -65,6 +70,9 @@ const shape = z.looseObject({
   icon_url: optional(address),
   tenant_domain: optional(z.string().max(255)),
   tenantId: optional(z.string().max(255)),
+  use_common_endpoint: optional(flag),
+  /** Ours: the directories whose people come by a common endpoint, by their ids; `*` of all. */
+  allowed_tenants: optional(z.array(z.union([z.guid().toLowerCase(), z.literal(everybody)])).max(1_000)),
   team_id: optional(text),
   kid: optional(text),
   app_secret: optional(z.string().max(4_096)),
@@ -120,7 +128,21 @@ function missing(strategy: Strategy, options: Options): string | undefined {
     const lacking = (['team_id', 'kid', 'app_secret'] as const).find((name) => options[name] === undefined);
     return lacking && `options.${lacking} is missing: Apple takes a secret that is made of team_id, kid and app_secret`;
   }
-  if (strategy === 'waad' && tenantOf(options) === undefined && !options.discovery_url)
+  if (commonEndpointOf(strategy, options) !== undefined && !options.allowed_tenants?.length)
+    return 'options.allowed_tenants is missing: the ids of the directories whose people may come, or "*" for everybody';
+  if (options.token_endpoint_auth_method === 'private_key_jwt') {
+    if (known.protocol !== 'oidc') return 'options.token_endpoint_auth_method: private_key_jwt is for OpenID providers';
+    if (options.private_key === undefined)
+      return 'options.private_key is missing: the key that signs, as PEM (PKCS #8)';
+    if (!isKey(options))
+      return 'options.private_key is no private key as PEM (PKCS #8) for token_endpoint_auth_signing_alg';
+  }
+  if (
+    strategy === 'waad' &&
+    !commonEndpointOf(strategy, options) &&
+    tenantOf(options) === undefined &&
+    !options.discovery_url
+  )
     return 'options.tenant_domain is missing: a domain of the directory such as contoso.onmicrosoft.com, or its id';
   if (strategy === 'oauth2') {
     const lacking = (['authorizationURL', 'tokenURL'] as const).find((name) => options[name] === undefined);
@@ -133,6 +155,17 @@ function missing(strategy: Strategy, options: Options): string | undefined {
   if (strategy === 'oidc' && !options.discovery_url && !isStatic && !options.issuer)
     return 'options.discovery_url is missing (or issuer, with or without authorization_endpoint, token_endpoint and jwks_uri)';
   return known.protocol === 'oauth2' && !options.client_secret ? 'options.client_secret is missing' : undefined;
+}
+
+/** PEM (PKCS #8), of the kind that signs so. */
+function isKey({ private_key: pem = '', token_endpoint_auth_signing_alg: alg = 'RS256' }: Options): boolean {
+  try {
+    const kind = createPrivateKey(pem).asymmetricKeyType;
+    const wanted = alg === 'EdDSA' ? 'ed25519' : alg.startsWith('ES') ? 'ec' : 'rsa';
+    return pem.includes('BEGIN PRIVATE KEY') && kind === wanted;
+  } catch {
+    return false;
+  }
 }
 
 /** The directory's id, or a domain of it. Not every directory there is: then anybody could make himself one, and people in it. */

@@ -129,7 +129,7 @@ export async function addressOf(
     }),
   };
   const set = Object.entries(wanted).filter((entry): entry is [string, string] => !!entry[1]);
-  return oidc.buildAuthorizationUrl(remote.configuration(), Object.fromEntries(set));
+  return oidc.buildAuthorizationUrl(await remote.configuration(), Object.fromEntries(set));
 }
 
 /** Undefined: it does not matter when. */

@@ -68,6 +68,24 @@ describe('authentication methods of a person', () => {
     expect((await logIn('carol@example.com')).page.location?.hash).toContain('id_token=');
   });
 
+  test('are replaced all at once', async () => {
+    const path = 'users/auth0%7Ccarol/authentication-methods';
+    await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
+    const wanted = [
+      { type: 'phone', phone_number: '+15555550142', name: 'New phone' },
+      { type: 'email', email: 'Carol.codes@example.com' },
+    ];
+    const replaced = await auth0.users.authenticationMethods.set('auth0|carol', wanted as never);
+    expect(replaced).toMatchObject([
+      { type: 'phone', phone_number: '+15555550142', name: 'New phone', confirmed: true },
+      { type: 'email', email: 'carol.codes@example.com' },
+    ]);
+    const refused = await ask('PUT', path, [{ type: 'email', email: 'a@example.com' }, { type: 'totp' }]);
+    expect(refused).toMatchObject({ status: 400 });
+    expect((await auth0.users.authenticationMethods.list('auth0|carol')).data).toHaveLength(2);
+    expect(await ask('PUT', path, [])).toMatchObject({ status: 200, body: [] });
+  });
+
   test('a lost phone: recovery codes are made anew, remembered browsers forgotten, all factors deleted', async () => {
     await auth0.users.authenticationMethods.create('auth0|carol', { type: 'totp', totp_secret: secret });
     const { recovery_code } = await auth0.users.regenerateRecoveryCode('auth0|carol');

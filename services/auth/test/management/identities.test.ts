@@ -183,6 +183,37 @@ describe('an identity that is linked', () => {
   });
 });
 
+describe('whoever has signed in to both', () => {
+  test('links by the second account’s ID token, and by no other token of ours, nor by one of before', async () => {
+    const other = await partner();
+    const { json } = await logIn(other.email);
+    const id_token = String(json.id_token);
+    for (const link_with of [String(json.access_token), String(json.refresh_token), `${id_token.slice(0, -8)}AAAAAAAA`])
+      await expect(auth0.users.identities.link(bob, { link_with })).rejects.toEqual(refusal(400, 'invalid_body'));
+    await expect(
+      auth0.users.identities.link(bob, { link_with: id_token, provider: 'auth0', user_id: other.bare }),
+    ).rejects.toEqual(refusal(400, 'invalid_body'));
+    expect(await auth0.users.identities.link(bob, { link_with: id_token })).toMatchObject([
+      {},
+      { user_id: other.bare },
+    ]);
+    await auth0.users.identities.delete(bob, 'auth0', other.bare);
+    // Its sessions have ended.
+    await expect(auth0.users.identities.link(bob, { link_with: id_token })).rejects.toEqual(
+      refusal(400, 'invalid_body'),
+    );
+  });
+
+  test('but not with the first of two factors alone', async () => {
+    const other = await partner();
+    const { json } = await logIn(other.email);
+    await auth0.users.authenticationMethods.create(other.id, { type: 'totp', totp_secret: 'JBSWY3DPEHPK3PXP' });
+    await expect(auth0.users.identities.link(bob, { link_with: String(json.id_token) })).rejects.toEqual(
+      refusal(403, 'mfa_required'),
+    );
+  });
+});
+
 describe('linking is refused', () => {
   test('of somebody unknown, linked, blocked, or with identities of his own, and to nobody', async () => {
     const [one, two, three] = [await partner(), await partner(), await partner()];

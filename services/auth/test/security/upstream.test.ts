@@ -1,8 +1,9 @@
 /** Other providers that lie, are slow, or are not the one that was asked; and browsers that did not ask. */
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { jwtVerify } from 'jose';
 import { type Lies, serveOidc } from '../false-provider.ts';
 import { claimsFor, type Form, manage, openOurs, request } from '../upstream.ts';
 
@@ -16,11 +17,31 @@ const at = (issuer: string, more: object = {}) => ({
   discovery_url: issuer,
   ...more,
 });
+const ourDirectory = 'aaaabbbb-0000-cccc-1111-dddd2222eeee';
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' });
 const gate = stack.use(
   await openOurs(() => [
     { name: 'evil', strategy: 'oidc', options: at(evil.issuer) },
     { name: 'honest', strategy: 'oidc', options: at(honest.issuer) },
     { name: 'own', strategy: 'oidc', options: at(honest.issuer, { own_callback: true }) },
+    {
+      name: 'directories',
+      strategy: 'waad',
+      options: at(honest.issuer, { use_common_endpoint: true, allowed_tenants: [ourDirectory] }),
+    },
+    {
+      name: 'keyed',
+      strategy: 'oidc',
+      options: {
+        client_id: 'ours',
+        discovery_url: honest.issuer,
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_signing_alg: 'ES256',
+        private_key: privateKey,
+        kid: 'key-1',
+      },
+    },
     { name: 'inside', strategy: 'oidc', options: at('https://10.1.2.3') },
     ...['other-issuer', 'plain-http', 'huge-metadata', 'no-json', 'metadata-500', 'moved'].map((name) => ({
       name,
@@ -94,6 +115,69 @@ describe('an ID token is refused', () => {
     expect(errorOf(await answer())).toBe('server_error');
     await until('the log', async () => (await lastFailure())?.connection === 'evil' || undefined);
   });
+});
+
+describe('of several directories of Microsoft at once', () => {
+  const other = 'bbbbbbbb-0000-cccc-1111-dddd2222eeee';
+  const form = { issuer: `${honest.issuer}/{tenantid}/v2.0` };
+  const of = (tid: unknown, iss = `${honest.issuer}/${tid}/v2.0`): Lies => ({ metadata: form, claims: { tid, iss } });
+  test.each<[string, Lies, string | undefined]>([
+    ['the people of one that is listed come in', of(ourDirectory), undefined],
+    ['those of another one do not', of(other), 'access_denied'],
+    ['nor whoever names one and comes of another', of(ourDirectory, `${honest.issuer}/${other}/v2.0`), 'server_error'],
+    ['nor of none', of(undefined), 'access_denied'],
+    ['nor of the form itself', of(ourDirectory, form.issuer), 'server_error'],
+    ['nor of what is no directory', of('../x'), 'access_denied'],
+  ])('%s', async (_, lies, error) => {
+    honest.lie(lies);
+    const { answer, asked } = await leave('directories', honest);
+    const done = await answer();
+    expect(errorOf(done) ?? undefined).toBe(error);
+    if (!error)
+      expect(await claimsFor(gate, asked, done)).toMatchObject({
+        sub: 'waad|directories|mallory',
+        email_verified: false,
+      });
+  });
+
+  test('a connection lists them, or says that it is for everybody', async () => {
+    const body = { name: 'open', strategy: 'waad', options: { client_id: 'x', tenant_domain: 'common' } };
+    const refused = await manage(gate, 'POST', 'connections', body);
+    expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining('allowed_tenants') } });
+    for (const allowed_tenants of [['*'], [other.toUpperCase()]]) {
+      const made = await manage(gate, 'POST', 'connections', {
+        ...body,
+        options: { ...body.options, allowed_tenants },
+      });
+      expect(made.status).toBe(201);
+      await manage(gate, 'DELETE', `connections/${made.body.id}`);
+    }
+  });
+});
+
+test('a connection with a key of its own signs for itself, and shows the key to nobody who may only read', async () => {
+  const { answer } = await leave('keyed', honest);
+  expect((await answer()).location?.searchParams.has('code')).toBe(true);
+  const { form } = honest.asked.find(({ path }) => path === '/token')!;
+  expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+  expect(form.has('client_secret')).toBe(false);
+  const { payload, protectedHeader } = await jwtVerify(form.get('client_assertion')!, pair.publicKey, {
+    audience: honest.issuer,
+    issuer: 'ours',
+    subject: 'ours',
+  });
+  expect(payload).toMatchObject({ jti: expect.any(String), exp: expect.any(Number) });
+  expect(protectedHeader).toMatchObject({ alg: 'ES256', kid: 'key-1' });
+  const options = { ...at(honest.issuer), token_endpoint_auth_method: 'private_key_jwt' };
+  // An EC key signs no RS256.
+  for (const private_key of [undefined, 'no key', privateKey])
+    expect(
+      await manage(gate, 'POST', 'connections', {
+        name: 'bad',
+        strategy: 'oidc',
+        options: { ...options, private_key },
+      }),
+    ).toMatchObject({ status: 400, body: { message: expect.stringContaining('options.private_key') } });
 });
 
 describe('a provider that was to ask anew', () => {
@@ -390,8 +474,11 @@ test('what a connection holds in secret is sealed, and shown to those who may ch
   const pg = await import('pg');
   const client = new pg.default.Client({ connectionString: gate.databaseUrl });
   await client.connect();
-  const { rows } = await client.query(`SELECT options::text FROM auth.connections WHERE name = 'evil'`);
+  const { rows } = await client.query(
+    `SELECT options::text FROM auth.connections WHERE name IN ('evil', 'keyed') ORDER BY name`,
+  );
   await client.end();
   expect(rows[0].options).toContain('$sealed');
   expect(rows[0].options).not.toContain('our-secret');
+  expect(rows[1].options).not.toContain('PRIVATE KEY');
 });

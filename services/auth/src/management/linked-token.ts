@@ -1,0 +1,54 @@
+/**
+ * `link_with`: the second account is named by an ID token of ours, which shows that whoever asks has signed in to it. A token that was got
+ * with the first of two factors alone does not show that.
+ */
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  type JSONWebKeySet,
+  type JWTPayload,
+  errors as joseErrors,
+  jwtVerify,
+} from 'jose';
+import { hasSecondFactor } from '../factors/types.ts';
+import type { AccountModel } from '../generated/models.ts';
+import type { Parts } from './parts.ts';
+import { badBody, ManagementProblem } from './problem.ts';
+
+/** @throws ManagementProblem 400 when it is no ID token of ours that counts now, 403 when it lacks the second factor */
+export async function accountOfIdToken(parts: Parts, token: string): Promise<AccountModel> {
+  const claims = await verify(parts, token);
+  const client = typeof claims.aud === 'string' ? await parts.clients.find(claims.aud) : undefined;
+  const account = client && (await parts.accounts.find(claims.sub!));
+  const since = account?.sessionsNotBefore?.getTime() ?? 0;
+  if (!account || account.blocked || claims.iat! * 1_000 < since) throw unusable();
+  const amr = Array.isArray(claims.amr) ? claims.amr : [];
+  if (hasSecondFactor(account.factors) && !amr.includes('mfa'))
+    throw new ManagementProblem(
+      403,
+      'mfa_required',
+      'link_with: the account has a second factor, which this sign-in did not prove',
+    );
+  return account;
+}
+
+async function verify({ db, issuers }: Parts, token: string): Promise<JWTPayload> {
+  const rows = await db.signingKey.findMany({
+    where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
+  });
+  // Written by us alone (keys/signing-keys.ts).
+  const keys = createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
+  try {
+    const requiredClaims = ['sub', 'aud', 'iat', 'exp'];
+    const { payload } = await jwtVerify(token, keys, { issuer: issuers, requiredClaims });
+    const { typ = 'JWT' } = decodeProtectedHeader(token);
+    // Access tokens and logout tokens are ours as well, and no proof of a sign-in.
+    const isOther = typ !== 'JWT' || ['scope', 'events', 'gty', 'client_id'].some((name) => name in payload);
+    if (isOther) throw unusable();
+    return payload;
+  } catch (error) {
+    throw error instanceof joseErrors.JOSEError ? unusable() : error;
+  }
+}
+
+const unusable = () => badBody('link_with is no ID token of this server that is valid now');
