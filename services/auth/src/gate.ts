@@ -110,6 +110,8 @@ import { managementApi, managementAudiences } from './resources/management-api.t
 import { makeResourceStore } from './resources/store.ts';
 import { makePermissionStore } from './roles/permissions.ts';
 import { applySeed, checkGrantTypes } from './seed.ts';
+import { accountClient } from './self-service/client.ts';
+import { makeAccountRoutes } from './self-service/routes.ts';
 import { makeConnectionStore } from './settings/connections.ts';
 import { makeCustomTextStore } from './settings/custom-texts.ts';
 import { makeEmailTemplateStore } from './settings/email-templates.ts';
@@ -340,7 +342,7 @@ async function makeGateProvider(parts: Parts) {
   const provider = makeProvider({
     ...parts,
     guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
-    adapter: makeAdapterFactory({ ...parts, redisPrefix: prefix }),
+    adapter: makeAdapterFactory({ ...parts, redisPrefix: prefix, builtInClients: [accountClient(parts.issuers)] }),
     signingKeys: await loadSigningKeys(db, seal),
     cookieKeys: keysFor('cookies'),
     dpopNonceSecret: keyFor('dpop nonces'),
@@ -371,6 +373,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   const links = makeLinks({ ...parts, provider });
   return [
     makeInteractionRoutes({ ...parts, provider }),
+    makeAccountRoutes({ ...parts, provider, endAccess: makeEndAccess(parts.pool) }),
     makeUpstreamRoutes({ ...parts, provider }),
     makeManagement({ ...parts, provider, log: logOfModule(parts.log, 'management') }),
     makeMfaRoutes({ ...parts, provider }),

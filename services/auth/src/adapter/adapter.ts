@@ -2,7 +2,7 @@
 import { tracing } from '@gatepost/runtime/tracing';
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterFactory } from 'oidc-provider';
-import type { ClientStore } from '../clients/store.ts';
+import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import type { Pool } from '../database.ts';
 import { makeClientAdapter } from './clients.ts';
 import { hashIds } from './hashed.ts';
@@ -17,6 +17,7 @@ export function makeAdapterFactory(stores: {
   redis: Redis;
   redisPrefix: string;
   clients: ClientStore;
+  builtInClients: readonly RegisteredClient[];
   knownGrants: KnownGrants;
 }): AdapterFactory {
   const inRedis = redisAdapters(stores.redis, stores.redisPrefix);
@@ -30,7 +31,7 @@ export function makeAdapterFactory(stores: {
   function open(model: string, store: 'clients' | 'postgres' | 'redis', grantable: boolean): Adapter {
     switch (store) {
       case 'clients':
-        return makeClientAdapter(stores.clients);
+        return makeClientAdapter(stores.clients, stores.builtInClients);
       case 'postgres':
         return makePostgresAdapter(stores.pool, model, stores.knownGrants);
       case 'redis':

@@ -5,7 +5,8 @@ import { registeredClient } from '../clients/registration.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { isStorable } from '../http/well-formed.ts';
 
-export function makeClientAdapter(clients: ClientStore): Adapter {
+/** @param builtIn go before those of the store */
+export function makeClientAdapter(clients: ClientStore, builtIn: readonly RegisteredClient[] = []): Adapter {
   const never = (operation: string) => async () => {
     throw new Error(`clients are never ${operation}`);
   };
@@ -15,7 +16,8 @@ export function makeClientAdapter(clients: ClientStore): Adapter {
   return {
     async find(id) {
       // A header or an assertion may hold anything; an id that cannot be stored belongs to nobody.
-      const client = isStorable(id) ? await clients.find(id) : undefined;
+      const ours = builtIn.find(({ clientId }) => clientId === id);
+      const client = ours ?? (isStorable(id) ? await clients.find(id) : undefined);
       if (!client) return undefined;
       const made = known.get(client);
       if (made && made.until > Date.now()) return made.metadata;

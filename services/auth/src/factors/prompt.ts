@@ -10,7 +10,7 @@ import { dueOf } from './second-factor.ts';
 const { Check, Prompt } = interactionPolicy;
 
 /** How old a login may be that sets up a factor. */
-const freshSeconds = 600;
+export const freshSeconds = 600;
 
 export function secondFactorPrompt(settings: SettingsStore) {
   return new Prompt(

@@ -10,7 +10,14 @@ import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from './api-error.ts';
 
 /** Prefixes of paths. */
-export const ownForms = ['/interaction', '/passwordless/link', '/change-password', '/activate', '/oidc/logout/confirm'];
+export const ownForms = [
+  '/interaction',
+  '/passwordless/link',
+  '/change-password',
+  '/activate',
+  '/oidc/logout/confirm',
+  '/account',
+];
 
 export function refuseForeignForms(request: Request, _response: Response, next: NextFunction): void {
   const site = request.get('sec-fetch-site');

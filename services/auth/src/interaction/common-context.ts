@@ -3,6 +3,7 @@ import type { Log } from '@gatepost/runtime/log';
 import type { Client } from 'oidc-provider';
 import { accountClaims } from '../accounts/store.ts';
 import { extParameters } from '../authorization/parameters.ts';
+import { accountClientId } from '../clients/account-client-id.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { CommonContext, User } from '../pages/pages.ts';
@@ -41,7 +42,8 @@ export function makeCommonContextMaker(stores: {
         ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
       },
       branding: brandingOf(settings),
-      ...(client ? { application: application(client) } : {}),
+      // That one is the tenant's own pages: it has no other name.
+      ...(client && client.clientId !== accountClientId ? { application: application(client) } : {}),
       ...(account ? { user: user(account) } : {}),
       state: uid,
       params: extParameters(params),

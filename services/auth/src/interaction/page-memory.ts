@@ -7,7 +7,7 @@ import type { Seal } from '@gatepost/runtime/seal';
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 import { interactionLifetime } from '../clients/lifetimes.ts';
-import type { ProblemName } from '../pages/strings/en.ts';
+import type { NoticeName, ProblemName } from '../pages/strings/en.ts';
 
 export type Facts = {
   /** What somebody typed to name themselves, as it was typed. */
@@ -30,6 +30,8 @@ export type Outcome = {
   problems?: ProblemName[];
   /** Another code or mail is on its way. */
   resent?: boolean;
+  /** What was done. */
+  notice?: NoticeName;
   /** Of the page: 400 for a problem unless it says otherwise. */
   status?: number;
   retryAfterSeconds?: number;

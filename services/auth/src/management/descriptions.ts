@@ -359,6 +359,7 @@ export const resources = {
     oidc_conformant_claims: false,
     default_id_token_alg: 'RS256',
     enabled_locales: ['en', 'de'],
+    account_self_service: { enabled: true, delete: true },
     flags: free({}),
   }),
   SigningKey: openResource({

@@ -129,6 +129,13 @@ const descriptions: Record<string, string> = {
   sede: 'Success Exchange (Device Code for Access Token)',
   fede: 'Failed Exchange (Device Code for Access Token)',
   seoobft: 'Success Exchange (Password and OOB Challenge for Access Token)',
+  sce: 'Success Change Email',
+  fce: 'Failed Change Email',
+  fcp: 'Failed Change Password',
+  sv: 'Success Verification Email',
+  sdu: 'Success User Deletion',
+  gd_enrollment_complete: 'MFA Enrollment Complete',
+  gd_unenroll: 'MFA Unenrolled',
   srrt: 'Success Revocation (Refresh Token)',
   sapi: 'API Operation',
 };

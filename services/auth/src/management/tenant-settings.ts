@@ -5,6 +5,7 @@ import { sessionLifetime } from '../clients/lifetimes.ts';
 import { mfaPolicies, mfaSettingsOf } from '../factors/types.ts';
 import type { SettingsModel } from '../generated/models.ts';
 import { isSpoken, locales } from '../pages/language.ts';
+import { type SelfService, selfServiceOf } from '../self-service/settings.ts';
 import { changeInert, sentBack, showInert } from './inert.ts';
 import { inertOfTenant } from './inert-fields.ts';
 import { ok, operation } from './operation.ts';
@@ -40,6 +41,8 @@ const change = z
     default_id_token_alg: z.enum(signingAlgs),
     /** When people are asked for a second factor. */
     mfa_policy: z.enum(mfaPolicies),
+    /** What people may do below `/account`; ours. */
+    account_self_service: z.strictObject({ enabled: z.boolean(), delete: z.boolean() }).partial(),
   })
   .partial();
 const updateBody = sentBack(change, ['sandbox_versions_available', 'tenant']);
@@ -68,6 +71,10 @@ export const updateSettings = operation({
       oidcConformantClaims: body.oidc_conformant_claims,
       defaultIdTokenAlg: body.default_id_token_alg,
       mfa: body.mfa_policy && { ...(before.mfa as object), policy: body.mfa_policy },
+      accountSelfService: body.account_self_service && {
+        ...selfServiceOf(before),
+        ...(body.account_self_service as Partial<SelfService>),
+      },
       inert: changeInert(inertOfTenant, inertValues(body, before), { seal: parts.seal, before: before.inert }),
     };
     const given = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
@@ -100,6 +107,7 @@ function present({ seal }: Parts, settings: SettingsModel): object {
     oidc_conformant_claims: settings.oidcConformantClaims,
     default_id_token_alg: settings.defaultIdTokenAlg,
     mfa_policy: mfaSettingsOf(settings).policy,
+    account_self_service: selfServiceOf(settings),
     enabled_locales: settings.enabledLocales.length > 0 ? settings.enabledLocales : locales,
     flags: {},
     sandbox_version: '22',

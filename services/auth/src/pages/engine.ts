@@ -23,6 +23,14 @@ engine.registerFilter('fill', function (text: string) {
   return fill(text, this.context.getSync(['values']) as Record<string, string>);
 });
 
+// A time for people, in their language. Their zone is not known without a script.
+engine.registerFilter('moment', function (at: Date) {
+  const language = this.context.getSync(['locale']) as string;
+  const style = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+  const text = new Intl.DateTimeFormat(language, style).format(at);
+  return `${text} UTC`;
+});
+
 const parsed = new Map(Object.keys(templates).map((name) => [name, engine.parse(templates[name] as string)]));
 
 /** Renders the template of that name (`widgets/consent`). @throws when there is none: a fault of ours. */

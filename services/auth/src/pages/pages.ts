@@ -5,6 +5,7 @@
  * Every form posts `hidden` back as it was given (the interaction's CSRF token goes there) and, with its first button,
  * `action=default`. Further buttons and fields are named at each page.
  */
+import type { AccountPages } from './account.ts';
 import type { CustomTexts } from './custom-texts.ts';
 import type { ProblemName } from './strings/en.ts';
 
@@ -76,7 +77,7 @@ export type IdentifierKind = 'email' | 'phone' | 'username';
 /** A provider that people may sign in at: where its button leads, its name, whose mark it wears (a strategy) or its own picture. */
 export type Elsewhere = { href: string; label: string; mark: string; icon?: string };
 
-export type Pages = {
+export type Pages = AccountPages & {
   /**
    * Posts `identifier`; `action=signup` leads to the sign-up, with what was typed. With `passkey`, the options of a request for one, the
    * script posts `credential` instead. Without `kinds` there are only the others’ buttons.

@@ -45,7 +45,8 @@ function scriptOf(name: PageName, { options, passkey }: Record<string, unknown>)
 /** Where the page may lead, and who may frame it. */
 function targets(
   name: PageName,
-  context: CommonContext & Partial<Pages['form-post'] & Pages['web-message'] & Pages['identifier']>,
+  context: CommonContext &
+    Partial<Pages['form-post'] & Pages['web-message'] & Pages['identifier'] & Pick<Pages['account-list'], 'groups'>>,
 ) {
   return {
     pictures: [
@@ -53,6 +54,7 @@ function targets(
       context.branding?.faviconUrl,
       name === 'consent' ? applicationLogo(context) : undefined,
       ...(context.elsewhere ?? []).map(({ icon }) => icon),
+      ...(context.groups ?? []).flatMap(({ buttons = [] }) => buttons.map(({ icon }) => icon)),
     ],
     fontUrl: context.branding?.fontUrl,
     redirectUri: context.redirectUri ?? (name === 'form-post' ? context.action : undefined),

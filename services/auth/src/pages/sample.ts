@@ -2,6 +2,7 @@
 import { qrPicture } from '../factors/totp.ts';
 import type { Branding, CommonContext, PageContext, PageName } from './pages.ts';
 import { renderPage } from './render.ts';
+import { accountSamples } from './sample-account.ts';
 
 const common = {
   tenant: { friendly_name: 'Gatepost', support_email: 'support@example.com' },
@@ -202,4 +203,8 @@ export const samples: Sample[] = [
     origin: 'http://localhost:4599',
     response: { error: 'login_required', state: '</script>\u2028', iss: 'http://localhost:4400/' },
   }),
+  ...Object.entries(accountSamples({ ...common, application: undefined, user })).map(([name, [page, context]]) =>
+    // Which page has which context, the type of each row has said.
+    sample(name, page, context as never),
+  ),
 ];

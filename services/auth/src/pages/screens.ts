@@ -2,11 +2,12 @@
  * One entry per page: its texts, Auth0’s names for it (`prompt.name`, `prompt.screen.name`), the values in its texts, and whether a
  * tenant’s template may be used for it. The widgets of the same names hold the markup.
  */
+import { accountScreens } from './account-screens.ts';
 import type { Values } from './fill.ts';
 import type { PageName, Pages } from './pages.ts';
 import type { ScreenName } from './strings/en.ts';
 
-type Screen<Page> = {
+export type Screen<Page> = {
   texts: ScreenName;
   prompt: string;
   screen: string | ((page: Page) => string);
@@ -15,6 +16,8 @@ type Screen<Page> = {
   lead?: (page: Page, values: Values) => string;
   /** Prompts wear the tenant's template; errors and technical pages always ours, so that they work whatever it does. */
   themed: boolean;
+  /** A page of lists rather than one question. */
+  wide?: boolean;
 };
 
 const byApplication = (_: unknown, values: Values) => (values.application === undefined ? 'leadPlain' : 'lead');
@@ -26,6 +29,7 @@ const passwordLength = (page: { passwordMinLength: number }) => ({ count: page.p
 const factorLeads = { otp: 'leadOtp', email: 'leadSent', sms: 'leadSent', 'recovery-code': 'leadRecovery' } as const;
 
 export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
+  ...accountScreens,
   identifier: { texts: 'identifier', prompt: 'login-id', screen: 'login-id', themed: true },
   password: { texts: 'password', prompt: 'login-password', screen: 'login-password', themed: true },
   login: { texts: 'login', prompt: 'login', screen: 'login', themed: true },

@@ -43,6 +43,10 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   phone_invalid: 'address',
   user_code_missing: 'user_code',
   user_code_wrong: 'user_code',
+  old_password_wrong: 'old_password',
+  email_taken: 'email',
+  picture_invalid: 'picture',
+  confirm_missing: 'confirm',
 };
 
 export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & CommonContext): View {
@@ -76,6 +80,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   return {
     ...page,
     themed: screen.themed,
+    wide: screen.wide === true,
     locale: language.tag,
     dir: language.dir,
     common: strings.common,

@@ -1,6 +1,7 @@
 /** Connections: where an account comes from, and how its owner proves to be that. */
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
+import { accountClientId } from '../clients/account-client-id.ts';
 import type { Database } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 
@@ -41,7 +42,11 @@ export function makeConnectionStore(db: Database, changes: Changes): ConnectionS
   };
 }
 
-/** Whether the accounts of this connection may sign in to the application: those of one that names none may sign in to any. */
+/**
+ * Whether the accounts of this connection may sign in to the application: those of one that names none may sign in to any. Whoever may sign in
+ * anywhere may see to their own account.
+ */
 export function isEnabled({ everyClient, enabledClients }: ConnectionModel, clientId: string): boolean {
+  if (clientId === accountClientId) return everyClient || enabledClients.length > 0;
   return everyClient || enabledClients.includes(clientId);
 }

@@ -1,4 +1,5 @@
 /** The pages in German. */
+import { account } from './account/de.ts';
 import type { Strings } from './en.ts';
 
 export const de: Strings = {
@@ -266,6 +267,7 @@ export const de: Strings = {
     caution: 'Sie werden nur jetzt angezeigt. Schreiben Sie sie auf oder legen Sie sie in einem Passwortmanager ab.',
     submit: 'Ich habe sie aufbewahrt',
   },
+  account,
   formPost: {
     title: 'Einen Moment',
     lead: 'Sie werden zu {host} zurückgeleitet.',
@@ -299,6 +301,15 @@ export const de: Strings = {
     factor_refused: 'Das lässt sich nicht hinzufügen. Wählen Sie einen anderen Weg.',
     too_many_mails:
       'Wir haben Ihnen schon mehrere E-Mails geschickt. Sehen Sie im Spam-Ordner nach oder versuchen Sie es später noch einmal.',
+    old_password_wrong: 'Das ist nicht Ihr aktuelles Passwort.',
+    locked: 'Zu viele Versuche. Versuchen Sie es später noch einmal.',
+    email_taken: 'Diese Adresse kann nicht verwendet werden. Versuchen Sie eine andere.',
+    picture_invalid: 'Geben Sie eine Adresse ein, die mit https:// beginnt.',
+    text_too_long: 'Hier ist etwas zu lang.',
+    confirm_missing: 'Setzen Sie das Häkchen, um fortzufahren.',
+    last_admin: 'Sonst ist hier niemand Administrator. Machen Sie zuerst jemanden dazu.',
+    link_taken: 'Sie ist schon verknüpft oder hat eigene Anmeldungen.',
+    link_failed: 'Die Anmeldung dort kam nicht zustande. Es wurde nichts verknüpft.',
     busy: 'Gerade ist viel los. Bitte versuchen Sie es gleich noch einmal.',
     refused: 'Die Anfrage wurde abgelehnt. Bitte fangen Sie von vorn an.',
   },

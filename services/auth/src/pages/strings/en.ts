@@ -2,6 +2,8 @@
  * The pages in English. `{name}` stands for a value of the page (application, tenant, identifier, …); a text whose value is
  * missing is left out. A language is a file like this one, listed in ../language.ts; the type makes it complete.
  */
+import { account } from './account/en.ts';
+
 export const en = {
   common: {
     email: 'Email address',
@@ -264,6 +266,7 @@ export const en = {
     caution: 'They are shown only now. Write them down, or keep them in a password manager.',
     submit: 'I have kept them',
   },
+  account,
   formPost: {
     title: 'One moment',
     lead: 'You are being taken back to {host}.',
@@ -295,6 +298,15 @@ export const en = {
     too_many_codes: 'We have sent several codes already. Try again later, or choose another way.',
     factor_refused: 'This cannot be added. Choose another way.',
     too_many_mails: 'We have sent several mails already. Look in your spam folder, or try again later.',
+    old_password_wrong: 'That is not your current password.',
+    locked: 'Too many attempts. Try again later.',
+    email_taken: 'This address cannot be used. Try another one.',
+    picture_invalid: 'Enter an address that begins with https://.',
+    text_too_long: 'Something here is too long.',
+    confirm_missing: 'Tick the box to go on.',
+    last_admin: 'Nobody else here is an administrator. Make somebody one first.',
+    link_taken: 'It is linked already, or has sign-ins of its own.',
+    link_failed: 'The sign-in there did not come about. Nothing was linked.',
     busy: 'We are busy just now. Please try again in a moment.',
     refused: 'That was refused. Please start again.',
   },
@@ -311,4 +323,7 @@ type Shape<T> = { [Key in keyof T]: T[Key] extends string ? string : Shape<T[Key
 /** What a language has to say. */
 export type Strings = Shape<typeof en>;
 export type ProblemName = keyof Strings['problems'];
+export type AccountText = keyof Strings['account'];
+/** What a page of `/account` says was done. */
+export type NoticeName = 'saved' | 'email' | 'password' | 'mail' | 'added' | 'removed' | 'signed_out' | 'linked';
 export type ScreenName = Exclude<keyof Strings, 'common' | 'problems' | 'scopes'>;

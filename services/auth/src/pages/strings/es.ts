@@ -1,4 +1,5 @@
 /** The pages in Spanish. */
+import { account } from './account/es.ts';
 import type { Strings } from './en.ts';
 
 export const es: Strings = {
@@ -265,6 +266,7 @@ export const es: Strings = {
     caution: 'Solo se muestran ahora. Apúntalos o guárdalos en un gestor de contraseñas.',
     submit: 'Los he guardado',
   },
+  account,
   formPost: {
     title: 'Un momento',
     lead: 'Te llevamos de vuelta a {host}.',
@@ -296,6 +298,15 @@ export const es: Strings = {
     too_many_codes: 'Ya te hemos enviado varios códigos. Vuelve a intentarlo más tarde o elige otra forma.',
     factor_refused: 'Esto no se puede añadir. Elige otra forma.',
     too_many_mails: 'Ya te hemos enviado varios correos. Mira en la carpeta de spam o vuelve a intentarlo más tarde.',
+    old_password_wrong: 'Esa no es tu contraseña actual.',
+    locked: 'Demasiados intentos. Inténtalo más tarde.',
+    email_taken: 'Esta dirección no se puede usar. Prueba con otra.',
+    picture_invalid: 'Escribe una dirección que empiece por https://.',
+    text_too_long: 'Algo aquí es demasiado largo.',
+    confirm_missing: 'Marca la casilla para continuar.',
+    last_admin: 'Nadie más es administrador aquí. Nombra antes a otra persona.',
+    link_taken: 'Ya está vinculada o tiene sus propios accesos.',
+    link_failed: 'El inicio de sesión allí no se completó. No se ha vinculado nada.',
     busy: 'Hay mucha actividad en este momento. Vuelve a intentarlo dentro de un momento.',
     refused: 'La solicitud se ha rechazado. Empieza de nuevo.',
   },

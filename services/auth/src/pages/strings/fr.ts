@@ -1,4 +1,5 @@
 /** The pages in French. Before `?`, `!`, `:` and `;` stands a narrow no-break space (U+202F). */
+import { account } from './account/fr.ts';
 import type { Strings } from './en.ts';
 
 export const fr: Strings = {
@@ -265,6 +266,7 @@ export const fr: Strings = {
     caution: 'Ils ne s’affichent que maintenant. Notez-les ou gardez-les dans un gestionnaire de mots de passe.',
     submit: 'Je les ai conservés',
   },
+  account,
   formPost: {
     title: 'Un instant',
     lead: 'Nous vous ramenons vers {host}.',
@@ -298,6 +300,15 @@ export const fr: Strings = {
     factor_refused: 'Cela ne peut pas être ajouté. Choisissez un autre moyen.',
     too_many_mails:
       'Nous vous avons déjà envoyé plusieurs e-mails. Vérifiez vos courriers indésirables ou réessayez plus tard.',
+    old_password_wrong: 'Ce n’est pas votre mot de passe actuel.',
+    locked: 'Trop de tentatives. Réessayez plus tard.',
+    email_taken: 'Cette adresse ne peut pas être utilisée. Essayez-en une autre.',
+    picture_invalid: 'Saisissez une adresse qui commence par https://.',
+    text_too_long: 'Un texte est trop long.',
+    confirm_missing: 'Cochez la case pour continuer.',
+    last_admin: 'Personne d’autre n’est administrateur ici. Nommez d’abord quelqu’un.',
+    link_taken: 'Il est déjà associé, ou a ses propres connexions.',
+    link_failed: 'La connexion là-bas n’a pas abouti. Rien n’a été associé.',
     busy: 'Il y a beaucoup d’activité en ce moment. Veuillez réessayer dans un instant.',
     refused: 'La demande a été refusée. Veuillez recommencer.',
   },

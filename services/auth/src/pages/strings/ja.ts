@@ -1,4 +1,5 @@
 /** The pages in Japanese. */
+import { account } from './account/ja.ts';
 import type { Strings } from './en.ts';
 
 export const ja: Strings = {
@@ -265,6 +266,7 @@ export const ja: Strings = {
     caution: '表示されるのは今だけです。書き留めるか、パスワード管理ツールに保存してください。',
     submit: '保管しました',
   },
+  account,
   formPost: {
     title: 'お待ちください',
     lead: '{host} に戻ります。',
@@ -297,6 +299,15 @@ export const ja: Strings = {
     factor_refused: 'これは追加できません。別の方法を選んでください。',
     too_many_mails:
       'すでに何通かメールをお送りしています。迷惑メールフォルダーをご確認いただくか、しばらくしてからもう一度お試しください。',
+    old_password_wrong: '現在のパスワードと一致しません。',
+    locked: '試行回数が多すぎます。しばらくしてからもう一度お試しください。',
+    email_taken: 'このアドレスは使用できません。別のアドレスをお試しください。',
+    picture_invalid: 'https:// で始まるアドレスを入力してください。',
+    text_too_long: '長すぎる項目があります。',
+    confirm_missing: '続けるにはチェックを入れてください。',
+    last_admin: 'ほかに管理者がいません。先に別の人を管理者にしてください。',
+    link_taken: 'すでに連携されているか、独自のログイン方法があります。',
+    link_failed: '連携先でのログインが完了しませんでした。何も連携されていません。',
     busy: 'ただいま混み合っています。少し時間をおいてから、もう一度お試しください。',
     refused: 'リクエストが拒否されました。最初からやり直してください。',
   },

@@ -1,4 +1,5 @@
 /** The pages in Portuguese, as it is written in Brazil. */
+import { account } from './account/pt.ts';
 import type { Strings } from './en.ts';
 
 export const pt: Strings = {
@@ -265,6 +266,7 @@ export const pt: Strings = {
     caution: 'Eles só aparecem agora. Anote-os ou guarde-os em um gerenciador de senhas.',
     submit: 'Já guardei',
   },
+  account,
   formPost: {
     title: 'Um momento',
     lead: 'Estamos levando você de volta para {host}.',
@@ -296,6 +298,15 @@ export const pt: Strings = {
     too_many_codes: 'Já enviamos vários códigos. Tente de novo mais tarde ou escolha outro meio.',
     factor_refused: 'Não é possível adicionar isso. Escolha outro meio.',
     too_many_mails: 'Já enviamos vários e-mails. Confira a pasta de spam ou tente de novo mais tarde.',
+    old_password_wrong: 'Essa não é a sua senha atual.',
+    locked: 'Muitas tentativas. Tente novamente mais tarde.',
+    email_taken: 'Este endereço não pode ser usado. Tente outro.',
+    picture_invalid: 'Digite um endereço que comece com https://.',
+    text_too_long: 'Algo aqui é longo demais.',
+    confirm_missing: 'Marque a caixa para continuar.',
+    last_admin: 'Ninguém mais é administrador aqui. Primeiro, torne outra pessoa administradora.',
+    link_taken: 'Já está vinculada ou tem acessos próprios.',
+    link_failed: 'O acesso lá não foi concluído. Nada foi vinculado.',
     busy: 'Há muita gente usando o serviço agora. Tente de novo daqui a pouco.',
     refused: 'A solicitação foi recusada. Comece de novo.',
   },

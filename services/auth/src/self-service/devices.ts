@@ -1,0 +1,75 @@
+/** Where somebody is signed in. What is ended here takes with it what applications got through it. */
+import type { Request } from 'express';
+import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
+import { isOver } from '../accounts/store.ts';
+import type { StoredSession } from '../adapter/sessions.ts';
+import { sessionLifetime } from '../clients/lifetimes.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import type { AccountItem } from '../pages/account.ts';
+import { browserOf } from './browser.ts';
+import { notTheirs, type Visit } from './visit.ts';
+
+const path = '/account/devices';
+/** A page is not to be endless: whoever has more ends all of them. */
+const shownMax = 50;
+
+export async function showDevices(visit: Visit): Promise<void> {
+  const sessions = await liveSessions(visit);
+  const items = sessions.slice(0, shownMax).map((session) => itemOf(visit, session));
+  const others = sessions.length > 1 ? [{ action: 'others', key: 'endOthers' as const }] : [];
+  const groups = [{ items, buttons: others }];
+  return visit.show('account-list', { path, list: 'devices', groups }, await visit.recall(path));
+}
+
+export async function endDevices(visit: Visit, request: Request): Promise<void> {
+  const { parts, account, session } = visit;
+  const { action, id = '' } = fieldsOf(request);
+  if (action === 'others') {
+    const mark = sessionsEnd();
+    await parts.accounts.update(account.userId, { sessionsNotBefore: mark });
+    await endOthers(visit, mark);
+    visit.note('sapi', { operation: 'DELETE account/devices' });
+    return visit.turnTo(path, { notice: 'signed_out' });
+  }
+  const found = await parts.sessions.find(id);
+  if (found?.accountId !== account.userId) throw notTheirs();
+  await endSessionAndTokens(parts, found);
+  visit.note('sapi', { operation: 'DELETE account/devices', target: found.uid });
+  return visit.turnTo(found.uid === session.uid ? '/account' : path, { notice: 'signed_out' });
+}
+
+/**
+ * Ends all sessions up to the mark, which the account has already, with all that applications hold; this one goes on, as if it began now.
+ * Its owner has just shown that they may.
+ */
+export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
+  for (const { uid } of await parts.sessions.ofAccount(account.userId))
+    if (uid !== session.uid) await parts.sessions.end(uid);
+  await parts.endAccess(account.userId);
+  await sessionsEnded(mark);
+  // A timer may be a moment early: never in the second that the mark ends.
+  session.loginTs = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));
+  await session.persist();
+}
+
+async function liveSessions({ parts, account }: Visit): Promise<StoredSession[]> {
+  const stored = await parts.sessions.ofAccount(account.userId);
+  return stored.filter(({ loginTs, incarnation }) => !isOver({ from: loginTs, incarnation }, account));
+}
+
+function itemOf({ session }: Visit, { uid, device, iat, exp }: StoredSession): AccountItem {
+  const browser = browserOf(device?.last_user_agent ?? '');
+  return {
+    id: uid,
+    ...(browser === undefined ? { kind: 'unknownDevice' as const } : { title: browser }),
+    notes: [
+      ...(uid === session.uid ? [{ key: 'here' as const }] : []),
+      ...(device ? [{ text: device.last_ip }] : []),
+      ...(exp === undefined ? [] : [{ key: 'lastSeen' as const, at: seconds(exp - sessionLifetime.idle) }]),
+      ...(iat === undefined ? [] : [{ key: 'firstSeen' as const, at: seconds(iat) }]),
+    ],
+    actions: [{ action: 'end', key: 'endSession' }],
+  };
+}
+
+const seconds = (epoch: number) => new Date(epoch * 1000);

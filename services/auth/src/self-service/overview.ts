@@ -1,0 +1,17 @@
+/** The page that leads to the others. */
+import { accountClientId } from '../clients/account-client-id.ts';
+import type { AccountSection } from '../pages/account.ts';
+import type { Visit } from './visit.ts';
+
+const sections: AccountSection[] = [
+  { key: 'profile', href: '/account/profile' },
+  { key: 'password', href: '/account/password' },
+  { key: 'devices', href: '/account/devices' },
+  { key: 'applications', href: '/account/applications' },
+  { key: 'activity', href: '/account/activity' },
+];
+
+export async function showOverview(visit: Visit): Promise<void> {
+  const signOut = `/v2/logout?${new URLSearchParams({ client_id: accountClientId })}`;
+  return visit.show('account', { path: '/account', sections, signOut }, await visit.recall('/account'));
+}

@@ -1,0 +1,98 @@
+/**
+ * Another password. Whoever knows the old one changes it here; whoever has none, or has lost it, gets a link by mail. All other sessions and all that
+ * applications hold end, as with a link; this session goes on.
+ */
+import type { Request } from 'express';
+import { sessionsEnd } from '../accounts/end-access.ts';
+import { hashPassword, isOurs, TooBusy } from '../accounts/password.ts';
+import { passwordMinLength, passwordProblem } from '../accounts/signup.ts';
+import { stateOf } from '../accounts/store.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { networkOf } from '../http/network.ts';
+import { busySeconds } from '../stores-away.ts';
+import { endOthers } from './devices.ts';
+import type { Visit } from './visit.ts';
+
+const path = '/account/password';
+
+export async function showPassword(visit: Visit): Promise<void> {
+  const { holder, way } = await passwordOf(visit);
+  const identifier = (holder && nameOf(holder)) ?? '';
+  const hasMail = holder !== undefined && holder.email !== null;
+  return visit.show(
+    'account-password',
+    { path, way, identifier, hasMail, passwordMinLength },
+    await visit.recall(path),
+  );
+}
+
+export async function changePassword(visit: Visit, request: Request): Promise<void> {
+  const { parts, address } = visit;
+  const { action, old_password: old = '', password } = fieldsOf(request);
+  const { holder, way } = await passwordOf(visit);
+  if (!holder || way === 'none') return visit.turnTo(path);
+  if (action === 'mail') return sendMail(visit, holder);
+  if (way !== 'old') return visit.turnTo(path);
+  const problem = passwordProblem(password, holder.email ?? '');
+  if (problem) return visit.turnTo(path, { problems: [problem] });
+  const proven = await parts.authenticate({
+    connection: holder.connection,
+    login: nameOf(holder) ?? '',
+    password: old,
+    address,
+  });
+  if (proven.kind === 'busy') return tryLater(visit);
+  if (proven.kind === 'locked') return visit.turnTo(path, { problems: ['locked'], status: 429 });
+  if (proven.kind !== 'right' || proven.account.userId !== visit.account.userId) {
+    visit.note('fcp', { reason: 'wrong_password' });
+    return visit.turnTo(path, { problems: ['old_password_wrong'] });
+  }
+  const hashed = await hash(visit, password!);
+  if (hashed === undefined) return tryLater(visit);
+  // One that was imported is under our own hash since it was proven.
+  const current = isOurs(holder.passwordHash!) ? holder : ((await parts.accounts.find(holder.userId)) ?? holder);
+  const mark = sessionsEnd();
+  const change = { passwordHash: hashed, lastPasswordReset: new Date(), sessionsNotBefore: mark };
+  if (!(await parts.accounts.updateState(stateOf(current), change)))
+    return visit.turnTo(path, { problems: ['refused'] });
+  await endOthers(visit, mark);
+  parts.report.passwordChanged(visit.account.userId, address);
+  return visit.turnTo(path, { notice: 'password' });
+}
+
+/** Whose password it is: their own, or that of a database identity which is linked to theirs. */
+async function passwordOf({ parts, account }: Visit): Promise<{ holder?: AccountModel; way: 'old' | 'mail' | 'none' }> {
+  const linked = await parts.db.account.findMany({ where: { linkedTo: account.userId }, orderBy: { userId: 'asc' } });
+  const all = [account, ...linked];
+  const holder = all.find(({ passwordHash }) => passwordHash !== null);
+  if (holder) return { holder, way: 'old' };
+  const databases = new Set(
+    (await parts.connections.list()).filter(({ strategy }) => strategy === 'auth0').map(({ name }) => name),
+  );
+  const able = all.find(({ connection, email }) => databases.has(connection) && email !== null);
+  return able ? { holder: able, way: 'mail' } : { way: 'none' };
+}
+
+const nameOf = ({ email, username, phoneNumber }: AccountModel) => email ?? username ?? phoneNumber ?? undefined;
+
+async function hash({ address, account }: Visit, password: string): Promise<string | undefined> {
+  try {
+    return await hashPassword(password, { network: networkOf(address), account: account.userId });
+  } catch (error) {
+    if (error instanceof TooBusy) return undefined;
+    throw error;
+  }
+}
+
+const tryLater = (visit: Visit) =>
+  visit.turnTo(path, { problems: ['busy'], status: 503, retryAfterSeconds: busySeconds });
+
+async function sendMail(visit: Visit, { connection, email }: AccountModel): Promise<void> {
+  const { parts, address: ip, languages } = visit;
+  if (email === null) return visit.turnTo(path);
+  const sent = await parts.sendPasswordMail({ connection, email, ip, languages });
+  if (sent === 'too_many') return visit.turnTo(path, { problems: ['too_many_mails'], status: 429 });
+  visit.note('scpr');
+  return visit.turnTo(path, { notice: 'mail' });
+}

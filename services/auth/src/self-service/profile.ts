@@ -1,0 +1,69 @@
+/**
+ * Name and picture. Of somebody who signs in elsewhere they follow what the provider says, as at Auth0. Roles, permissions, `app_metadata` and whatever
+ * else decides what somebody may do is nothing that people write.
+ */
+import { z } from '@gatepost/runtime/env';
+import type { Request } from 'express';
+import { stateOf } from '../accounts/store.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import { profileFields } from '../pages/account.ts';
+import { labelOf } from '../upstream/offered.ts';
+import { isUpstream } from '../upstream/strategies.ts';
+import type { Visit } from './visit.ts';
+
+const path = '/account/profile';
+
+const cleared = <Shape extends z.ZodType>(shape: Shape) =>
+  z.union([z.literal('').transform(() => null), shape]).optional();
+const name = cleared(z.string().max(150));
+/** As at Auth0: 300 characters for a name, 2,000 for a picture's address. */
+const profile = z.object({
+  name: cleared(z.string().max(300)),
+  given_name: name,
+  family_name: name,
+  nickname: cleared(z.string().max(300)),
+  picture: cleared(z.url({ protocol: /^https$/ }).max(2_000)),
+});
+
+export async function showProfile(visit: Visit): Promise<void> {
+  const { account } = visit;
+  const values = {
+    name: account.name,
+    given_name: account.givenName,
+    family_name: account.familyName,
+    nickname: account.nickname,
+    picture: account.picture,
+  };
+  const provider = await providerOf(visit);
+  const shown = profileFields.map((id) => ({ id, value: values[id] ?? '' }));
+  const page = {
+    path,
+    profile: shown,
+    ...(account.email !== null && { email: account.email, isVerified: account.emailVerified }),
+    ...(provider === undefined ? { emailPath: '/account/email' } : { provider }),
+  };
+  return visit.show('account-profile', page, await visit.recall(path));
+}
+
+export async function changeProfile(visit: Visit, request: Request): Promise<void> {
+  if ((await providerOf(visit)) !== undefined) return visit.turnTo(path, { problems: ['refused'] });
+  const given = profile.safeParse(trimmed(fieldsOf(request)));
+  if (!given.success) {
+    const isPicture = given.error.issues.some(({ path: [field] }) => field === 'picture');
+    return visit.turnTo(path, { problems: [isPicture ? 'picture_invalid' : 'text_too_long'] });
+  }
+  const { given_name: givenName, family_name: familyName, ...rest } = given.data;
+  const change = Object.entries({ ...rest, givenName, familyName }).filter(([, value]) => value !== undefined);
+  await visit.parts.accounts.updateState(stateOf(visit.account), Object.fromEntries(change));
+  visit.note('sapi', { operation: 'POST account/profile' });
+  return visit.turnTo(path, { notice: 'saved' });
+}
+
+const trimmed = (fields: Record<string, string | undefined>) =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value?.trim()]));
+
+/** Where the profile comes from, if that is elsewhere. */
+export async function providerOf({ parts, account }: Visit): Promise<string | undefined> {
+  const connection = await parts.connections.find(account.connection);
+  return connection && isUpstream(connection.strategy) ? labelOf(connection) : undefined;
+}

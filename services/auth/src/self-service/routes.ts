@@ -1,0 +1,78 @@
+/**
+ * `/account`: people see to their own account. Each page answers GET, each form is answered by a redirect to a page, as in a login. Who it is, is
+ * said by the session that logins of any application leave in the browser; its forms carry a token of that session.
+ */
+import { type Request, type Response, Router } from 'express';
+import { fieldsOf, queryOf } from '../http/form-fields.ts';
+import { seeOther, sendPage } from '../http/page.ts';
+import { setRoute } from '../http/route.ts';
+import { showActivity } from './activity.ts';
+import { disconnect, showApplications } from './applications.ts';
+import { callbackPath } from './client.ts';
+import { endDevices, showDevices } from './devices.ts';
+import { changeEmail, showEmail } from './email.ts';
+import { showOverview } from './overview.ts';
+import type { AccountParts } from './parts.ts';
+import { changePassword, showPassword } from './password.ts';
+import { changeProfile, showProfile } from './profile.ts';
+import { isSelfService } from './settings.ts';
+import { notTheirs, openVisit, type Visit } from './visit.ts';
+
+type Handler = (visit: Visit, request: Request) => Promise<void>;
+type AccountPage = { path: string; needsFresh?: boolean; show: Handler; answer?: Handler };
+
+const pages: AccountPage[] = [
+  { path: '/account', show: showOverview },
+  { path: '/account/profile', show: showProfile, answer: changeProfile },
+  { path: '/account/email', needsFresh: true, show: showEmail, answer: changeEmail },
+  // The old password is asked for.
+  { path: '/account/password', show: showPassword, answer: changePassword },
+  { path: '/account/devices', show: showDevices, answer: endDevices },
+  { path: '/account/applications', show: showApplications, answer: disconnect },
+  { path: '/account/activity', show: showActivity },
+];
+
+/** What one person may ask of these pages; each is some statements, and a page is no list to be polled. */
+const perPerson = { max: 300, windowSeconds: 60 };
+
+export function makeAccountRoutes(parts: AccountParts): Router {
+  const router = Router();
+  const open = async (request: Request, response: Response, { path, needsFresh = false }: AccountPage) => {
+    setRoute(response, path);
+    if (!isSelfService(await parts.settings.load())) throw notTheirs();
+    const visit = await openVisit(parts, { request, response, path, needsFresh });
+    if (!visit) return undefined;
+    const { max, windowSeconds } = perPerson;
+    if (await parts.rate.take('account-pages', visit.account.userId, max, windowSeconds)) return visit;
+    response.set('retry-after', String(windowSeconds));
+    const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
+    sendPage(response, 'too-many-attempts', { ...common, back: '/account', minutes: 1 }, 429);
+    return undefined;
+  };
+  for (const page of pages) {
+    router.get(page.path, async (request, response) => {
+      const visit = await open(request, response, page);
+      if (visit) await page.show(visit, request);
+    });
+    const { answer } = page;
+    if (!answer) continue;
+    router.post(page.path, async (request, response) => {
+      const visit = await open(request, response, page);
+      if (!visit) return;
+      visit.checkCsrf(fieldsOf(request).csrf);
+      await answer(visit, request);
+    });
+  }
+  router.get(callbackPath, (request, response) => comeBack(parts, request, response));
+  return router;
+}
+
+/** From the sign-in, to the page that wanted it. */
+async function comeBack(parts: AccountParts, request: Request, response: Response): Promise<void> {
+  setRoute(response, callbackPath);
+  const { state = '', error, error_description: description } = queryOf(request);
+  const path = pages.find((page) => page.path === state)?.path ?? '/account';
+  if (error === undefined) return seeOther(response, path);
+  const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
+  sendPage(response, 'error', { ...common, error, ...(description && { description }), back: '/account' }, 403);
+}

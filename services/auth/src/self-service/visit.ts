@@ -1,0 +1,166 @@
+/**
+ * Somebody's visit to a page below `/account`: whose session the browser has, whether it says enough for that page, how the page is shown and
+ * how a form is answered. Whoever is not signed in, lacks the second factor that the policy wants, or wants to change what proves who they are and
+ * has not logged in lately, signs in first, as to any application.
+ */
+import { randomBytes } from 'node:crypto';
+import { baseUrlOf } from '@gatepost/runtime/issuer';
+import type { Request, Response } from 'express';
+import type { Session } from 'oidc-provider';
+import { isOver } from '../accounts/store.ts';
+import { accountClientId } from '../clients/account-client-id.ts';
+import { sessionLifetime } from '../clients/lifetimes.ts';
+import { isMultiFactor, multiFactorAcr, secondFactorDue } from '../factors/policy.ts';
+import { freshSeconds } from '../factors/prompt.ts';
+import { dueOf } from '../factors/second-factor.ts';
+import { mfaSettingsOf } from '../factors/types.ts';
+import type { AccountModel, SettingsModel } from '../generated/models.ts';
+import { ApiError } from '../http/api-error.ts';
+import { addressOf } from '../http/head.ts';
+import { seeOther, sendPage } from '../http/page.ts';
+import { ForeignForm } from '../interaction/interaction.ts';
+import type { Outcome } from '../interaction/page-memory.ts';
+import { loginOf, type SessionDevice } from '../library/seam.ts';
+import type { Languages } from '../mail/language.ts';
+import type { Form, PageName, Pages } from '../pages/pages.ts';
+import { callbackPath } from './client.ts';
+import type { AccountParts } from './parts.ts';
+
+/** What the library keeps of a session, with what its typings leave out. */
+export type OwnSession = Session & {
+  accountId: string;
+  exp: number;
+  loginTs: number;
+  amr?: string[];
+  acr?: string;
+  isRemembered?: boolean;
+  device?: SessionDevice;
+  past(seconds: number): boolean;
+  persist(): Promise<unknown>;
+};
+
+export type Visit = {
+  parts: AccountParts;
+  request: Request;
+  response: Response;
+  session: OwnSession;
+  account: AccountModel;
+  settings: SettingsModel;
+  address: string;
+  languages: Languages;
+  /** What belongs to this session: memory of its pages, codes that it asked for. */
+  owner: string;
+  checkCsrf(token: unknown): void;
+  /** What the last form left for the page at this path. */
+  recall(path: string): Promise<Omit<Outcome, 'step'>>;
+  show<Name extends PageName>(
+    name: Name,
+    page: Omit<Pages[Name], keyof Form> & { path: string; hidden?: Record<string, string> },
+    outcome?: Omit<Outcome, 'step'>,
+  ): Promise<void>;
+  /** Answers a form: the browser goes to that path, whose page shows the outcome. */
+  turnTo(path: string, outcome?: Omit<Outcome, 'step'>): Promise<void>;
+  /** For the log: that this person has done this here. */
+  note(type: string, details?: Record<string, unknown>): void;
+};
+
+/** @param needsFresh whether the page is for changing what proves who somebody is. @returns undefined with the answer given: they sign in first */
+export async function openVisit(
+  parts: AccountParts,
+  { request, response, path, needsFresh }: { request: Request; response: Response; path: string; needsFresh: boolean },
+): Promise<Visit | undefined> {
+  const settings = await parts.settings.load();
+  const session = (await parts.provider.Session.get(parts.provider.createContext(request, response))) as OwnSession;
+  const account = session.accountId ? await parts.accounts.find(session.accountId) : undefined;
+  const lacks = await lackOf(parts, { session, account, settings, needsFresh });
+  if (lacks) {
+    seeOther(response, signInAddress(parts, path, lacks));
+    return undefined;
+  }
+  return makeVisit(parts, { request, response, session, account: account!, settings });
+}
+
+/** Parameters of the authorization request that gives what is missing; undefined where nothing is. */
+async function lackOf(
+  parts: AccountParts,
+  given: { session: OwnSession; account: AccountModel | undefined; settings: SettingsModel; needsFresh: boolean },
+): Promise<Record<string, string> | undefined> {
+  const { session, account, settings, needsFresh } = given;
+  const isOpen = account && !account.blocked && account.linkedTo === null;
+  if (!isOpen || isOver(loginOf(session), account) || session.past(sessionLifetime.absolute)) return {};
+  const { amr, isRemembered = false } = session;
+  const { factors } = account;
+  const client = await parts.provider.Client.find(accountClientId);
+  if (dueOf({ settings, client: client!, factors, params: {}, amr, isRemembered }).kind !== 'none') return {};
+  if (!needsFresh) return undefined;
+  // Whoever has a second factor proves it here, whatever the policy spares: a password alone is to take none away.
+  const due = secondFactorDue({ settings: mfaSettingsOf(settings), policy: null, factors, demanded: true });
+  const stepUp = !isMultiFactor(amr) && due.kind === 'challenge' ? { acr_values: multiFactorAcr } : undefined;
+  const hint = account.email ?? account.username ?? account.phoneNumber;
+  if (session.past(freshSeconds)) return { prompt: 'login', ...stepUp, ...(hint && { login_hint: hint }) };
+  return stepUp;
+}
+
+/** The code that it ends in is of no use to anybody: nobody has the verifier of its challenge. */
+function signInAddress({ issuer }: AccountParts, path: string, more: Record<string, string>): string {
+  const base = baseUrlOf(issuer);
+  return `/authorize?${new URLSearchParams({
+    client_id: accountClientId,
+    response_type: 'code',
+    redirect_uri: `${base}${callbackPath.slice(1)}`,
+    scope: 'openid',
+    // For no API, whatever the tenant's default is.
+    audience: `${base}userinfo`,
+    state: path,
+    code_challenge: randomBytes(32).toString('base64url'),
+    code_challenge_method: 'S256',
+    ...more,
+  })}`;
+}
+
+function makeVisit(
+  parts: AccountParts,
+  known: { request: Request; response: Response; session: OwnSession; account: AccountModel; settings: SettingsModel },
+): Visit {
+  const { request, response, session, account } = known;
+  const owner = `account ${session.uid}`;
+  const acceptLanguage = request.get('accept-language');
+  const address = addressOf(request);
+  return {
+    parts,
+    ...known,
+    address,
+    languages: { uiLocales: undefined, acceptLanguage },
+    owner,
+    checkCsrf(token) {
+      if (!parts.csrf.matches(owner, token)) throw new ForeignForm();
+    },
+    async recall(path) {
+      const { outcome } = await parts.pageMemory.recall(owner);
+      return outcome?.step === path ? outcome : {};
+    },
+    async show(name, { path, hidden, ...page }, { problems = [], status, notice } = {}) {
+      // Where a form leads on to another provider, which may be on the developer's own machine.
+      const form = { action: path, hidden: { ...hidden, csrf: parts.csrf.tokenFor(owner) }, problems, notice };
+      const common = { ...(await parts.commonContext({ acceptLanguage, account })), redirectUri: parts.issuer };
+      // The type of `show` has checked what this page needs; here the compiler no longer knows which page it is.
+      sendPage(response, name, { ...common, ...form, ...page } as never, status ?? (problems.length > 0 ? 400 : 200));
+    },
+    async turnTo(path, outcome) {
+      if (outcome) await parts.pageMemory.note(owner, {}, { ...outcome, step: path });
+      seeOther(response, path);
+    },
+    note(type, details) {
+      parts.audit.add({
+        type,
+        userId: account.userId,
+        clientId: accountClientId,
+        ip: address,
+        ...(details && { details }),
+      });
+    },
+  };
+}
+
+/** What there is not, or is somebody else's: nobody learns which. */
+export const notTheirs = () => new ApiError(404, 'not_found', 'there is nothing of yours at this address');

@@ -1,0 +1,219 @@
+/** `/account` over HTTP, in a browser without JavaScript: people see to their own account. */
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { openGate } from './gate.ts';
+import { alice, bob, seed } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const people = ['carol', 'dave', 'erin', 'frank', 'grace', 'heidi'].map((name) => ({
+  ...alice,
+  user_id: `auth0|${name}`,
+  email: `${name}@example.com`,
+  nickname: name,
+  name,
+  phone_number: undefined,
+}));
+const gate = stack.use(
+  await openGate({
+    ...seed,
+    users: [alice, bob, ...people],
+    settings: { ...seed.settings, guardian_factors: ['otp', 'email'] },
+  }),
+);
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+
+const request = {
+  client_id: 'third',
+  redirect_uri: 'https://app.example/cb',
+  response_type: 'code',
+  scope: 'openid profile offline_access',
+};
+const agent = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+
+/** Comes to a page below `/account`, by way of the sign-in. */
+async function visit(
+  who: string,
+  path = 'account',
+  browser = new Browser(gate),
+): Promise<{ browser: Browser; page: Page }> {
+  return { browser, page: await browser.logIn(await browser.get(path, agent), `${who}@example.com`) };
+}
+const titleOf = ({ html }: Page) => /<h1>(.*?)<\/h1>/.exec(html)?.[1];
+const noticeIn = ({ html }: Page) => /role="status">(.*?)<\/p>/.exec(html)?.[1];
+const problemIn = ({ html }: Page) =>
+  /role="alert"[\s\S]*?<div>([\s\S]*?)<\/div>/
+    .exec(html)?.[1]
+    ?.replace(/<[^>]+>/g, '')
+    .trim();
+const formWith = (page: Page, fields: Record<string, string>) => {
+  const index = page.forms.findIndex((form) =>
+    Object.entries(fields).every(([key, value]) => form.fields[key] === value),
+  );
+  expect(index).toBeGreaterThanOrEqual(0);
+  return index;
+};
+const logsOf = async (who: string) =>
+  (
+    await db.query("SELECT type, details ->> 'operation' AS operation FROM logs WHERE user_id = $1 ORDER BY id", [
+      `auth0|${who}`,
+    ])
+  ).rows.map(({ type, operation }) => operation ?? type);
+/** The newest code that was sent there. */
+const codeIn = async (to: string) =>
+  until(`a code for ${to}`, async () => {
+    const mail = (await gate.outbox()).findLast((each) => each.includes(to) && /code is \d{6}/.test(each));
+    return mail && /code is (\d{6})/.exec(mail)![1];
+  });
+
+test('who is not signed in signs in first, and comes to the page that they wanted', async () => {
+  const { browser, page } = await visit('alice', 'account/devices');
+  expect(titleOf(page)).toBe('Your devices');
+  const overview = await browser.get('account');
+  expect(overview.html).toContain('Signed in as <bdi>alice@example.com</bdi>');
+  const paths = [...overview.html.matchAll(/<li><a href="(\/account\/[\w-]+)"/g)].map(([, path]) => path!);
+  for (const path of paths) expect([path, (await browser.get(path.slice(1))).status]).toEqual([path, 200]);
+  // Whoever signs out is asked again.
+  await browser.get('v2/logout');
+  expect(titleOf(await browser.get('account'))).toBe('Sign in');
+});
+
+describe('the profile', () => {
+  test('is changed where people may change it, and nothing else is', async () => {
+    const { browser, page } = await visit('carol', 'account/profile');
+    const saved = await browser.submit(page, {
+      name: ' Carol Example ',
+      nickname: '',
+      picture: 'https://pictures.example.com/carol.png',
+      app_metadata: '{"admin":true}',
+      email: 'mallory@example.com',
+      email_verified: 'true',
+      blocked: 'false',
+    });
+    expect([titleOf(saved), noticeIn(saved)]).toEqual(['Profile', 'Saved.']);
+    const { rows } = await db.query("SELECT * FROM accounts WHERE user_id = 'auth0|carol'");
+    expect(rows[0]).toMatchObject({
+      name: 'Carol Example',
+      nickname: null,
+      picture: 'https://pictures.example.com/carol.png',
+      email: 'carol@example.com',
+      app_metadata: {},
+    });
+    const refused = await browser.submit(saved, { picture: 'javascript:alert(1)' });
+    expect([refused.status, problemIn(refused)]).toEqual([400, 'Enter an address that begins with https://.']);
+  });
+
+  test('has another address once a code that went there is entered', async () => {
+    const { browser, page } = await visit('dave', 'account/email');
+    const asked = await browser.submit(page, { email: 'dave@elsewhere.example' });
+    expect(asked.html).toContain('<bdi>dave@elsewhere.example</bdi>');
+    const code = await codeIn('dave@elsewhere.example');
+    const wrong = await browser.submit(asked, { code: code === '000000' ? '000001' : '000000' });
+    expect(problemIn(wrong)).toBe('That code is not right. Check it and try again.');
+    const { rows: before } = await db.query("SELECT email FROM accounts WHERE user_id = 'auth0|dave'");
+    expect(before).toEqual([{ email: 'dave@example.com' }]);
+    const done = await browser.submit(wrong, { code });
+    expect(noticeIn(done)).toBe('Your email address has changed.');
+    const { rows } = await db.query("SELECT email, email_verified FROM accounts WHERE user_id = 'auth0|dave'");
+    expect(rows).toEqual([{ email: 'dave@elsewhere.example', email_verified: true }]);
+    await until('the log', async () => (await logsOf('dave')).includes('sce'));
+    // Somebody else's cannot be taken, even by who reads it.
+    const other = await browser.submit(await browser.get('account/email'), { email: 'bob@example.com' });
+    const taken = await browser.submit(other, { code: await codeIn('bob@example.com') });
+    expect(problemIn(taken)).toBe('This address cannot be used. Try another one.');
+  });
+});
+
+describe('the password', () => {
+  test('is changed by who knows it; other sessions and applications end, this one goes on', async () => {
+    const elsewhere = await visit('erin');
+    const { browser, page } = await visit('erin', 'account/password');
+    const wrong = await browser.submit(page, { old_password: 'not it at all', password: 'quite another long one' });
+    expect([wrong.status, problemIn(wrong)]).toEqual([400, 'That is not your current password.']);
+    const weak = await browser.submit(wrong, { old_password: alice.password, password: 'short' });
+    expect(problemIn(weak)).toBe('Choose a longer password.');
+    const done = await browser.submit(weak, { old_password: alice.password, password: 'quite another long one' });
+    expect(noticeIn(done)).toContain('Your password has changed.');
+    expect(titleOf(await browser.get('account'))).toBe('Your account');
+    expect(titleOf(await elsewhere.browser.get('account'))).toBe('Sign in');
+    const again = new Browser(gate);
+    const page2 = await again.logIn(await again.get('account'), 'erin@example.com', 'quite another long one');
+    expect(titleOf(page2)).toBe('Your account');
+    await until('the log', async () => ['fcp', 'scp'].every(async (type) => (await logsOf('erin')).includes(type)));
+  });
+
+  test('can be had by mail by who has none', async () => {
+    await db.query("UPDATE accounts SET password_hash = NULL WHERE user_id = 'auth0|frank'");
+    const browser = new Browser(gate);
+    const sent = await browser.submit(await browser.get('account/password'), { identifier: 'frank@example.com' });
+    const code = await browser.submit(sent, { action: 'code', identifier: 'frank@example.com' });
+    const page = await browser.submit(code, { code: await codeIn('frank@example.com') });
+    expect(page.html).toContain('Your account has no password yet.');
+    const done = await browser.submit(page, { action: 'mail' });
+    expect(noticeIn(done)).toContain('A mail with a link is on its way.');
+    await until('the mail', async () => (await gate.outbox()).some((mail) => mail.includes('change-password?ticket=')));
+  });
+});
+
+test('devices are shown with browser and address, and signed out one by one or all but this', async () => {
+  const first = await visit('grace');
+  const second = await visit('grace');
+  const { browser, page } = await visit('grace', 'account/devices');
+  expect(page.html.match(/<strong><bdi>(?:Unknown browser|Firefox · Linux)</g)).toHaveLength(3);
+  expect(page.html).toMatch(/127\.0\.0\.1|::1/);
+  expect(page.html.match(/this one/g)).toHaveLength(1);
+  const ids = page.forms.filter(({ fields }) => fields.id).map(({ fields }) => fields.id!);
+  expect(ids).toHaveLength(3);
+  for (const { browser: each } of [first, second])
+    for (const { value } of each.cookies.values()) for (const id of ids) expect(value).not.toContain(id);
+  const own = /this one[\s\S]*?name="id" value="([^"]+)"/.exec(page.html)![1];
+  const target = ids.find((id) => id !== own)!;
+  const ended = await browser.submit(page, { action: 'end' }, formWith(page, { id: target }));
+  expect(noticeIn(ended)).toBe('Signed out there.');
+  const alive = async ({ browser: each }: { browser: Browser }) =>
+    titleOf(await each.get('account')) === 'Your account';
+  expect([await alive(first), await alive(second)].filter(Boolean)).toHaveLength(1);
+  const only = await browser.submit(ended, { action: 'others' }, ended.forms.length - 1);
+  expect(noticeIn(only)).toBe('Signed out there.');
+  expect([await alive(first), await alive(second), await alive({ browser })]).toEqual([false, false, true]);
+});
+
+test('applications are shown with what they may do, and lose it', async () => {
+  const browser = new Browser(gate);
+  const asked = { ...request, ...pkce() };
+  const { code_verifier, ...params } = asked;
+  const consent = await browser.logIn(await browser.authorize(params), 'heidi@example.com');
+  const done = await browser.submit(consent, { action: 'default' });
+  const { json } = await gate.post('oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: 'third',
+    client_secret: 'third-secret',
+    code: done.location!.searchParams.get('code')!,
+    redirect_uri: request.redirect_uri,
+    code_verifier,
+  });
+  const page = await browser.get('account/applications');
+  expect(page.html).toContain('Third &lt;b&gt;Party');
+  expect(page.html).not.toContain('gatepost-account');
+  const gone = await browser.submit(page, { action: 'disconnect' }, formWith(page, { id: 'third' }));
+  expect(noticeIn(gone)).toBe('Removed.');
+  expect(gone.html).toContain('No application uses your account.');
+  const refreshed = await gate.post('oauth/token', {
+    grant_type: 'refresh_token',
+    client_id: 'third',
+    client_secret: 'third-secret',
+    refresh_token: String(json.refresh_token),
+  });
+  expect(refreshed.status).toBe(400);
+  // It asks again.
+  expect(titleOf(await browser.authorize({ ...params, ...pkce() }))).toBe('Allow access?');
+  const activity = await until('the log', async () => {
+    const shown = await browser.get('account/activity');
+    return shown.html.includes('An application lost its access') && shown;
+  });
+  expect(activity.html).toContain('You signed in');
+});
