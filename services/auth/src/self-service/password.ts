@@ -7,6 +7,7 @@ import { sessionsEnd } from '../accounts/end-access.ts';
 import { hashPassword, isOurs, TooBusy } from '../accounts/password.ts';
 import { passwordMinLength, passwordProblem } from '../accounts/signup.ts';
 import { stateOf } from '../accounts/store.ts';
+import { accountClientId } from '../clients/account-client-id.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { networkOf } from '../http/network.ts';
@@ -41,6 +42,7 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
     login: nameOf(holder) ?? '',
     password: old,
     address,
+    clientId: accountClientId,
   });
   if (proven.kind === 'busy') return tryLater(visit);
   if (proven.kind === 'locked') return visit.turnTo(path, { problems: ['locked'], status: 429 });
