@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The gate's side of the console in Chromium, against the whole system, as its administrator uses it. */
 import { randomBytes } from 'node:crypto';
-import { faultsOf, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
+import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
@@ -27,15 +27,7 @@ const heading = (name: string | RegExp, page = admin) =>
     });
 const panel = (name: string, page = admin) => page.getByRole('region', { name, exact: true });
 
-/** Nobody is kept out by what the page looks like, also on a telephone in the dark. */
-async function look(page: Page): Promise<void> {
-  expect(await faultsOf(page)).toEqual([]);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await page.setViewportSize({ width: 375, height: 700 });
-  expect(await faultsOf(page)).toEqual([]);
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 1440, height: 900 });
-}
+const look = async (page: Page): Promise<void> => expect(await faultsInAllLooks(page)).toEqual([]);
 
 test('an administrator makes an application, sees code for it, and signs in with it', async () => {
   await admin.setViewportSize({ width: 1440, height: 900 });

@@ -15,12 +15,17 @@ export type Console = AsyncDisposable & {
   openPage(options?: BrowserContextOptions): Promise<Page>;
 };
 
-export async function openConsole(options: Omit<SystemOptions, 'seedFile' | 'apiPort'> = {}): Promise<Console> {
+type ConsoleOptions = Omit<SystemOptions, 'seedFile' | 'apiPort'> & {
+  /** Changes the demo's seed. */
+  adaptSeed?: (yaml: string) => string;
+};
+
+export async function openConsole({ adaptSeed = (yaml) => yaml, ...options }: ConsoleOptions = {}): Promise<Console> {
   await using opening = new AsyncDisposableStack();
   const [apiPort] = await freePorts(1);
   const seedFile = join(mkdtempSync(join(tmpdir(), 'console-')), 'seed.yaml');
   const demo = readFileSync(new URL('../../../infra/demo/seed.yaml', import.meta.url), 'utf8');
-  writeFileSync(seedFile, demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`));
+  writeFileSync(seedFile, adaptSeed(demo.replaceAll(/localhost:4500(?=\/console|")/g, `localhost:${apiPort}`)));
   const system = opening.use(await openSystem({ ...options, seedFile, apiPort: apiPort! }));
   const browser = opening.adopt(await chromium.launch(launchOptions), (opened) => opened.close());
   const open = opening.move();
@@ -50,6 +55,17 @@ export async function fillInLogin(page: Page, email: string, password = 'correct
   await page.click('.gp-main');
   await page.fill('[name=password]', password);
   await page.click('.gp-main');
+}
+
+/** Nobody is kept out by what the page looks like, also on a telephone in the dark. Leaves it wide and light. */
+export async function faultsInAllLooks(page: Page): Promise<string[]> {
+  const wide = await faultsOf(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.setViewportSize({ width: 375, height: 700 });
+  const narrow = await faultsOf(page);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1440, height: 900 });
+  return [...wide, ...narrow.map((fault) => `on a telephone in the dark: ${fault}`)];
 }
 
 /** What axe-core finds on the page as it is, and whether it is wider than its window. */

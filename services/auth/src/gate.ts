@@ -312,6 +312,7 @@ function makeSteps(parts: Shared) {
   const upstream = makeUpstream(parts);
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   return {
+    letters: sending.letters,
     commonContext: makeCommonContextMaker(parts),
     report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
     csrf: makeCsrf(keysFor('csrf')),

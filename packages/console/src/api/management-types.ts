@@ -30,9 +30,13 @@ export type Application = {
   require_pushed_authorization_requests: boolean;
   require_proof_of_possession: boolean;
   is_token_endpoint_ip_header_trusted: boolean;
+  organization_usage?: 'deny' | 'allow' | 'require';
+  initiate_login_uri?: string;
   created_at: string;
   updated_at: string;
 };
+
+export type TokenDialect = 'access_token' | 'access_token_authz' | 'rfc9068_profile' | 'rfc9068_profile_authz';
 
 export type ResourceServer = {
   id: string;
@@ -45,6 +49,7 @@ export type ResourceServer = {
   allow_offline_access: boolean;
   skip_consent_for_verifiable_first_party_clients: boolean;
   enforce_policies?: boolean;
+  token_dialect: TokenDialect;
 };
 
 export type ClientGrant = { id: string; client_id: string; audience: string; scope: string[] };
@@ -146,4 +151,70 @@ export type Branding = {
   favicon_url?: string;
   colors?: { primary?: string; page_background?: string | object };
   font?: { url?: string };
+};
+
+export type Role = { id: string; name: string; description?: string; is_default?: boolean };
+
+/** A permission of a role, or of a person, which then says where it comes from. */
+export type HeldPermission = {
+  resource_server_identifier: string;
+  resource_server_name: string;
+  permission_name: string;
+  description?: string;
+  sources?: { source_id: string; source_name: string; source_type: 'DIRECT' | 'ROLE' }[];
+};
+
+/** A person in a list of people. */
+export type Member = { user_id: string; name: string; email?: string; roles?: { id: string; name: string }[] };
+
+export type Organization = {
+  id: string;
+  name: string;
+  display_name: string;
+  branding?: { logo_url?: string; colors?: { primary?: string; page_background?: string } };
+};
+
+export type OrganizationConnection = {
+  connection_id: string;
+  assign_membership_on_login: boolean;
+  show_as_button: boolean;
+  is_signup_enabled: boolean;
+  connection: { name: string; strategy: string };
+};
+
+export type Invitation = {
+  id: string;
+  inviter: { name: string };
+  invitee: { email: string };
+  client_id: string;
+  roles: string[];
+  created_at: string;
+  expires_at: string;
+  /** Right after it was made. */
+  invitation_url?: string;
+};
+
+export type AuthenticationMethod = {
+  id: string;
+  type: string;
+  name?: string;
+  phone_number?: string;
+  email?: string;
+  created_at?: string;
+  last_auth_at?: string;
+  /** How many recovery codes are left. */
+  left?: number;
+};
+
+export type Factor = { name: string; enabled: boolean };
+
+export type EmailTemplate = {
+  template: string;
+  enabled: boolean;
+  body: string | null;
+  from: string | null;
+  subject: string | null;
+  resultUrl: string | null;
+  urlLifetimeInSeconds: number | null;
+  includeEmailInRedirect: boolean;
 };

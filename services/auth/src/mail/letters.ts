@@ -6,7 +6,7 @@
 import type { Log } from '@gatepost/runtime/log';
 import { accountClaims } from '../accounts/store.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
-import type { AccountModel, EmailTemplateModel, SettingsModel } from '../generated/models.ts';
+import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { defaultPrimary } from '../pages/brand-style.ts';
 import { textOn } from '../pages/contrast.ts';
 import { renderTenantBody } from '../pages/custom-template.ts';
@@ -18,17 +18,20 @@ import type { SettingsStore } from '../settings/store.ts';
 import { chooseMailLanguage, type Languages, type MailLanguage, spellTime } from './language.ts';
 import type { Mail } from './post-box.ts';
 import type { MailStrings } from './strings/en.ts';
-import { renderLine, renderResultUrl, renderSender } from './tenant-letter.ts';
+import { renderLine, renderResultUrl, renderSender, type TemplateFields } from './tenant-letter.ts';
 
 /** Auth0’s names for the mails that we send, and `login_link`, of which Auth0 has no template of its own. */
 export type LetterName = Exclude<keyof MailStrings, 'codeSentence' | 'copy' | 'support'>;
+
+/** What a mail may say of an account. */
+export type LetterAccount = Parameters<typeof accountClaims>[0] & Pick<AccountModel, 'userMetadata' | 'appMetadata'>;
 
 export type Letter = {
   name: LetterName;
   /** To whom it goes. */
   email: string;
   /** Of whom it speaks; undefined if nobody has that address yet. */
-  account: AccountModel | undefined;
+  account: LetterAccount | undefined;
   connection: string;
   /** The application that it is about. */
   clientId: string | undefined;
@@ -55,6 +58,11 @@ export type LinkRules = {
 
 export type Letters = {
   write(letter: Letter): Promise<Omit<Mail, 'to'>>;
+  /** As it would be with a template that is not saved. `problems`: the parts that failed, which are in our words, by their names. */
+  preview(
+    letter: Letter,
+    template: TemplateFields,
+  ): Promise<{ mail: Omit<Mail, 'to'>; problems: Record<string, string> }>;
   linkRules(name: LetterName, clientId: string | undefined): Promise<LinkRules>;
   /** A code as a text message. */
   writeText(
@@ -103,6 +111,14 @@ export function makeLetters(parts: LetterParts): Letters {
       const note = (field: string, reason: string) =>
         parts.log.warn({ template: name, field, reason }, "a part of the tenant's mail template was left aside");
       return { ...own, ...tenantLetter(template, view, note) };
+    },
+    async preview(letter, template) {
+      const context = await contextOf(parts, letter);
+      const problems: Record<string, string> = {};
+      const own = tenantLetter(template, templateView(letter, context, parts.issuer), (field, reason) => {
+        problems[field] = reason;
+      });
+      return { mail: { ...ownLetter(letter, context), ...own }, problems };
     },
     async linkRules(name, clientId) {
       const template = await parts.emailTemplates.find(name);
@@ -180,7 +196,7 @@ function ownText(
 
 /** What the template replaces. A part that fails is left as it is in our own letter. */
 function tenantLetter(
-  template: EmailTemplateModel,
+  template: TemplateFields,
   view: object,
   note: (field: string, reason: string) => void,
 ): Partial<Omit<Mail, 'to'>> {

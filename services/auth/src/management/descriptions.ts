@@ -295,6 +295,13 @@ export const resources = {
     url: 'http://localhost:4400/branding-preview/0Lq7yRk2bXcVnM1aP9sT5uWd3fGhJkLz',
     expires_at: later,
   }),
+  MailPreview: resource({
+    subject: 'A new password',
+    from: 'Acme <hello@example.com>',
+    text: 'Somebody asked to change the password of your Acme account.',
+    url: 'http://localhost:4400/branding-preview/0Lq7yRk2bXcVnM1aP9sT5uWd3fGhJkLz',
+    expires_at: later,
+  }),
   Template: resource({ body: '<html><head>{%- auth0:head -%}</head><body>{%- auth0:widget -%}</body></html>' }),
   Ticket: resource({
     ticket: 'http://localhost:4400/email-verification?ticket=wV0dOZcaXl7pZbYcQX8o0T2Jk6a9mHqf1E3uRr5sN4g',
@@ -577,6 +584,7 @@ export const descriptions: Record<string, Description> = {
   'get /email-templates/:id': ['Get the words of a mail', one('EmailTemplate')],
   'put /email-templates/:id': ['Replace the words of a mail', one('EmailTemplate'), { template: 'reset_email', subject: 'A new password', body: '<a href="{{ url }}">Choose one</a>', syntax: 'liquid', enabled: true }],
   'patch /email-templates/:id': ['Change the words of a mail', one('EmailTemplate'), { subject: 'A new password' }],
+  'post /email-templates/:id/previews': ['Show a mail as it would be: its HTML at an address, in a frame', one('MailPreview', 201), { subject: 'A new password', ui_locales: 'de' }],
 
   'get /prompts': ['Get how people log in', one('Prompts')],
   'patch /prompts': ['Change how people log in', one('Prompts'), { identifier_first: true }],

@@ -18,6 +18,7 @@ import type { Imports } from '../imports/imports.ts';
 import type { ProgressStore } from '../imports/progress.ts';
 import type { Mac } from '../keys/mac.ts';
 import type { RevokedTokens } from '../library/tokens/structured.ts';
+import type { Letters } from '../mail/letters.ts';
 import type { SendInvitation } from '../organizations/invitation-mail.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import type { Tries } from '../protection/tries.ts';
@@ -56,6 +57,7 @@ export type ManagementParts = {
   verificationTickets: AccountTickets;
   verificationMails: Pick<VerificationMails, 'send'>;
   sendInvitation: SendInvitation;
+  letters: Pick<Letters, 'preview'>;
   factors: FactorStore;
   factorEvents: FactorEvents;
   jobs: JobStore;

@@ -42,6 +42,7 @@ import { listFactors, listPolicies, setFactor, setPolicies } from './guardian.ts
 import { linkIdentity, unlinkIdentity } from './identities.ts';
 import { createVerificationEmail, getJob } from './jobs.ts';
 import { getLog, listLogs, listLogsOfUser } from './logs.ts';
+import { createMailPreview } from './mail-previews.ts';
 import type { Operation } from './operation.ts';
 import { createInvitation, deleteInvitation, getInvitation, listInvitations } from './organization-invitations.ts';
 import {
@@ -310,6 +311,7 @@ export const routes: Route[] = [
   at('get',    '/email-templates/:id',               ['read:email_templates'],                   getEmailTemplate),
   at('put',    '/email-templates/:id',               ['update:email_templates'],                 setEmailTemplate),
   at('patch',  '/email-templates/:id',               ['update:email_templates'],                 updateEmailTemplate),
+  at('post',   '/email-templates/:id/previews',      ['update:email_templates'],                 createMailPreview),
 
   at('get',    '/prompts',                           ['read:prompts'],                           getPrompts),
   at('patch',  '/prompts',                           ['update:prompts'],                         updatePrompts),

@@ -105,4 +105,40 @@ describe('email-templates', () => {
     expect(mail).toMatchObject({ subject: 'Theirs', from: { address: 'no-reply@localhost' } });
     expect(mail.html).toContain('Choose a new password');
   });
+
+  test('are seen before people get them, of nobody, in a frame alone', async () => {
+    const at = 'email-templates/verify_email/previews';
+    expect(await ask('POST', at, {})).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('no web origin') },
+    });
+    await auth0.clients.update('manager', { web_origins: ['https://console.example'] });
+    const ours = await ask('POST', at, { ui_locales: 'de' });
+    expect(ours).toMatchObject({
+      status: 201,
+      body: { subject: 'Bestätigen Sie Ihre E-Mail-Adresse', text: expect.stringContaining('jane@example.com') },
+    });
+    const body = html('<p>{{ user.name }}</p><a href="{{ url }}">go</a>');
+    const own = await ask('POST', at, { body, subject: 'Hello {{ user.given_name }}', from: 'Acme <hi@acme.example>' });
+    expect(own.body).toMatchObject({ subject: 'Hello Jane', from: 'Acme <hi@acme.example>' });
+    const shown = (url: string) => gate.get(url.slice(gate.issuer.length), { 'sec-fetch-dest': 'iframe' });
+    const { text, headers } = await shown(own.body.url);
+    expect(text).toContain('<p>Jane Example</p>');
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; .*frame-ancestors https:\/\/console\.example; sandbox$/,
+    );
+    expect((await shown(ours.body.url)).text).toContain('<html lang="de">');
+    await auth0.emailTemplates.create({ template: 'verify_email', body, subject: 'Saved', from: null });
+    expect((await ask('POST', at, {})).body).toMatchObject({ subject: 'Saved' });
+    expect((await ask('POST', at, { subject: null })).body).toMatchObject({ subject: 'Confirm your email address' });
+    for (const [path, wrong, message] of [
+      [at, { body: '<script>alert(1)</script>' }, 'script'],
+      [at, { from: 'nobody' }, 'from: it is no address'],
+      ['email-templates/change_password/previews', {}, 'sent to nobody'],
+    ] as const)
+      expect(await ask('POST', path, wrong)).toMatchObject({
+        status: 400,
+        body: { message: expect.stringContaining(message) },
+      });
+  });
 });

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
-import type { Application, ClientGrant, ResourceServer } from '../../api/management-types.ts';
+import type { Application, ClientGrant, ResourceServer, TokenDialect } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
@@ -68,6 +68,9 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
     alg: server.signing_alg as (typeof algorithms)[number][0],
     offline: server.allow_offline_access,
     skips: server.skip_consent_for_verifiable_first_party_clients,
+    enforces: server.enforce_policies ?? false,
+    isRfc: server.token_dialect.startsWith('rfc9068'),
+    listsPermissions: server.token_dialect.endsWith('_authz'),
   });
   const save = useSave(server, path);
   const change = (part: Partial<typeof form>) => {
@@ -86,6 +89,8 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
           signing_alg: form.alg,
           allow_offline_access: form.offline,
           skip_consent_for_verifiable_first_party_clients: form.skips,
+          enforce_policies: form.enforces,
+          token_dialect: dialectOf(form),
         });
       }}
     >
@@ -103,6 +108,21 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
       <Checkbox isSelected={form.skips} onChange={(skips) => change({ skips })}>
         Allow Skipping User Consent: your own applications do not ask people
       </Checkbox>
+      <Checkbox isSelected={form.enforces} onChange={(enforces) => change({ enforces })}>
+        Enable RBAC: people get those scopes alone that their roles and permissions have
+      </Checkbox>
+      <Checkbox isSelected={form.listsPermissions} onChange={(listsPermissions) => change({ listsPermissions })}>
+        Add Permissions in the Access Token: the claim <code>permissions</code> lists them
+      </Checkbox>
+      <Select
+        label="JSON Web Token (JWT) Profile"
+        value={form.isRfc ? 'rfc9068' : 'auth0'}
+        onChange={(profile) => change({ isRfc: profile === 'rfc9068' })}
+        options={[
+          ['auth0', 'Auth0: the header’s type is JWT, which every library takes'],
+          ['rfc9068', 'RFC 9068: the header’s type is at+jwt'],
+        ]}
+      />
       {save.error && <Problem error={save.error} />}
       <div className="actions">
         <Button className="button primary" type="submit" isDisabled={save.isPending}>
@@ -116,6 +136,9 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
   );
 }
 
+const dialectOf = ({ isRfc, listsPermissions }: { isRfc: boolean; listsPermissions: boolean }): TokenDialect =>
+  `${isRfc ? 'rfc9068_profile' : 'access_token'}${listsPermissions ? '_authz' : ''}`;
+
 function Scopes({ server, path, mayChange }: { server: ResourceServer; path: string; mayChange: boolean }) {
   const [value, setValue] = useState('');
   const [description, setDescription] = useState('');
@@ -124,7 +147,11 @@ function Scopes({ server, path, mayChange }: { server: ResourceServer; path: str
     <section className="panel" aria-label="Scopes">
       <h2>Scopes</h2>
       {server.scopes.length === 0 && <p className="soft">It has none yet: a token for it opens all of it.</p>}
-      <ul className={server.is_system ? 'rows catalogue' : 'rows'}>
+      <ul
+        className={server.is_system ? 'rows catalogue' : 'rows'}
+        // What scrolls is reached by the keyboard, also where nothing in it can be.
+        {...(server.is_system && { tabIndex: 0, 'aria-label': 'Scopes' })}
+      >
         {server.scopes.map((scope) => (
           <li key={scope.value} className="row">
             <span className="grow">

@@ -14,6 +14,12 @@ import { Area, linesOf, NumberField, Some } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { algorithms, grantTypes, kinds } from './kinds.ts';
 
+const usages = [
+  ['deny', 'Individuals: nobody signs in to an organization'],
+  ['allow', 'Both: people may sign in to an organization'],
+  ['require', 'Business Users: people sign in to an organization only'],
+] as const;
+
 export function ApplicationSettings({ application }: { application: Application }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
@@ -141,6 +147,24 @@ export function ApplicationSettings({ application }: { application: Application 
               <p className="hint">How long access tokens live is a setting of the API that they are for.</p>
             </section>
           )}
+          {!isMachine && (
+            <section className="panel form" aria-labelledby="organizations">
+              <h2 id="organizations">Organizations</h2>
+              <Select
+                label="Who signs in"
+                value={form.organization_usage}
+                onChange={(organization_usage) => change({ organization_usage })}
+                options={usages}
+              />
+              <TextField
+                label="Application Login URI"
+                value={form.initiate_login_uri}
+                onChange={(initiate_login_uri) => change({ initiate_login_uri })}
+                placeholder="https://app.example.com/login"
+                hint="Where the application begins a sign-in: invitations lead there."
+              />
+            </section>
+          )}
           <section className="panel form" aria-labelledby="advanced">
             <h2 id="advanced">Advanced</h2>
             <Some
@@ -244,6 +268,8 @@ function formOf(application: Application) {
     par: application.require_pushed_authorization_requests,
     dpop: application.require_proof_of_possession,
     trustsAddress: application.is_token_endpoint_ip_header_trusted,
+    organization_usage: application.organization_usage ?? 'deny',
+    initiate_login_uri: application.initiate_login_uri ?? '',
   };
 }
 
@@ -253,9 +279,18 @@ function changes(application: Application, form: SettingsForm): object {
   const differs = (...names: (keyof SettingsForm)[]) =>
     names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(form[name]));
   const number = (name: string, value: string) => (value.trim() === '' ? {} : { [name]: Number(value) });
-  const plain = (['name', 'description', 'logo_uri', 'app_type', 'is_first_party', 'grant_types'] as const).filter(
-    (name) => differs(name),
-  );
+  const plain = (
+    [
+      'name',
+      'description',
+      'logo_uri',
+      'app_type',
+      'is_first_party',
+      'grant_types',
+      'organization_usage',
+      'initiate_login_uri',
+    ] as const
+  ).filter((name) => differs(name));
   const lists = (['callbacks', 'allowed_logout_urls', 'web_origins', 'allowed_origins'] as const).filter((name) =>
     differs(name),
   );

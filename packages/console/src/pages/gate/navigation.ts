@@ -24,9 +24,13 @@ const items = [
   ['read:clients', { to: '/gate/applications', text: 'Applications' }],
   ['read:resource_servers', { to: '/gate/apis', text: 'APIs' }],
   ['read:users', { to: '/gate/users', text: 'Users' }],
+  ['read:roles', { to: '/gate/roles', text: 'Roles' }],
+  ['read:organizations', { to: '/gate/organizations', text: 'Organizations' }],
   ['read:connections', { to: '/gate/connections', text: 'Connections' }],
+  ['read:guardian_factors', { to: '/gate/multi-factor', text: 'Multi-factor' }],
   ['read:logs', { to: '/gate/log', text: 'Log' }],
   ['read:branding', { to: '/gate/sign-in-page', text: 'Sign-in page' }],
+  ['read:email_templates', { to: '/gate/email-templates', text: 'Email templates' }],
   ['read:signing_keys', { to: '/gate/keys', text: 'Signing keys' }],
   ['read:tenant_settings', { to: '/gate/settings', text: 'Tenant settings' }],
 ] as const satisfies readonly [string, NavigationItem][];

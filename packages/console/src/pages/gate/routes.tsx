@@ -2,11 +2,13 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { page } from '../page.tsx';
 import type { root as rootRoute } from '../root.tsx';
-import { validateApplicationSearch, validateLogSearch } from './search.ts';
+import { validateApplicationSearch, validateLogSearch, validateOrganizationSearch } from './search.ts';
 
 const ApplicationPage = lazyRouteComponent(() => import('./application.tsx'), 'ApplicationPage');
 const ApiPage = lazyRouteComponent(() => import('./api.tsx'), 'ApiPage');
 const UserPage = lazyRouteComponent(() => import('./user.tsx'), 'UserPage');
+const RolePage = lazyRouteComponent(() => import('./role.tsx'), 'RolePage');
+const OrganizationPage = lazyRouteComponent(() => import('./organization.tsx'), 'OrganizationPage');
 const LogPage = lazyRouteComponent(() => import('./log.tsx'), 'LogPage');
 
 export const gateRoutes = (root: typeof rootRoute) => {
@@ -28,6 +30,19 @@ export const gateRoutes = (root: typeof rootRoute) => {
     getParentRoute,
     path: '/gate/users/$userId',
     component: page(UserPage, () => <UserPage {...user.useParams()} />),
+  });
+  const role = createRoute({
+    getParentRoute,
+    path: '/gate/roles/$roleId',
+    component: page(RolePage, () => <RolePage {...role.useParams()} />),
+  });
+  const organization = createRoute({
+    getParentRoute,
+    path: '/gate/organizations/$organizationId',
+    validateSearch: validateOrganizationSearch,
+    component: page(OrganizationPage, () => (
+      <OrganizationPage {...organization.useParams()} search={organization.useSearch()} />
+    )),
   });
   const log = createRoute({
     getParentRoute,
@@ -61,6 +76,23 @@ export const gateRoutes = (root: typeof rootRoute) => {
     user,
     createRoute({
       getParentRoute,
+      path: '/gate/roles',
+      component: lazyRouteComponent(() => import('./roles.tsx'), 'Roles'),
+    }),
+    role,
+    createRoute({
+      getParentRoute,
+      path: '/gate/organizations',
+      component: lazyRouteComponent(() => import('./organizations.tsx'), 'Organizations'),
+    }),
+    organization,
+    createRoute({
+      getParentRoute,
+      path: '/gate/multi-factor',
+      component: lazyRouteComponent(() => import('./multi-factor.tsx'), 'MultiFactor'),
+    }),
+    createRoute({
+      getParentRoute,
       path: '/gate/connections',
       component: lazyRouteComponent(() => import('./connections.tsx'), 'Connections'),
     }),
@@ -74,6 +106,11 @@ export const gateRoutes = (root: typeof rootRoute) => {
       getParentRoute,
       path: '/gate/sign-in-page',
       component: lazyRouteComponent(() => import('./sign-in-page.tsx'), 'SignInPage'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/gate/email-templates',
+      component: lazyRouteComponent(() => import('./email-templates.tsx'), 'EmailTemplates'),
     }),
     createRoute({
       getParentRoute,

@@ -13,6 +13,19 @@ export function validateApplicationSearch({ tab }: Record<string, unknown>): App
   return typeof tab === 'string' && Object.hasOwn(applicationTabs, tab) ? { tab: tab as ApplicationTab } : {};
 }
 
+export const organizationTabs = {
+  settings: 'Settings',
+  members: 'Members',
+  invitations: 'Invitations',
+  connections: 'Connections',
+};
+export type OrganizationTab = keyof typeof organizationTabs;
+export type OrganizationSearch = { tab?: OrganizationTab };
+
+export function validateOrganizationSearch({ tab }: Record<string, unknown>): OrganizationSearch {
+  return typeof tab === 'string' && Object.hasOwn(organizationTabs, tab) ? { tab: tab as OrganizationTab } : {};
+}
+
 export const logKinds = {
   all: 'Everything',
   refused: 'Refused',

@@ -1,6 +1,6 @@
 /** How the gate's pages look, with each of them beside it as it would be. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { ApiProblem } from '../../api/client.ts';
 import type { Branding } from '../../api/management-types.ts';
@@ -10,6 +10,7 @@ import { Loading, Problem } from '../../ui/states.tsx';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { languages } from './languages.ts';
+import { useSettled } from './settled.ts';
 
 const brandingKey = ['gate', 'branding'];
 const templateAt = '/branding/templates/universal-login';
@@ -262,16 +263,6 @@ function Colour({ label, value, onChange }: { label: string; value: string; onCh
       />
     </div>
   );
-}
-
-/** The value once it has stood still for a moment. */
-function useSettled<T>(value: T, milliseconds: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), milliseconds);
-    return () => clearTimeout(timer);
-  }, [value, milliseconds]);
-  return settled;
 }
 
 function lookOf({ logo_url, favicon_url, font, colors }: Branding, template: string | null): Look {

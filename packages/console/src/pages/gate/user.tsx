@@ -1,7 +1,6 @@
 /** One person: who it is, where they are signed in, what acts for them, and what happened. */
 import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { Consent, LogEntry, RefreshToken, User, UserSession } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -12,9 +11,13 @@ import { useTitle } from '../../ui/title.ts';
 import { Path } from '../shell.tsx';
 import { useApplications } from './applications.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { List, Row } from './list.tsx';
 import { Entries } from './log-entries.tsx';
+import { Permissions } from './permissions.tsx';
+import { UserFactors } from './user-factors.tsx';
+import { UserOrganizations, UserRoles } from './user-roles.tsx';
 
-const userKey = (userId: string) => ['gate', 'user', userId];
+export const userKey = (userId: string) => ['gate', 'user', userId];
 
 export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: string }) => {
   const { api, may } = useGate();
@@ -72,6 +75,16 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
         </dl>
         {may('update:users') && <Deeds user={data} path={path} />}
       </section>
+      <UserRoles user={data} path={path} />
+      <Permissions
+        key={userId}
+        path={path}
+        queryKey={userKey(userId)}
+        mayChange={may('update:users')}
+        none="None, by roles or given directly."
+      />
+      <UserOrganizations user={data} path={path} />
+      <UserFactors user={data} path={path} />
       {may('read:sessions') && <Sessions userId={userId} path={path} />}
       {may('read:refresh_tokens') && <Devices userId={userId} path={path} />}
       {may('read:grants') && <Grants userId={userId} />}
@@ -342,48 +355,4 @@ function Delete({ user, path }: { user: User; path: string }) {
 function useNames(): (clientId: string) => string {
   const { data } = useApplications();
   return (clientId) => data?.find(({ client_id }) => client_id === clientId)?.name ?? clientId;
-}
-
-type Listed<T> = { data?: T[] | undefined; error: Error | null; refetch: () => void };
-
-function List<T>({
-  title,
-  none,
-  list,
-  problem,
-  children,
-}: {
-  title: string;
-  none: string;
-  list: Listed<T>;
-  problem: Error | null;
-  children: (row: T) => ReactNode;
-}) {
-  return (
-    <section className="panel" aria-label={title}>
-      <h2>{title}</h2>
-      {list.error ? (
-        <Problem error={list.error} onRetry={list.refetch} />
-      ) : !list.data ? (
-        <Loading what={title.toLowerCase()} />
-      ) : list.data.length === 0 ? (
-        <p className="soft">{none}</p>
-      ) : (
-        <ul className="rows">{list.data.map(children)}</ul>
-      )}
-      {problem && <Problem error={problem} />}
-    </section>
-  );
-}
-
-function Row({ title, text, children }: { title: ReactNode; text: ReactNode; children: ReactNode }) {
-  return (
-    <li className="row">
-      <span className="grow">
-        <strong>{title}</strong>
-        <span className="soft">{text}</span>
-      </span>
-      {children}
-    </li>
-  );
 }

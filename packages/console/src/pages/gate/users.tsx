@@ -8,6 +8,7 @@ import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { queryOf } from './user-query.ts';
 
 type Found = { total: number; users: User[] };
 const perPage = 25;
@@ -109,18 +110,6 @@ function Pages({ page, total, onChange }: { page: number; total: number; onChang
       {total > 1_000 && page >= last && <span className="hint">The first 1,000 are shown: search for others.</span>}
     </div>
   );
-}
-
-/** What was typed, as a query: plain words are looked for everywhere, what has a field is taken as it stands. */
-function queryOf(typed: string): string {
-  const text = typed.trim();
-  if (text === '' || /^[\w.]+:|["()*]/.test(text)) return text;
-  const escaped = text.replace(/[^\p{L}\p{N}@._-]/gu, '\\$&');
-  // What begins with a wildcard needs three letters at least.
-  const word = text.length < 3 ? `${escaped}*` : `*${escaped}*`;
-  return ['name', 'email', 'nickname', 'username', 'phone_number', 'user_id']
-    .map((field) => `${field}:${word}`)
-    .join(' OR ');
 }
 
 function NewUser() {

@@ -1,0 +1,250 @@
+/** The mails that people get, in the tenant's own words, each beside itself as it would be. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import { ApiProblem } from '../../api/client.ts';
+import type { EmailTemplate } from '../../api/management-types.ts';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { Area, NumberField } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { languages } from './languages.ts';
+import { useSettled } from './settled.ts';
+
+/** Those that are sent, in Auth0's words. What happens without one: docs/reference/mail.md. */
+const templates = {
+  verify_email: { text: 'Verification Email (using Link)', link: true, off: 'People are not asked to confirm.' },
+  welcome_email: { text: 'Welcome Email', link: true, off: 'It is not sent.' },
+  reset_email: { text: 'Change Password (using Link)', link: true, off: 'It is sent in our words.' },
+  auth_email_by_code: { text: 'Sign-in by Code', link: false, off: 'It is sent in our words.' },
+  user_invitation: { text: 'User Invitation', link: true, off: 'Invitations are not mailed.' },
+} as const;
+type Name = keyof typeof templates;
+
+const templateKey = (name: string) => ['gate', 'email template', name];
+
+export const EmailTemplates = gatePage('Email templates', 'read:email_templates', () => {
+  const { api } = useGate();
+  const [name, setName] = useState<Name>('verify_email');
+  const { data, error, refetch } = useQuery({
+    queryKey: templateKey(name),
+    queryFn: async ({ signal }) => {
+      try {
+        return await api.get<EmailTemplate>(`/email-templates/${name}`, signal);
+      } catch (problem) {
+        if (problem instanceof ApiProblem && problem.status === 404) return null;
+        throw problem;
+      }
+    },
+  });
+  return (
+    <>
+      <div className="title">
+        <h1>Email templates</h1>
+      </div>
+      <section className="panel" aria-label="Which">
+        <Select
+          label="Template"
+          value={name}
+          onChange={setName}
+          options={(Object.keys(templates) as Name[]).map((key) => [key, templates[key].text] as const)}
+        />
+      </section>
+      {error ? (
+        <Problem error={error} onRetry={refetch} />
+      ) : data === undefined ? (
+        <Loading what="the template" />
+      ) : (
+        <Editor key={name} name={name} saved={data} />
+      )}
+    </>
+  );
+});
+
+function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [form, setForm] = useState(() => formOf(saved, name));
+  const mayChange = may(saved ? 'update:email_templates' : 'create:email_templates');
+  const save = useMutation({
+    mutationFn: () =>
+      saved
+        ? api.send<EmailTemplate>('PATCH', `/email-templates/${name}`, bodyOf(form))
+        : api.send<EmailTemplate>('POST', '/email-templates', { template: name, ...bodyOf(form) }),
+    onSuccess: (changed) => queries.setQueryData(templateKey(name), changed),
+  });
+  const change = (part: Partial<typeof form>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  return (
+    <div className="editor">
+      <Form
+        className="panel form"
+        aria-label="Words"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <fieldset className="bare form" disabled={!mayChange}>
+          <legend className="hidden">Words</legend>
+          <Checkbox isSelected={form.enabled} onChange={(enabled) => change({ enabled })}>
+            Sent in these words. Otherwise: {templates[name].off}
+          </Checkbox>
+          <TextField
+            label="From"
+            value={form.from}
+            onChange={(from) => change({ from })}
+            placeholder="Acme <hello@example.com>"
+            hint="Empty: the usual sender."
+          />
+          <TextField
+            label="Subject"
+            value={form.subject}
+            onChange={(subject) => change({ subject })}
+            hint="Empty: ours."
+          />
+          <Area
+            label="Message"
+            rows={16}
+            value={form.body}
+            onChange={(body) => change({ body })}
+            hint={
+              <>
+                HTML with Liquid, as at Auth0: <code>{templates[name].link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
+                <code>{'{{ user.name | escape }}'}</code>, <code>{'{{ application.name }}'}</code>. Empty: ours, in the
+                reader’s language.
+              </>
+            }
+          />
+          {templates[name].link && (
+            <>
+              <TextField
+                label="Redirect To"
+                value={form.resultUrl}
+                onChange={(resultUrl) => change({ resultUrl })}
+                placeholder="https://app.example.com/done"
+                hint="Where the link leads on to once it was used. Empty: a page of ours."
+              />
+              <NumberField
+                label="URL Lifetime (seconds)"
+                value={form.lifetime}
+                onChange={(lifetime) => change({ lifetime })}
+                hint="Empty: five days."
+              />
+              <Checkbox isSelected={form.includeEmail} onChange={(includeEmail) => change({ includeEmail })}>
+                Include email address in the redirect URL
+              </Checkbox>
+            </>
+          )}
+        </fieldset>
+        {save.error && <Problem error={save.error} />}
+        {mayChange && (
+          <div className="actions">
+            <Button className="button primary" type="submit" isDisabled={save.isPending}>
+              {save.isPending ? 'Saving …' : 'Save'}
+            </Button>
+            <span role="status" className="good-text">
+              {save.isSuccess ? 'Saved: the next mail has these words.' : ''}
+            </span>
+          </div>
+        )}
+      </Form>
+      {may('update:email_templates') && <Preview name={name} form={form} />}
+    </div>
+  );
+}
+
+type Shown = { subject: string; from?: string; text: string; url: string };
+
+function Preview({ name, form }: { name: Name; form: WordsForm }) {
+  const { api } = useGate();
+  const [language, setLanguage] = useState('en');
+  const [kind, setKind] = useState<'html' | 'text'>('html');
+  const { body, subject, from } = form;
+  const words = useSettled(JSON.stringify([body, subject, from]), 400);
+  const { data, error, refetch } = useQuery({
+    queryKey: [...templateKey(name), 'preview', language, words],
+    queryFn: () => {
+      const [html, line, sender] = JSON.parse(words) as string[];
+      return api.send<Shown>('POST', `/email-templates/${name}/previews`, {
+        body: html || null,
+        subject: line || null,
+        from: sender || null,
+        ui_locales: language,
+      });
+    },
+    placeholderData: (last) => last,
+    staleTime: 60_000,
+    gcTime: 60_000,
+    retry: false,
+  });
+  return (
+    <section className="panel" aria-label="Preview">
+      <div className="pair">
+        <Select
+          label="Language"
+          value={language}
+          onChange={setLanguage}
+          options={languages.map(({ value, text }) => [value, text] as const)}
+        />
+        <Select
+          label="Part"
+          value={kind}
+          onChange={setKind}
+          options={[
+            ['html', 'As HTML'],
+            ['text', 'As text'],
+          ]}
+        />
+      </div>
+      {error ? (
+        <Problem error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading what="the preview" />
+      ) : (
+        <>
+          <p className="ids">
+            <span className="soft">Subject</span> <strong>{data.subject}</strong>
+            {data.from && <span className="soft">from {data.from}</span>}
+          </p>
+          {kind === 'html' ? (
+            <iframe key={data.url} className="preview" title="The mail as it would be" src={data.url} sandbox="" />
+          ) : (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+            <pre tabIndex={0}>{data.text}</pre>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+type WordsForm = ReturnType<typeof formOf>;
+
+/** Without a template a welcome is not sent: writing one means to. */
+function formOf(saved: EmailTemplate | null, name: Name) {
+  return {
+    enabled: saved ? saved.enabled : name !== 'welcome_email',
+    from: saved?.from ?? '',
+    subject: saved?.subject ?? '',
+    body: saved?.body ?? '',
+    resultUrl: saved?.resultUrl ?? '',
+    lifetime: saved?.urlLifetimeInSeconds ? String(saved.urlLifetimeInSeconds) : '',
+    includeEmail: saved?.includeEmailInRedirect ?? true,
+  };
+}
+
+function bodyOf({ enabled, from, subject, body, resultUrl, lifetime, includeEmail }: WordsForm): object {
+  return {
+    enabled,
+    from: from || null,
+    subject: subject || null,
+    body: body || null,
+    resultUrl: resultUrl || null,
+    urlLifetimeInSeconds: lifetime === '' ? null : Number(lifetime),
+    includeEmailInRedirect: includeEmail,
+    syntax: 'liquid',
+  };
+}

@@ -1,0 +1,96 @@
+/** Which second factors people may use, and whether everybody is asked for one. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Factor } from '../../api/management-types.ts';
+import { Checkbox, Choice } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+
+const factorsKey = ['gate', 'factors'];
+const policiesKey = ['gate', 'mfa policies'];
+
+/** In Auth0's words. What the API lists beside them is not in Gatepost. */
+const factors: [string, string, string][] = [
+  ['otp', 'One-time Password', 'A code of an authenticator app'],
+  ['sms', 'Phone Message', 'A code by text message'],
+  ['email', 'Email', 'A code by mail'],
+  ['webauthn-roaming', 'WebAuthn with FIDO Security Keys', 'A key that is plugged in or held near'],
+  ['webauthn-platform', 'WebAuthn with FIDO Device Biometrics', 'Fingerprint, face or PIN of the device'],
+  ['recovery-code', 'Recovery Code', 'Ten codes to keep, for whoever has lost the others'],
+];
+
+export const MultiFactor = gatePage('Multi-factor', 'read:guardian_factors', () => {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: factorsKey,
+    queryFn: ({ signal }) => api.get<Factor[]>('/guardian/factors', signal),
+  });
+  const change = useMutation({
+    mutationFn: ({ name, enabled }: Factor) => api.send('PUT', `/guardian/factors/${name}`, { enabled }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: factorsKey }),
+  });
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="factors" />;
+  const isOn = (name: string) => data.some((factor) => factor.name === name && factor.enabled);
+  return (
+    <>
+      <div className="title">
+        <h1>Multi-factor</h1>
+      </div>
+      <section className="panel form" aria-label="Factors">
+        <h2>Factors</h2>
+        <p className="soft">What people may set up and be asked for, beside a password. A passkey needs no other.</p>
+        <fieldset className="bare form" disabled={!may('update:guardian_factors') || change.isPending}>
+          <legend className="hidden">Factors</legend>
+          {factors.map(([name, text, about]) => (
+            <Checkbox key={name} isSelected={isOn(name)} onChange={(enabled) => change.mutate({ name, enabled })}>
+              {text} <span className="soft">{about}</span>
+            </Checkbox>
+          ))}
+        </fieldset>
+        {change.error && <Problem error={change.error} />}
+      </section>
+      {may('read:mfa_policies') && (
+        <Policy hasFactor={factors.some(([name]) => name !== 'recovery-code' && isOn(name))} />
+      )}
+    </>
+  );
+});
+
+const words = {
+  enrolled: 'Who has set one up, and where an application asks for it',
+  always: 'Always: everybody sets one up at their next sign-in',
+};
+
+function Policy({ hasFactor }: { hasFactor: boolean }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const { data, error, refetch } = useQuery({
+    queryKey: policiesKey,
+    queryFn: ({ signal }) => api.get<string[]>('/guardian/policies', signal),
+  });
+  const change = useMutation({
+    mutationFn: (policy: keyof typeof words) =>
+      api.send<string[]>('PUT', '/guardian/policies', policy === 'always' ? ['all-applications'] : []),
+    onSuccess: (policies) => queries.setQueryData(policiesKey, policies),
+  });
+  const policy = data?.includes('all-applications') ? 'always' : 'enrolled';
+  return (
+    <section className="panel form" aria-label="Who is asked">
+      <h2>Who is asked</h2>
+      {error ? (
+        <Problem error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading what="the policy" />
+      ) : may('update:mfa_policies') ? (
+        <Choice label="Require multi-factor" value={policy} onChange={change.mutate} options={words} />
+      ) : (
+        <p>{words[policy]}</p>
+      )}
+      {data && policy === 'always' && !hasFactor && (
+        <p className="note">No factor is on: nobody is asked before one is.</p>
+      )}
+      {change.error && <Problem error={change.error} />}
+    </section>
+  );
+}

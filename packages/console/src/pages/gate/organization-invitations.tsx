@@ -1,0 +1,160 @@
+/** Who was invited into an organization. The link of an invitation is shown once, when it is made: the gate keeps its hash alone. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Application, Invitation, Organization } from '../../api/management-types.ts';
+import { useConsole } from '../../session/context.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { useApplications } from './applications.tsx';
+import { Some } from './fields.tsx';
+import { useGate } from './gate-page.tsx';
+import { List, Row } from './list.tsx';
+import { organizationKey } from './organization.tsx';
+import { useRoles } from './roles.tsx';
+
+export function Invitations({ organization, path }: { organization: Organization; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const applications = useApplications();
+  const key = [...organizationKey(organization.id), 'invitations'];
+  const list = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => api.all<Invitation>(`${path}/invitations`, signal),
+  });
+  const remove = useMutation({
+    mutationFn: (id: string) => api.send('DELETE', `${path}/invitations/${encodeURIComponent(id)}`),
+    onSuccess: () => queries.invalidateQueries({ queryKey: key }),
+  });
+  const nameOf = (clientId: string) =>
+    applications.data?.find(({ client_id: id }) => id === clientId)?.name ?? clientId;
+  return (
+    <>
+      <List title="Invitations" none="Nobody is invited at the moment." list={list} problem={remove.error}>
+        {(invitation) => (
+          <Row
+            key={invitation.id}
+            title={invitation.invitee.email}
+            text={
+              <>
+                by {invitation.inviter.name}, to {nameOf(invitation.client_id)}; ends{' '}
+                <Time at={invitation.expires_at} />
+              </>
+            }
+          >
+            {may('delete:organization_invitations') && (
+              <Confirm
+                label="Take back"
+                size="small"
+                title={`Take the invitation of ${invitation.invitee.email} back?`}
+                action="Take it back"
+                onConfirm={() => remove.mutate(invitation.id)}
+              >
+                <p>Its link opens nothing any more.</p>
+              </Confirm>
+            )}
+          </Row>
+        )}
+      </List>
+      {may('create:organization_invitations') && may('read:clients') && <Invite path={path} listKey={key} />}
+    </>
+  );
+}
+
+/** Applications that let people sign in to organizations. */
+function useDoors() {
+  const { api } = useGate();
+  type Listed = Pick<Application, 'client_id' | 'name' | 'organization_usage'>;
+  return useQuery({
+    queryKey: ['gate', 'applications', 'for organizations'],
+    queryFn: ({ signal }) => api.all<Listed>('/clients?fields=client_id,name,organization_usage', signal),
+    select: (all) => all.filter(({ organization_usage: usage = 'deny' }) => usage !== 'deny'),
+  });
+}
+
+function Invite({ path, listKey }: { path: string; listKey: readonly unknown[] }) {
+  const { api } = useGate();
+  const { session } = useConsole();
+  const queries = useQueryClient();
+  const applications = useDoors();
+  const roles = useRoles();
+  const [email, setEmail] = useState('');
+  const [inviter, setInviter] = useState(session.person.name);
+  const [application, setApplication] = useState('');
+  const [chosen, setChosen] = useState<string[]>([]);
+  const [isMailed, setMailed] = useState(true);
+  const clientId = application || applications.data?.[0]?.client_id || '';
+  const create = useMutation({
+    mutationFn: () =>
+      api.send<Invitation>('POST', `${path}/invitations`, {
+        invitee: { email },
+        inviter: { name: inviter },
+        client_id: clientId,
+        ...(chosen.length > 0 && { roles: chosen }),
+        send_invitation_email: isMailed,
+      }),
+    onSuccess: async () => {
+      setEmail('');
+      await queries.invalidateQueries({ queryKey: listKey });
+    },
+  });
+  const link = create.data?.invitation_url;
+  return (
+    <Form
+      className="panel form"
+      aria-label="Invite somebody"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <h2>Invite somebody</h2>
+      {applications.error && <Problem error={applications.error} onRetry={applications.refetch} />}
+      {applications.data?.length === 0 ? (
+        <p className="note">
+          No application lets people sign in to organizations yet: change that in its settings, “Organizations”.
+        </p>
+      ) : (
+        <>
+          <TextField label="Email" type="email" isRequired value={email} onChange={setEmail} />
+          <TextField
+            label="Who invites"
+            isRequired
+            value={inviter}
+            onChange={setInviter}
+            hint="The mail says so, and so does the sign-in page."
+          />
+          <Select
+            label="Into which application"
+            value={clientId}
+            onChange={setApplication}
+            options={(applications.data ?? []).map(({ client_id: id, name }) => [id, name] as const)}
+          />
+          {roles.data && roles.data.length > 0 && (
+            <Some
+              legend="Roles there"
+              all={roles.data.map(({ id: value, name: text }) => ({ value, text }))}
+              chosen={chosen}
+              onChange={setChosen}
+            />
+          )}
+          <Checkbox isSelected={isMailed} onChange={setMailed}>
+            Mail the link
+          </Checkbox>
+          {create.error && <Problem error={create.error} />}
+          <Button className="button primary" type="submit" isDisabled={create.isPending || clientId === ''}>
+            {create.isPending ? 'Inviting …' : 'Invite'}
+          </Button>
+        </>
+      )}
+      {link !== undefined && (
+        <p className="note" role="status">
+          The link, which is not shown again: <code className="url">{link}</code> <Copy text={link} />
+        </p>
+      )}
+    </Form>
+  );
+}

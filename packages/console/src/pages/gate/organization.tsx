@@ -1,0 +1,207 @@
+/** One organization: what it is called and looks like, its members, invitations and connections. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Organization } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { Path } from '../shell.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { organizationsKey } from './organizations.tsx';
+import { type OrganizationSearch, type OrganizationTab, organizationTabs } from './search.ts';
+
+const Members = lazy(async () => ({ default: (await import('./organization-members.tsx')).Members }));
+const Invitations = lazy(async () => ({ default: (await import('./organization-invitations.tsx')).Invitations }));
+const Connections = lazy(async () => ({
+  default: (await import('./organization-connections.tsx')).OrganizationConnections,
+}));
+
+export const organizationKey = (organizationId: string) => ['gate', 'organization', organizationId];
+
+export const OrganizationPage = gatePage(
+  'Organization',
+  'read:organizations',
+  ({ organizationId, search }: { organizationId: string; search: OrganizationSearch }) => {
+    const { api, may } = useGate();
+    const path = `/organizations/${encodeURIComponent(organizationId)}`;
+    const { data, error, refetch } = useQuery({
+      queryKey: organizationKey(organizationId),
+      queryFn: ({ signal }) => api.get<Organization>(path, signal),
+    });
+    useTitle(data?.display_name ?? 'Organization');
+    if (error) return <Problem error={error} onRetry={refetch} isPage />;
+    if (!data) return <Loading what="the organization" />;
+    const shown: Record<OrganizationTab, boolean> = {
+      settings: true,
+      members: may('read:organization_members'),
+      invitations: may('read:organization_invitations'),
+      connections: may('read:organization_connections') || may('read:organizations'),
+    };
+    const tabs = (Object.keys(organizationTabs) as OrganizationTab[]).filter((tab) => shown[tab]);
+    const tab = search.tab && tabs.includes(search.tab) ? search.tab : 'settings';
+    return (
+      <>
+        <Path>
+          <Link to="/gate/organizations">Organizations</Link> / {data.display_name}
+        </Path>
+        <div className="title">
+          <h1>{data.display_name}</h1>
+        </div>
+        <p className="ids">
+          <span className="soft">Organization ID</span> <code>{data.id}</code> <Copy text={data.id} />
+        </p>
+        <nav className="tabs" aria-label="Of this organization">
+          {tabs.map((name) => (
+            <Link
+              key={name}
+              to="/gate/organizations/$organizationId"
+              params={{ organizationId }}
+              search={name === 'settings' ? {} : { tab: name }}
+              activeOptions={{ exact: true, includeSearch: true }}
+            >
+              {organizationTabs[name]}
+            </Link>
+          ))}
+        </nav>
+        <Suspense fallback={<Loading what="the page" />}>
+          {tab === 'settings' && <Settings key={organizationId} organization={data} path={path} />}
+          {tab === 'members' && <Members organization={data} path={path} />}
+          {tab === 'invitations' && <Invitations organization={data} path={path} />}
+          {tab === 'connections' && <Connections organization={data} path={path} />}
+        </Suspense>
+      </>
+    );
+  },
+);
+
+function Settings({ organization, path }: { organization: Organization; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [form, setForm] = useState(() => formOf(organization));
+  const save = useMutation({
+    mutationFn: () => api.send<Organization>('PATCH', path, bodyOf(form)),
+    onSuccess: async (changed) => {
+      queries.setQueryData(organizationKey(organization.id), changed);
+      await queries.invalidateQueries({ queryKey: organizationsKey });
+    },
+  });
+  const change = (part: Partial<typeof form>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  return (
+    <>
+      <Form
+        className="panel form"
+        aria-label="Settings"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <fieldset className="bare form" disabled={!may('update:organizations')}>
+          <legend className="hidden">Settings</legend>
+          <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+          <TextField
+            label="Display Name"
+            isRequired
+            value={form.displayName}
+            onChange={(displayName) => change({ displayName })}
+          />
+          <TextField
+            label="Logo"
+            value={form.logo}
+            onChange={(logo) => change({ logo })}
+            placeholder="https://example.com/logo.svg"
+            hint="On the sign-in page in place of yours. Empty: yours, and so with the colours."
+          />
+          <div className="pair">
+            <TextField
+              label="Primary colour"
+              value={form.primary}
+              onChange={(primary) => change({ primary })}
+              placeholder="#0d5f50"
+            />
+            <TextField
+              label="Page background"
+              value={form.background}
+              onChange={(background) => change({ background })}
+              placeholder="#f3f4f0"
+            />
+          </div>
+        </fieldset>
+        {save.error && <Problem error={save.error} />}
+        {may('update:organizations') && (
+          <div className="actions">
+            <Button className="button primary" type="submit" isDisabled={save.isPending}>
+              {save.isPending ? 'Saving …' : 'Save'}
+            </Button>
+            <span role="status" className="good-text">
+              {save.isSuccess ? 'Saved.' : ''}
+            </span>
+          </div>
+        )}
+      </Form>
+      {may('delete:organizations') && <Delete organization={organization} path={path} />}
+    </>
+  );
+}
+
+type SettingsForm = ReturnType<typeof formOf>;
+
+function formOf({ name, display_name, branding = {} }: Organization) {
+  return {
+    name,
+    displayName: display_name,
+    logo: branding.logo_url ?? '',
+    primary: branding.colors?.primary ?? '',
+    background: branding.colors?.page_background ?? '',
+  };
+}
+
+function bodyOf({ name, displayName, logo, primary, background }: SettingsForm): object {
+  const colors = { ...(primary && { primary }), ...(background && { page_background: background }) };
+  return {
+    name,
+    display_name: displayName,
+    branding: { ...(logo && { logo_url: logo }), ...(Object.keys(colors).length > 0 && { colors }) },
+  };
+}
+
+function Delete({ organization, path }: { organization: Organization; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', path),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: organizationsKey });
+      await navigate({ to: '/gate/organizations' });
+      queries.removeQueries({ queryKey: organizationKey(organization.id) });
+    },
+  });
+  return (
+    <section className="panel" aria-label="Delete this organization">
+      <div className="title">
+        <h2>Delete this organization</h2>
+        <span className="grow" />
+        <Confirm
+          label="Delete"
+          title={`Delete ${organization.display_name}?`}
+          action="Delete the organization"
+          onConfirm={() => remove.mutate()}
+        >
+          <p>
+            Nobody signs in to it any more, and all that was granted for it ends now. People keep their accounts. This
+            cannot be undone.
+          </p>
+        </Confirm>
+      </div>
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}

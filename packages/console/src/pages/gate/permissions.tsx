@@ -1,0 +1,226 @@
+/** Permissions of a role or of a person: scopes of APIs, one API after the other. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Button } from 'react-aria-components';
+import type { HeldPermission, ResourceServer } from '../../api/management-types.ts';
+import { Select, TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { apisKey, nameOfApi } from './application-apis.tsx';
+import { Some } from './fields.tsx';
+import { useGate } from './gate-page.tsx';
+
+type Server = Pick<ResourceServer, 'identifier' | 'name' | 'is_system' | 'scopes' | 'enforce_policies'>;
+
+export function Permissions({
+  path,
+  queryKey,
+  mayChange,
+  none,
+}: {
+  /** Of the role or the person, below `/api/v2`. */
+  path: string;
+  queryKey: readonly unknown[];
+  mayChange: boolean;
+  none: string;
+}) {
+  const { api, may } = useGate();
+  const key = [...queryKey, 'permissions'];
+  const [added, setAdded] = useState('');
+  const held = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => api.all<HeldPermission>(`${path}/permissions`, signal),
+  });
+  const apis = useQuery({
+    queryKey: apisKey,
+    queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
+    enabled: may('read:resource_servers'),
+  });
+  const error = held.error ?? apis.error;
+  const servers = serversOf(held.data ?? [], apis.data ?? []);
+  const shown = servers.filter(({ identifier }) => identifier === added || held.data?.some(isOf(identifier)));
+  const others = servers.filter((server) => !shown.includes(server));
+  return (
+    <section className="panel" aria-label="Permissions">
+      <h2>Permissions</h2>
+      {error ? (
+        <Problem error={error} onRetry={() => Promise.all([held.refetch(), apis.refetch()])} />
+      ) : !held.data || apis.isLoading ? (
+        <Loading what="permissions" />
+      ) : (
+        <>
+          {shown.length === 0 && <p className="soft">{none}</p>}
+          {shown.map((server) => (
+            <OfApi
+              key={server.identifier}
+              server={server}
+              held={held.data.filter(isOf(server.identifier))}
+              path={path}
+              listKey={key}
+              mayChange={mayChange}
+              isNew={server.identifier === added}
+            />
+          ))}
+          {mayChange && others.length > 0 && (
+            <Select
+              label="Add permissions of"
+              value=""
+              onChange={setAdded}
+              options={[
+                ['', 'Choose an API …'] as const,
+                ...others.map((server) => [server.identifier, nameOfApi(server)] as const),
+              ]}
+            />
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+const isOf = (identifier: string) => (permission: HeldPermission) =>
+  permission.resource_server_identifier === identifier;
+
+/** The APIs, and those that only the permissions name: they are gone, or one may not read them. */
+function serversOf(held: HeldPermission[], apis: ResourceServer[]): Server[] {
+  const named = new Map<string, Server>(apis.map((server) => [server.identifier, server]));
+  for (const { resource_server_identifier: identifier, resource_server_name: name } of held)
+    if (!named.has(identifier)) named.set(identifier, { identifier, name, is_system: false, scopes: [] });
+  return [...named.values()];
+}
+
+function OfApi({
+  server,
+  held,
+  path,
+  listKey,
+  mayChange,
+  isNew,
+}: {
+  server: Server;
+  held: HeldPermission[];
+  path: string;
+  listKey: readonly unknown[];
+  mayChange: boolean;
+  isNew: boolean;
+}) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const own = held.filter(isDirect).map(({ permission_name: name }) => name);
+  const [isOpen, setOpen] = useState(isNew);
+  const [chosen, setChosen] = useState(own);
+  const [search, setSearch] = useState('');
+  const save = useMutation({
+    mutationFn: async () => {
+      const body = (names: string[]) => ({
+        permissions: names.map((permission_name) => ({
+          resource_server_identifier: server.identifier,
+          permission_name,
+        })),
+      });
+      const given = chosen.filter((name) => !own.includes(name));
+      const taken = own.filter((name) => !chosen.includes(name));
+      if (given.length > 0) await api.send('POST', `${path}/permissions`, body(given));
+      if (taken.length > 0) await api.send('DELETE', `${path}/permissions`, body(taken));
+    },
+    onSuccess: () => setOpen(false),
+    // One half may have been done.
+    onSettled: () => queries.invalidateQueries({ queryKey: listKey }),
+  });
+  const offered = [
+    // Nobody gives what they may not do here themselves.
+    ...server.scopes.filter(({ value }) => !server.is_system || may(value) || own.includes(value)),
+    ...own.filter((name) => !server.scopes.some(({ value }) => value === name)).map((value) => ({ value })),
+  ] as Server['scopes'];
+  const wanted = search.toLowerCase();
+  const found = offered.filter(({ value, description = '' }) =>
+    `${value} ${description}`.toLowerCase().includes(wanted),
+  );
+  const others = chosen.filter((value) => !found.some((scope) => scope.value === value));
+  const name = nameOfApi(server);
+  return (
+    <section aria-label={name}>
+      <div className="title">
+        <div className="grow">
+          <h3>{name}</h3>
+          <span className="soft url">{server.identifier}</span>
+        </div>
+        <span className="tag">{held.length === 1 ? '1 permission' : `${held.length} permissions`}</span>
+        {mayChange && (
+          <Button
+            className="button small"
+            aria-expanded={isOpen}
+            onPress={() => {
+              setChosen(own);
+              setOpen(!isOpen);
+            }}
+          >
+            {isOpen ? 'Close' : 'Change'}
+          </Button>
+        )}
+      </div>
+      {server.enforce_policies === false && !server.is_system && (
+        <p className="hint">This API asks nobody for permissions (Enable RBAC is off): everybody gets its scopes.</p>
+      )}
+      {isOpen ? (
+        <div className="form">
+          {offered.length > 12 && <TextField label="Find a permission" value={search} onChange={setSearch} />}
+          <div className="actions">
+            <Button className="button small" onPress={() => setChosen([...others, ...found.map(({ value }) => value)])}>
+              All
+            </Button>
+            <Button className="button small" onPress={() => setChosen(others)}>
+              None
+            </Button>
+          </div>
+          <div className="catalogue">
+            <Some
+              legend="Permissions"
+              all={found.map(({ value, description }) => ({
+                value,
+                text: (
+                  <>
+                    <code>{value}</code> <span className="soft">{description}</span>
+                  </>
+                ),
+              }))}
+              chosen={chosen}
+              onChange={setChosen}
+            />
+          </div>
+          <Button className="button primary" isDisabled={save.isPending} onPress={() => save.mutate()}>
+            {save.isPending ? 'Saving …' : 'Save permissions'}
+          </Button>
+        </div>
+      ) : (
+        <Held held={held} />
+      )}
+      {save.error && <Problem error={save.error} />}
+    </section>
+  );
+}
+
+const isDirect = ({ sources }: HeldPermission) =>
+  sources === undefined || sources.some(({ source_type: type }) => type === 'DIRECT');
+
+/** By where they come from: given, or of which role. */
+function Held({ held }: { held: HeldPermission[] }) {
+  const groups = new Map<string, string[]>();
+  for (const permission of held) {
+    const roles = (permission.sources ?? []).flatMap(({ source_type: type, source_name: name }) =>
+      type === 'ROLE' ? [name] : [],
+    );
+    const from = [
+      ...(isDirect(permission) && permission.sources ? ['given directly'] : []),
+      ...roles.map((name) => `of ${name}`),
+    ].join(', ');
+    groups.set(from, [...(groups.get(from) ?? []), permission.permission_name]);
+  }
+  return [...groups].map(([from, names]) => (
+    <p key={from} className="codes">
+      {from !== '' && <span className="soft">{from}: </span>}
+      {names.map((name) => (
+        <code key={name}>{name}</code>
+      ))}
+    </p>
+  ));
+}

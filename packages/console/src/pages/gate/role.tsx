@@ -1,0 +1,201 @@
+/** One role: what it is called, what it allows, and who has it. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Member, Role } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Checkbox, TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { Path } from '../shell.tsx';
+import { FindPerson } from './find-person.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { List, Row } from './list.tsx';
+import { Permissions } from './permissions.tsx';
+import { rolesKey } from './roles.tsx';
+
+const roleKey = (roleId: string) => ['gate', 'role', roleId];
+
+export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: string }) => {
+  const { api, may } = useGate();
+  const path = `/roles/${encodeURIComponent(roleId)}`;
+  const { data, error, refetch } = useQuery({
+    queryKey: roleKey(roleId),
+    queryFn: ({ signal }) => api.get<Role>(path, signal),
+  });
+  useTitle(data?.name ?? 'Role');
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="the role" />;
+  return (
+    <>
+      <Path>
+        <Link to="/gate/roles">Roles</Link> / {data.name}
+      </Path>
+      <div className="title">
+        <h1>{data.name}</h1>
+        {data.is_default && <span className="tag">everybody has it</span>}
+      </div>
+      <p className="ids">
+        <span className="soft">Role ID</span> <code>{data.id}</code> <Copy text={data.id} />
+      </p>
+      {may('update:roles') ? (
+        <Settings key={roleId} role={data} path={path} />
+      ) : (
+        data.description && <p className="soft">{data.description}</p>
+      )}
+      <Permissions
+        key={`${roleId} permissions`}
+        path={path}
+        queryKey={roleKey(roleId)}
+        mayChange={may('update:roles')}
+        none="It allows nothing yet."
+      />
+      <Holders role={data} path={path} />
+      {may('delete:roles') && <Delete role={data} path={path} />}
+    </>
+  );
+});
+
+function Settings({ role, path }: { role: Role; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const [form, setForm] = useState({
+    name: role.name,
+    description: role.description ?? '',
+    is_default: role.is_default ?? false,
+  });
+  const save = useMutation({
+    mutationFn: () => api.send<Role>('PATCH', path, form),
+    onSuccess: async (changed) => {
+      queries.setQueryData(roleKey(role.id), changed);
+      await queries.invalidateQueries({ queryKey: rolesKey });
+    },
+  });
+  const change = (part: Partial<typeof form>) => {
+    save.reset();
+    setForm({ ...form, ...part });
+  };
+  return (
+    <Form
+      className="panel form"
+      aria-label="Settings"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <h2>Settings</h2>
+      <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+      <TextField label="Description" value={form.description} onChange={(description) => change({ description })} />
+      <Checkbox isSelected={form.is_default} onChange={(is_default) => change({ is_default })}>
+        Everybody has it, whoever signs up too
+      </Checkbox>
+      {save.error && <Problem error={save.error} />}
+      <div className="actions">
+        <Button className="button primary" type="submit" isDisabled={save.isPending}>
+          {save.isPending ? 'Saving …' : 'Save'}
+        </Button>
+        <span role="status" className="good-text">
+          {save.isSuccess ? 'Saved.' : ''}
+        </span>
+      </div>
+    </Form>
+  );
+}
+
+function Holders({ role, path }: { role: Role; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const key = [...roleKey(role.id), 'users'];
+  const list = useQuery({ queryKey: key, queryFn: ({ signal }) => api.all<Member>(`${path}/users`, signal) });
+  const refresh = () => queries.invalidateQueries({ queryKey: key });
+  const add = useMutation({
+    mutationFn: (userId: string) => api.send('POST', `${path}/users`, { users: [userId] }),
+    onSuccess: refresh,
+  });
+  const remove = useMutation({
+    mutationFn: (userId: string) =>
+      api.send('DELETE', `/users/${encodeURIComponent(userId)}/roles`, { roles: [role.id] }),
+    onSuccess: refresh,
+  });
+  return (
+    <List
+      title="Who has it"
+      none={role.is_default ? 'Everybody has it; nobody was given it besides.' : 'Nobody has it yet.'}
+      list={list}
+      problem={add.error ?? remove.error}
+      after={
+        may('update:roles') &&
+        may('read:users') && (
+          <FindPerson
+            label="Give it to"
+            known={list.data?.map(({ user_id: id }) => id) ?? []}
+            onAdd={add.mutate}
+            isPending={add.isPending}
+          />
+        )
+      }
+    >
+      {({ user_id: userId, name, email }) => (
+        <Row
+          key={userId}
+          title={
+            may('read:users') ? (
+              <Link to="/gate/users/$userId" params={{ userId }}>
+                {name}
+              </Link>
+            ) : (
+              name
+            )
+          }
+          text={email ?? userId}
+        >
+          {may('update:users') && (
+            <Confirm
+              label="Take away"
+              size="small"
+              title={`Take ${role.name} from ${name}?`}
+              action="Take it away"
+              onConfirm={() => remove.mutate(userId)}
+            >
+              <p>Their next token has its permissions no more. The management API looks at each request.</p>
+            </Confirm>
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+function Delete({ role, path }: { role: Role; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', path),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: rolesKey });
+      await navigate({ to: '/gate/roles' });
+      queries.removeQueries({ queryKey: roleKey(role.id) });
+    },
+  });
+  return (
+    <section className="panel" aria-label="Delete this role">
+      <div className="title">
+        <h2>Delete this role</h2>
+        <span className="grow" />
+        <Confirm
+          label="Delete"
+          title={`Delete ${role.name}?`}
+          action="Delete the role"
+          onConfirm={() => remove.mutate()}
+        >
+          <p>Whoever has it loses what it allows. This cannot be undone.</p>
+        </Confirm>
+      </div>
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}

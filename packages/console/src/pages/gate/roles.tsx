@@ -1,0 +1,104 @@
+/** Roles: what people may do, bundled under a name. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Role } from '../../api/management-types.ts';
+import { TextField } from '../../ui/fields.tsx';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+
+export const rolesKey = ['gate', 'roles'];
+
+export function useRoles() {
+  const { api, may } = useGate();
+  return useQuery({
+    queryKey: rolesKey,
+    queryFn: ({ signal }) => api.all<Role>('/roles', signal),
+    enabled: may('read:roles'),
+  });
+}
+
+export const Roles = gatePage('Roles', 'read:roles', () => {
+  const { may } = useGate();
+  const [isMaking, setMaking] = useState(false);
+  const [search, setSearch] = useState('');
+  const { data, error, refetch } = useRoles();
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="roles" />;
+  const wanted = search.trim().toLowerCase();
+  const found = data.filter(({ name, description = '' }) => `${name} ${description}`.toLowerCase().includes(wanted));
+  return (
+    <>
+      <div className="title">
+        <h1>Roles</h1>
+        <span className="grow" />
+        {may('create:roles') && (
+          <Button className="button primary" aria-expanded={isMaking} onPress={() => setMaking(!isMaking)}>
+            {isMaking ? 'Close' : 'New role'}
+          </Button>
+        )}
+      </div>
+      {isMaking && <NewRole />}
+      {data.length === 0 ? (
+        <Empty title="There are no roles yet">
+          <p>A role gives people permissions of your APIs, and of the management API.</p>
+        </Empty>
+      ) : (
+        <section className="panel" aria-label="List of roles">
+          {data.length > 12 && <TextField label="Find a role" value={search} onChange={setSearch} />}
+          {found.length === 0 && <p className="soft">None of the {data.length} is like that.</p>}
+          <ul className="rows">
+            {found.map((role) => (
+              <li key={role.id}>
+                <Link to="/gate/roles/$roleId" params={{ roleId: role.id }} className="row">
+                  <span className="grow">
+                    <strong>{role.name}</strong>
+                    <span className="soft">{role.description}</span>
+                  </span>
+                  {role.is_default && <span className="tag">everybody has it</span>}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          {data.length === 1_000 && (
+            <p className="hint">These are the first 1,000. Others are opened by their address.</p>
+          )}
+        </section>
+      )}
+    </>
+  );
+});
+
+function NewRole() {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [description, setDescription] = useState('');
+  const create = useMutation({
+    mutationFn: () => api.send<Role>('POST', '/roles', { name, ...(description !== '' && { description }) }),
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: rolesKey });
+      await navigate({ to: '/gate/roles/$roleId', params: { roleId: id } });
+    },
+  });
+  return (
+    <Form
+      className="panel form"
+      aria-label="New role"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <h2>New role</h2>
+      <TextField label="Name" isRequired value={name} onChange={setName} />
+      <TextField label="Description" value={description} onChange={setDescription} />
+      {create.error && <Problem error={create.error} />}
+      <Button className="button primary" type="submit" isDisabled={create.isPending}>
+        {create.isPending ? 'Creating …' : 'Create'}
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,110 @@
+/** What a person proves who they are by, beside a password: second factors, passkeys and recovery codes. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button } from 'react-aria-components';
+import type { AuthenticationMethod, User } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Time } from '../../ui/time.tsx';
+import { useGate } from './gate-page.tsx';
+import { List, Row } from './list.tsx';
+import { userKey } from './user.tsx';
+
+const kinds: Record<string, string> = {
+  totp: 'Authenticator app',
+  phone: 'Text message',
+  email: 'Email',
+  'webauthn-roaming': 'Security key',
+  'webauthn-platform': 'Fingerprint, face or PIN of a device',
+  passkey: 'Passkey',
+  'recovery-code': 'Recovery codes',
+};
+
+export function UserFactors({ user, path }: { user: User; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const at = `${path}/authentication-methods`;
+  const key = [...userKey(user.user_id), 'factors'];
+  const list = useQuery({ queryKey: key, queryFn: ({ signal }) => api.all<AuthenticationMethod>(at, signal) });
+  const refresh = () => queries.invalidateQueries({ queryKey: userKey(user.user_id) });
+  const remove = useMutation({
+    mutationFn: (id: string) => api.send('DELETE', id === '' ? at : `${at}/${encodeURIComponent(id)}`),
+    onSuccess: refresh,
+  });
+  const forget = useMutation({
+    mutationFn: () => api.send('POST', `${path}/multifactor/actions/invalidate-remember-browser`),
+    onSuccess: refresh,
+  });
+  const some = (list.data?.length ?? 0) > 0;
+  return (
+    <List
+      title="Second factors and passkeys"
+      none="None is set up."
+      list={list}
+      problem={remove.error ?? forget.error}
+      after={
+        some && (
+          <div className="actions">
+            {may('delete:authentication_methods') && (
+              <Confirm
+                label="Remove all"
+                size="small"
+                title={`Remove all of ${user.name}’s second factors and passkeys?`}
+                action="Remove all of them"
+                onConfirm={() => remove.mutate('')}
+              >
+                <p>
+                  Recovery codes too. Whoever has the password then gets in with it alone, or sets up a factor of their
+                  own: be sure who asks you for this.
+                </p>
+              </Confirm>
+            )}
+            {may('update:users') && (
+              <Button className="button small" isDisabled={forget.isPending} onPress={() => forget.mutate()}>
+                Ask in remembered browsers again
+              </Button>
+            )}
+            <span role="status" className="good-text">
+              {forget.isSuccess ? 'They are asked in every browser.' : ''}
+            </span>
+          </div>
+        )
+      }
+    >
+      {(method) => (
+        <Row
+          key={method.id}
+          title={kinds[method.type] ?? method.type}
+          text={
+            <>
+              {[method.name, method.phone_number, method.email, leftOf(method)].filter(Boolean).join(', ')}
+              {method.created_at && (
+                <>
+                  {' '}
+                  since <Time at={method.created_at} />
+                </>
+              )}
+              {method.last_auth_at && (
+                <>
+                  , last used <Time at={method.last_auth_at} />
+                </>
+              )}
+            </>
+          }
+        >
+          {method.type !== 'recovery-code' && may('delete:authentication_methods') && (
+            <Confirm
+              label="Remove"
+              size="small"
+              title={`Remove ${kinds[method.type] ?? method.type}?`}
+              action="Remove it"
+              onConfirm={() => remove.mutate(method.id)}
+            >
+              <p>It opens nothing any more: be sure who asks you for this. The person can set it up again.</p>
+            </Confirm>
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+const leftOf = ({ left }: AuthenticationMethod) => (left === undefined ? undefined : `${left} left`);

@@ -1,0 +1,123 @@
+/** The roles that a person was given, and the organizations that they belong to. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button } from 'react-aria-components';
+import type { Organization, Role, User } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Select } from '../../ui/fields.tsx';
+import { useGate } from './gate-page.tsx';
+import { List, Row } from './list.tsx';
+import { useRoles } from './roles.tsx';
+import { userKey } from './user.tsx';
+
+export function UserRoles({ user, path }: { user: User; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const list = useQuery({
+    queryKey: [...userKey(user.user_id), 'roles'],
+    queryFn: ({ signal }) => api.all<Role>(`${path}/roles`, signal),
+  });
+  const change = useMutation({
+    mutationFn: ({ method, role }: { method: 'POST' | 'DELETE'; role: string }) =>
+      api.send(method, `${path}/roles`, { roles: [role] }),
+    // What the roles allow stands in the permissions.
+    onSuccess: () => queries.invalidateQueries({ queryKey: userKey(user.user_id) }),
+  });
+  return (
+    <List
+      title="Roles"
+      none="None was given to this person."
+      list={list}
+      problem={change.error}
+      after={
+        may('update:users') &&
+        may('read:roles') &&
+        list.data && (
+          <Give
+            held={list.data}
+            onGive={(role) => change.mutate({ method: 'POST', role })}
+            isPending={change.isPending}
+          />
+        )
+      }
+    >
+      {(role) => (
+        <Row
+          key={role.id}
+          title={
+            may('read:roles') ? (
+              <Link to="/gate/roles/$roleId" params={{ roleId: role.id }}>
+                {role.name}
+              </Link>
+            ) : (
+              role.name
+            )
+          }
+          text={role.description}
+        >
+          {may('update:users') && (
+            <Confirm
+              label="Take away"
+              size="small"
+              title={`Take ${role.name} from ${user.name}?`}
+              action="Take it away"
+              onConfirm={() => change.mutate({ method: 'DELETE', role: role.id })}
+            >
+              <p>Their next token has its permissions no more. The management API looks at each request.</p>
+            </Confirm>
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+function Give({ held, onGive, isPending }: { held: Role[]; onGive: (role: string) => void; isPending: boolean }) {
+  const all = useRoles();
+  const [chosen, setChosen] = useState('');
+  const left = (all.data ?? []).filter(({ id }) => !held.some((role) => role.id === id));
+  const role = left.some(({ id }) => id === chosen) ? chosen : (left[0]?.id ?? '');
+  if (left.length === 0) return null;
+  return (
+    <div className="pair">
+      <Select
+        label="Another role"
+        value={role}
+        onChange={setChosen}
+        options={left.map(({ id, name }) => [id, name] as const)}
+      />
+      <Button className="button" isDisabled={isPending} onPress={() => onGive(role)}>
+        Give
+      </Button>
+    </div>
+  );
+}
+
+export function UserOrganizations({ user, path }: { user: User; path: string }) {
+  const { api, may } = useGate();
+  const list = useQuery({
+    queryKey: [...userKey(user.user_id), 'organizations'],
+    queryFn: ({ signal }) => api.all<Organization>(`${path}/organizations`, signal),
+  });
+  if (list.data?.length === 0) return null;
+  return (
+    <List title="Organizations" none="" list={list} problem={null}>
+      {({ id, display_name: text, name }) => (
+        <Row
+          key={id}
+          title={
+            may('read:organizations') ? (
+              <Link to="/gate/organizations/$organizationId" params={{ organizationId: id }}>
+                {text}
+              </Link>
+            ) : (
+              text
+            )
+          }
+          text={name}
+        />
+      )}
+    </List>
+  );
+}

@@ -1,0 +1,50 @@
+/** A plausible mail of each kind, for whoever looks at a template before people get it. */
+import type { Letter, LetterName } from './letters.ts';
+import { en } from './strings/en.ts';
+
+const notLetters = ['codeSentence', 'copy', 'support', 'login_link'];
+/** Those that a template can be of, by Auth0's names. */
+const sent: readonly string[] = Object.keys(en).filter((name) => !notLetters.includes(name));
+
+export const isSent = (name: string): name is LetterName => sent.includes(name);
+
+/** Nobody's: the address is reserved for examples, and what it links to is not there. */
+export function sampleLetter(
+  name: LetterName,
+  { issuer, clientId, uiLocales }: { issuer: string; clientId: string | undefined; uiLocales: string | undefined },
+): Letter {
+  const email = 'jane@example.com';
+  const isCode = en[name].action === '';
+  return {
+    name,
+    email,
+    account: {
+      ...nothingKnown,
+      userId: 'auth0|5f7c8ec7c33c6c004bbafe82',
+      email,
+      emailVerified: name !== 'verify_email',
+      name: 'Jane Example',
+      givenName: 'Jane',
+      familyName: 'Example',
+      nickname: 'jane',
+    },
+    connection: 'Username-Password-Authentication',
+    clientId,
+    languages: { uiLocales },
+    ...(isCode ? { code: '314159' } : { url: `${issuer}?ticket=sample` }),
+    ttlSeconds: isCode ? 180 : 432_000,
+    ...(name === 'user_invitation' && {
+      invitation: { organization: 'orchard', displayName: 'Orchard Inc', inviter: 'Ada Administrator' },
+    }),
+  };
+}
+
+const nothingKnown = {
+  username: null,
+  phoneNumber: null,
+  phoneVerified: false,
+  picture: null,
+  updatedAt: new Date(0),
+  userMetadata: {},
+  appMetadata: {},
+};

@@ -1,0 +1,272 @@
+/// <reference lib="dom" />
+/** Who may do what, in the console: roles, organizations and second factors, and how it looks to somebody who may only read. */
+import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+
+// A machine gives people second factors, as they would set them up.
+const adaptSeed = (yaml: string) =>
+  yaml.replace('- "update:encryption_keys"', '- "create:authentication_methods"\n          - "update:encryption_keys"');
+const { system, url: console, openPage } = stack.use(await openConsole({ adaptSeed }));
+const { issuer } = system;
+const admin = await openPage({ viewport: { width: 1440, height: 900 } });
+const complaints: string[] = [];
+admin.on('pageerror', (error) => complaints.push(error.message));
+await signIn(admin, `${console}gate/applications/demo-web`, 'admin@example.com');
+
+const go = (name: string, page = admin) =>
+  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
+const tab = (name: string, page = admin) =>
+  page
+    .getByRole('navigation', { name: /^Of this/ })
+    .getByRole('link', { name, exact: true })
+    .click();
+const heading = (name: string | RegExp, page = admin) => page.getByRole('heading', { level: 1, name }).waitFor();
+const panel = (name: string, page = admin) => page.getByRole('region', { name, exact: true });
+const confirm = (name: string) => admin.getByRole('alertdialog').getByRole('button', { name, exact: true }).click();
+const look = async (page: Page): Promise<void> => expect(await faultsInAllLooks(page)).toEqual([]);
+
+async function giveFactor(userId: string, body: object): Promise<void> {
+  const granted = await fetch(`${issuer}oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'demo-admin',
+      client_secret: 'demo-admin-secret',
+      audience: `${issuer}api/v2/`,
+    }),
+  });
+  const { access_token: token } = (await granted.json()) as { access_token: string };
+  const made = await fetch(`${issuer}api/v2/users/${encodeURIComponent(userId)}/authentication-methods`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(made.status).toBe(201);
+}
+
+// While she may nothing: nobody decides how somebody signs in who may more.
+await giveFactor('auth0|alice', { type: 'phone', phone_number: '+15555550100', name: 'Her telephone' });
+await giveFactor('auth0|alice', { type: 'email', email: 'alice@example.com' });
+
+test('a role gets permissions, and somebody has it', async () => {
+  await go('Roles');
+  await heading('Roles');
+  await look(admin);
+  await admin.getByRole('button', { name: 'New role' }).click();
+  await admin.getByLabel('Name').fill('Auditor');
+  await admin.getByLabel('Description').fill('Reads all of the gate');
+  await look(admin);
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Auditor');
+  await panel('Permissions').getByText('It allows nothing yet.').waitFor();
+  await panel('Who has it').getByText('Nobody has it yet.').waitFor();
+
+  await admin.getByLabel('Add permissions of').selectOption('Management API');
+  await admin.getByLabel('Find a permission').fill('read:');
+  await admin.getByRole('button', { name: 'All', exact: true }).click();
+  await look(admin);
+  await admin.getByRole('button', { name: 'Save permissions' }).click();
+  const management = panel('Management API');
+  await management.getByText('read:users', { exact: true }).waitFor();
+  expect(await management.getByText(/^(create|update|delete):/).count()).toBe(0);
+
+  await admin.getByLabel('Give it to').fill('alice');
+  await admin.getByRole('button', { name: 'Add Alice Example' }).press('Enter');
+  await panel('Who has it').getByRole('link', { name: 'Alice Example' }).waitFor();
+  await look(admin);
+  await admin.getByLabel('Description').fill('Reads all of it');
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await admin.getByText('Saved.').waitFor();
+});
+
+test('an organization gets a member with a role, somebody is invited, and a connection is enabled', async () => {
+  await go('Applications');
+  await admin.getByRole('link', { name: /Demo Web App/ }).click();
+  await admin.getByLabel('Who signs in').selectOption('allow');
+  await admin.getByLabel('Application Login URI').fill('https://app.example.com/login');
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await admin.getByText('Saved.').waitFor();
+
+  await go('Organizations');
+  await admin.getByText('There are no organizations yet').waitFor();
+  await look(admin);
+  await admin.getByRole('button', { name: 'New organization' }).click();
+  await admin.getByLabel('Name', { exact: true }).fill('Orchard Inc');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await admin.getByText('Not a name').waitFor(); // the API's own words
+  await admin.getByLabel('Name', { exact: true }).fill('orchard');
+  await admin.getByLabel('Display Name').fill('Orchard Inc');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Orchard Inc');
+  await admin.getByLabel('Primary colour').fill('#7a1fa2');
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await admin.getByText('Saved.').waitFor();
+  await look(admin);
+
+  await tab('Members');
+  await panel('Members').getByText('Nobody belongs to it yet.').waitFor();
+  await admin.getByLabel('Add somebody').fill('alice');
+  await admin.getByRole('button', { name: 'Add Alice Example' }).click();
+  await admin.getByRole('button', { name: 'Roles of Alice Example' }).click();
+  await panel('Members').getByRole('group').getByText('Everybody').click();
+  await panel('Members').locator('.tag', { hasText: 'Everybody' }).waitFor();
+  await look(admin);
+
+  await tab('Invitations');
+  await panel('Invitations').getByText('Nobody is invited').waitFor();
+  await admin.getByLabel('Email').fill('bob@example.com');
+  await admin.getByRole('button', { name: 'Invite' }).click();
+  await admin.getByText('https://app.example.com/login?invitation=').waitFor();
+  await panel('Invitations').getByText('bob@example.com').waitFor();
+  await look(admin);
+  await panel('Invitations').getByRole('button', { name: 'Take back' }).click();
+  await confirm('Take it back');
+  await panel('Invitations').getByText('Nobody is invited').waitFor();
+
+  await tab('Connections');
+  await admin.getByLabel('Another connection').selectOption('Username-Password-Authentication');
+  await admin.getByRole('button', { name: 'Enable' }).click();
+  await admin.getByText('Membership On Authentication').click();
+  const joins = admin.getByRole('checkbox', { name: /Membership On Authentication/ });
+  await until('it is so', async () => joins.isChecked());
+  await look(admin);
+});
+
+test('a person’s page says what they may and by what, and takes a second factor away', async () => {
+  await go('Users');
+  await admin.getByRole('link', { name: /Alice Example/ }).click();
+  await heading('Alice Example');
+  await panel('Roles').getByRole('link', { name: 'Auditor' }).waitFor();
+  await panel('Management API').getByText('of Auditor').waitFor();
+  await panel('Organizations').getByRole('link', { name: 'Orchard Inc' }).waitFor();
+  await panel('Example API').waitFor({ state: 'detached' });
+  await admin.getByLabel('Add permissions of').selectOption('Example API');
+  await panel('Example API').getByText('read:things').click();
+  await admin.getByRole('button', { name: 'Save permissions' }).click();
+  await panel('Example API').getByText('given directly').waitFor();
+  await look(admin);
+
+  const factors = panel('Second factors and passkeys');
+  await factors.getByText('Her telephone').waitFor();
+  const rows = factors.getByRole('listitem');
+  const telephone = rows.filter({ hasText: 'Her telephone' });
+  await telephone.getByRole('button', { name: 'Remove' }).click();
+  await look(admin);
+  await confirm('Remove it');
+  await until('one is left', async () => (await rows.count()) === 1);
+  await factors.getByRole('button', { name: 'Ask in remembered browsers again' }).click();
+  await factors.getByText('They are asked in every browser.').waitFor();
+  await factors.getByRole('button', { name: 'Remove all' }).click();
+  await confirm('Remove all of them');
+  await factors.getByText('None is set up.').waitFor();
+});
+
+test('second factors are switched on, and an API asks for permissions', async () => {
+  await go('Multi-factor');
+  await admin.getByText('One-time Password').click();
+  const otp = admin.getByRole('checkbox', { name: /One-time Password/ });
+  await until('it is on', async () => (await otp.isChecked()) && (await otp.isEnabled()));
+  await admin.getByText('Always: everybody sets one up').click();
+  await until('everybody is asked', async () => admin.getByRole('radio', { name: /^Always/ }).isChecked());
+  await look(admin);
+  const someone = await openPage();
+  await someone.goto(console);
+  await fillInLogin(someone, 'alice@example.com');
+  await someone.getByText('Set up your authenticator app').waitFor();
+  await admin.getByText('Who has set one up').click();
+  await until('no longer', async () => admin.getByRole('radio', { name: /^Who has set/ }).isChecked());
+
+  await go('APIs');
+  await admin.getByRole('link', { name: /Example API/ }).click();
+  await admin.getByText('Enable RBAC').click();
+  await admin.getByText('Add Permissions in the Access Token').click();
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await admin.getByText('Saved.').waitFor();
+  await admin.reload();
+  await until('it is kept', async () => admin.getByRole('checkbox', { name: /Enable RBAC/ }).isChecked());
+  expect(await admin.getByRole('checkbox', { name: /Add Permissions/ }).isChecked()).toBe(true);
+  await look(admin);
+});
+
+test('a mail is written in one’s own words, and seen before people get it', async () => {
+  await go('Email templates');
+  const mail = admin.frameLocator('iframe.preview');
+  await mail.getByText('Confirm your email address').first().waitFor(); // ours
+  await look(admin);
+  await admin.getByLabel('Subject').fill('Welcome, {{ user.given_name }}');
+  await admin.getByLabel('Message').fill('<p>Dear {{ user.name }}, <a href="{{ url }}">come in</a></p>');
+  await mail.getByText('Dear Jane Example').waitFor();
+  await panel('Preview').getByText('Welcome, Jane').waitFor();
+  await admin.getByLabel('Message').fill('<script>alert(1)</script>');
+  await panel('Preview').getByText('The API refused it').waitFor(); // what is wrong with it
+  await admin.getByLabel('Message').fill('<p>Dear {{ user.name }}</p>');
+  await admin.getByRole('button', { name: 'Save', exact: true }).click();
+  await admin.getByText('Saved: the next mail').waitFor();
+  await admin.getByLabel('Template').selectOption('Sign-in by Code');
+  await mail.getByText('314159').waitFor();
+  await admin.getByLabel('Template').selectOption('Verification Email (using Link)');
+  await until('it is kept', async () => (await admin.getByLabel('Message').inputValue()).includes('Dear'));
+});
+
+test('somebody who may only read is offered nothing that the API would refuse', async () => {
+  const alice = await openPage({ viewport: { width: 1440, height: 900 } });
+  const refused: string[] = [];
+  alice.on('response', (response) => {
+    const isRead = response.request().method() === 'GET';
+    if (response.url().includes('/api/v2/') && (!isRead || response.status() === 403))
+      refused.push(`${response.request().method()} ${response.url()} ${response.status()}`);
+  });
+  alice.on('pageerror', (error) => complaints.push(error.message));
+  await signIn(alice, console);
+  const main = alice.getByRole('navigation', { name: 'Main' });
+  await main.getByRole('link', { name: 'Applications', exact: true }).waitFor();
+  const names = await main.getByRole('list', { name: 'The gate' }).getByRole('link').allTextContents();
+  expect(names).toEqual(expect.arrayContaining(['Users', 'Roles', 'Organizations', 'Multi-factor', 'Tenant settings']));
+  const seen: Record<string, string[]> = {};
+  const check = async (name: string) => {
+    await until(`${name} is read`, async () => (await alice.getByText(/^Loading /).count()) === 0);
+    const offered = await alice.locator('#content').evaluate((content) => [
+      ...[...content.querySelectorAll('button:not(:disabled), a.button')]
+        .filter((button) => !button.closest('.filters, .tabs'))
+        .map((button) => button.textContent),
+      // What is searched or filtered by is no form.
+      ...[...content.querySelectorAll('form :is(input, textarea, select):not(:disabled)')].map(
+        (field) => field.outerHTML,
+      ),
+    ]);
+    const deeds = offered.filter((text) => !/^(Copy.*|Next|Before|Older)$/.test(text));
+    if (deeds.length > 0) seen[name] = deeds;
+  };
+  for (const name of names) {
+    await go(name, alice);
+    await heading(name, alice);
+    await check(name);
+  }
+  const details: [string, RegExp, string[]][] = [
+    ['Applications', /Demo Web App/, ['Quick start', 'Credentials', 'APIs', 'Try sign-in']],
+    ['APIs', /Example API/, []],
+    ['APIs', /Management API/, []],
+    ['Users', /Ada Administrator/, []],
+    ['Roles', /Auditor/, []],
+    ['Organizations', /Orchard Inc/, ['Members', 'Invitations', 'Connections']],
+  ];
+  for (const [list, row, tabs] of details) {
+    await go(list, alice);
+    await alice.locator('.rows').getByRole('link', { name: row }).first().click();
+    await heading(row, alice);
+    await check(`${list} ${row.source}`);
+    await look(alice);
+    for (const name of tabs) {
+      await tab(name, alice);
+      await check(`${list} ${row.source} ${name}`);
+    }
+  }
+  expect(seen).toEqual({});
+  expect(refused).toEqual([]);
+  expect(complaints).toEqual([]);
+});
