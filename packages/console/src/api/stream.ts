@@ -27,13 +27,15 @@ export async function watchDeliveries(
 ): Promise<void> {
   let lastId: string | undefined;
   let waitMs = againMs.least;
+  const onFlow = () => {
+    watch.onLive(true);
+    // What came between the list and the stream.
+    if (lastId === undefined) watch.onGap();
+    waitMs = againMs.least;
+  };
   while (!signal.aborted) {
     try {
-      const events = await open(session, path, lastId, signal);
-      watch.onLive(true);
-      // What came between the list and the stream.
-      if (lastId === undefined) watch.onGap();
-      waitMs = againMs.least;
+      const events = await open(session, path, { lastId, signal, onFlow });
       for await (const { id, event, data } of events) {
         if (id !== undefined) lastId = id;
         if (event === 'delivery') watch.onDelivery(JSON.parse(data));
@@ -56,11 +58,11 @@ const isFinal = (status: number) => [400, 403, 404, 422].includes(status);
 
 type SentEvent = { id: string | undefined; event: string; data: string };
 
+/** `onFlow` is told once something comes: a proxy may hold back all of it, and answer all the same. */
 async function open(
   session: Session,
   path: string,
-  lastId: string | undefined,
-  signal: AbortSignal,
+  { lastId, signal, onFlow }: { lastId: string | undefined; signal: AbortSignal; onFlow: () => void },
 ): Promise<AsyncIterable<SentEvent>> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), silenceMs);
@@ -76,24 +78,30 @@ async function open(
     clearTimeout(timer);
     throw await problemOf(response);
   }
-  return read(response.body, () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), silenceMs);
-    return () => clearTimeout(timer);
+  let isFlowing = false;
+  return read(response.body, {
+    onPart() {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), silenceMs);
+      if (!isFlowing) onFlow();
+      isFlowing = true;
+    },
+    onEnd: () => clearTimeout(timer),
   });
 }
 
-/** `onPart` is told of all that comes, and gives what is to be done at the end. */
-async function* read(body: ReadableStream<Uint8Array>, onPart: () => () => void): AsyncGenerator<SentEvent> {
+async function* read(
+  body: ReadableStream<Uint8Array>,
+  { onPart, onEnd }: { onPart: () => void; onEnd: () => void },
+): AsyncGenerator<SentEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let done = onPart();
   let text = '';
   try {
     for (;;) {
       const part = await reader.read();
       if (part.done) return;
-      done = onPart();
+      onPart();
       text += decoder.decode(part.value, { stream: true });
       const events = text.split('\n\n');
       text = events.pop()!;
@@ -103,7 +111,7 @@ async function* read(body: ReadableStream<Uint8Array>, onPart: () => () => void)
       }
     }
   } finally {
-    done();
+    onEnd();
     await reader.cancel().catch(() => {}); // it has broken already
   }
 }

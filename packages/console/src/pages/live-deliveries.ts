@@ -21,11 +21,12 @@ export function useLiveDeliveries(path: string, filter: Filter) {
   const queries = useQueryClient();
   const first = `${path}/deliveries?${toQuery(filter)}`;
   const allKey = useMemo(() => ['deliveries', path, first, 'all'], [path, first]);
-  const { arrived, isLive, isTried } = useArrived(path);
+  const { arrived, isLive } = useArrived(path);
   const newest = useQuery({
     queryKey: ['deliveries', path, first, 'newest'],
     queryFn: ({ signal }) => api.page<Delivery>(first, signal),
-    refetchInterval: isLive || !isTried ? false : pollMs,
+    // Also while it is being opened, which a proxy may draw out.
+    refetchInterval: isLive ? false : pollMs,
   });
   const all = useInfiniteQuery({
     queryKey: allKey,
@@ -60,8 +61,7 @@ function useArrived(path: string) {
   const { session } = useConsole();
   const queries = useQueryClient();
   const [arrived, setArrived] = useState<Delivery[]>([]);
-  /** undefined: it is being opened. */
-  const [isLive, setLive] = useState<boolean>();
+  const [isLive, setLive] = useState(false);
   useEffect(() => {
     const watching = new AbortController();
     let waiting: Delivery[] = [];
@@ -95,10 +95,10 @@ function useArrived(path: string) {
       watching.abort();
       clearTimeout(timer);
       setArrived([]);
-      setLive(undefined);
+      setLive(false);
     };
   }, [session, queries, path]);
-  return { arrived, isLive: isLive === true, isTried: isLive !== undefined };
+  return { arrived, isLive };
 }
 
 const isNewest = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey.at(-1) === 'newest';
