@@ -16,6 +16,7 @@ export type GateEventType =
   | 'login_failed'
   | 'consent_granted'
   | 'token_revoked'
+  | 'user_deleted'
   | 'client_created'
   | 'client_updated';
 

@@ -374,7 +374,12 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   const links = makeLinks({ ...parts, provider });
   return [
     makeInteractionRoutes({ ...parts, provider }),
-    makeAccountRoutes({ ...parts, provider, endAccess: makeEndAccess(parts.pool) }),
+    makeAccountRoutes({
+      ...parts,
+      provider,
+      endAccess: makeEndAccess(parts.pool),
+      management: managementApi(parts.env.ISSUER).identifier,
+    }),
     makeUpstreamRoutes({ ...parts, provider }),
     makeManagement({ ...parts, provider, log: logOfModule(parts.log, 'management') }),
     makeMfaRoutes({ ...parts, provider }),

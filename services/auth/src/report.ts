@@ -40,6 +40,8 @@ export type Report = {
   loggedOut(userId: string, clientId: string | undefined, ip: string): void;
   passwordChanged(userId: string, ip: string): void;
   emailVerified(account: AccountModel, ip: string): void;
+  /** @param by whoever has done it themselves; an administrator's request is in the log already */
+  userDeleted(userId: string, by?: { clientId: string; ip: string }): void;
   tokenRevoked(clientId: string, userId: string | undefined): void;
   clientCreated(clientId: string): void;
   clientUpdated(clientId: string): void;
@@ -118,6 +120,11 @@ export function makeReport(parts: {
     emailVerified({ userId }, ip) {
       audit.add({ type: 'sv', userId, ip });
       log.info('an address was confirmed');
+    },
+    userDeleted(userId, by) {
+      if (by) audit.add({ type: 'sdu', userId, ...by });
+      sink.publish('user_deleted', { user_id: userId });
+      log.info('an account was deleted');
     },
     tokenRevoked(clientId, userId) {
       audit.add({ type: 'srrt', clientId, userId });

@@ -3,20 +3,23 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { TOTP } from 'otpauth';
 import pg from 'pg';
 import { openGate } from './gate.ts';
 import { alice, bob, seed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = ['carol', 'dave', 'erin', 'frank', 'grace', 'heidi'].map((name) => ({
-  ...alice,
-  user_id: `auth0|${name}`,
-  email: `${name}@example.com`,
-  nickname: name,
-  name,
-  phone_number: undefined,
-}));
+const people = ['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'mallory', 'niaj', 'olivia'].map(
+  (name) => ({
+    ...alice,
+    user_id: `auth0|${name}`,
+    email: `${name}@example.com`,
+    nickname: name,
+    name,
+    phone_number: undefined,
+  }),
+);
 const gate = stack.use(
   await openGate({
     ...seed,
@@ -216,4 +219,121 @@ test('applications are shown with what they may do, and lose it', async () => {
     return shown.html.includes('An application lost its access') && shown;
   });
   expect(activity.html).toContain('You signed in');
+});
+
+describe('second steps', () => {
+  const secretIn = ({ html }: Page) => /<code>([A-Z2-7 ]{32,})<\/code>/.exec(html)![1]!.replaceAll(' ', '');
+  const codesIn = ({ html }: Page) =>
+    [...html.matchAll(/<code>((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})<\/code>/g)].map(([, code]) => code!);
+  /** Of the next step, or one before: it goes on being taken should the present one end meanwhile. */
+  const codeOf = (secret: string, step = 0) => new TOTP({ secret }).generate({ timestamp: Date.now() + step * 30_000 });
+
+  test('are added, and recovery codes with the first; from then on a login asks for them, and so does this page', async () => {
+    const { browser, page } = await visit('ivan', 'account/security');
+    expect(titleOf(page)).toBe('Second steps and passkeys');
+    const form = await browser.get('account/security/otp');
+    const secret = secretIn(form);
+    expect(secretIn(await browser.get('account/security/otp'))).toBe(secret);
+    const wrong = await browser.submit(form, { code: '12345' });
+    expect(problemIn(wrong)).toBe('That code is not right. Check it and try again.');
+    const shown = await browser.submit(wrong, { code: codeOf(secret) });
+    const codes = codesIn(shown);
+    expect(codes).toHaveLength(10);
+    // A reload shows them until they are kept.
+    expect(codesIn(await browser.get('account/security/recovery-codes'))).toEqual(codes);
+    const list = await browser.submit(shown);
+    expect(list.html).toContain('Authenticator app');
+    expect(list.html).toContain('Codes that are left: 10');
+    expect(titleOf(await browser.get('account/security/recovery-codes'))).toBe('Second steps and passkeys');
+
+    const again = await visit('ivan', 'account');
+    expect(titleOf(again.page)).toBe('Verify it’s you');
+    const other = await again.browser.submit(again.page, { action: 'other' });
+    const recovery = await again.browser.submit(other, { factor: 'recovery' });
+    expect(titleOf(await again.browser.submit(recovery, { code: codes[0]! }))).toBe('Your account');
+
+    const anew = await browser.submit(list, { action: 'codes' }, list.forms.length - 1);
+    expect(codesIn(anew)).toHaveLength(10);
+    expect(codesIn(anew)).not.toContain(codes[1]);
+    const kept = await browser.submit(anew);
+    // By mail as well, and away with both.
+    const address = await browser.get('account/security/email');
+    const sent = await browser.submit(address, { address: 'ivan@example.com' });
+    const added = await browser.submit(sent, { code: await codeIn('ivan@example.com') });
+    expect(noticeIn(added)).toBe('Added.');
+    const ids = added.forms
+      .map(({ fields }) => fields.id ?? '')
+      .filter((id) => id.startsWith('totp') || id.startsWith('email'));
+    expect(new Set(ids).size).toBe(2);
+    let left = added;
+    for (const id of new Set(ids)) left = await browser.submit(left, { action: 'remove' }, formWith(left, { id }));
+    expect(noticeIn(left)).toBe('Removed.');
+    expect(left.html).not.toContain('Recovery codes');
+    expect(titleOf((await visit('ivan')).page)).toBe('Your account');
+    const { rows } = await db.query("SELECT count(*)::int FROM recovery_codes WHERE user_id = 'auth0|ivan'");
+    expect(rows).toEqual([{ count: 0 }]);
+    expect(kept.status).toBe(200);
+    await until('the log', async () => {
+      const types = await logsOf('ivan');
+      return ['gd_enrollment_complete', 'gd_unenroll', 'POST account/recovery-codes'].every((type) =>
+        types.includes(type),
+      );
+    });
+  });
+
+  test('can be added only where the tenant allows them', async () => {
+    const { browser, page } = await visit('judy', 'account/security');
+    expect(page.html).not.toContain('account/security/sms');
+    expect(page.html).not.toContain('account/security/passkey');
+    for (const slug of ['sms', 'roaming', 'passkey'])
+      expect([slug, (await browser.get(`account/security/${slug}`)).status]).toEqual([slug, 404]);
+  });
+});
+
+test('data can be had as a file, which holds nothing that signs anybody in', async () => {
+  const { browser } = await visit('mallory', 'account/data');
+  const { headers, html, status } = await browser.get('account/data/download');
+  expect([status, headers.get('content-disposition')]).toEqual([200, 'attachment; filename="account.json"']);
+  const data = JSON.parse(html);
+  expect(data.user).toMatchObject({ user_id: 'auth0|mallory', email: 'mallory@example.com' });
+  expect(data).toMatchObject({
+    identities: [{ connection: 'Username-Password-Authentication' }],
+    sessions: [{}],
+    roles: [],
+  });
+  expect(html).not.toMatch(/password_hash|passwordHash|\$scrypt|\$argon|app_metadata|sealed/);
+});
+
+describe('an account', () => {
+  test('is deleted by its owner, with everything that it opened', async () => {
+    const elsewhere = await visit('niaj');
+    const { browser, page } = await visit('niaj', 'account/delete');
+    const unsure = await browser.submit(page, {});
+    expect([unsure.status, problemIn(unsure)]).toEqual([400, 'Tick the box to go on.']);
+    const done = await browser.submit(unsure, { confirm: 'yes' });
+    expect(titleOf(done)).toBe('Your account is deleted');
+    expect((await db.query("SELECT FROM accounts WHERE user_id = 'auth0|niaj'")).rowCount).toBe(0);
+    for (const { browser: each } of [elsewhere, { browser }])
+      expect(titleOf(await each.get('account'))).toBe('Sign in');
+    await until('the log', async () => (await logsOf('niaj')).includes('sdu'));
+  });
+
+  test('of the last administrator stays, and a tenant may keep all', async () => {
+    await db.query("INSERT INTO roles (id, name) VALUES ('rol_admin', 'admin')");
+    const audience = `${gate.issuer}api/v2/`;
+    await db.query("INSERT INTO role_permissions VALUES ('rol_admin', $1, 'update:users')", [audience]);
+    await db.query("INSERT INTO user_roles (user_id, role_id) VALUES ('auth0|olivia', 'rol_admin')");
+    const { browser, page } = await visit('olivia', 'account/delete');
+    const refused = await browser.submit(page, { confirm: 'yes' });
+    expect(problemIn(refused)).toBe('Nobody else here is an administrator. Make somebody one first.');
+    await db.query("INSERT INTO user_roles (user_id, role_id) VALUES ('auth0|alice', 'rol_admin')");
+    await db.query(`UPDATE settings SET account_self_service = '{"delete": false}'`);
+    await until('the setting', async () => (await browser.get('account/delete')).status === 404);
+    expect((await browser.get('account/data')).html).not.toContain('Delete my account');
+    await db.query(`UPDATE settings SET account_self_service = '{"enabled": false}'`);
+    await until('the setting', async () => (await browser.get('account')).status === 404);
+    await db.query("UPDATE settings SET account_self_service = '{}'");
+    await until('the setting', async () => (await browser.get('account')).status === 200);
+    expect(titleOf(await browser.submit(refused, { confirm: 'yes' }))).toBe('Your account is deleted');
+  });
 });

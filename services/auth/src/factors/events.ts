@@ -12,7 +12,7 @@ export type FactorEvents = {
   locked(event: FactorEvent, factor: string): void;
   codeSent(event: FactorEvent, channel: 'email' | 'phone'): void;
   enrolled(event: FactorEvent, factor: string): void;
-  removed(event: Pick<FactorEvent, 'userId'>, factor: string): void;
+  removed(event: Partial<FactorEvent> & Pick<FactorEvent, 'userId'>, factor: string): void;
 };
 
 export function makeFactorEvents({ audit, log }: { audit: Audit; log: Log }): FactorEvents {

@@ -44,27 +44,36 @@ export const unlinkIdentity = operation({
     const { identities } = await presented(parts, primary);
     if (isNamed(identities[0], provider, user_id))
       throw new ManagementProblem(400, 'operation_not_supported', 'Main identity cannot be unlinked');
-    const mark = sessionsEnd();
-    await inTransaction(parts.pool, async (client) => {
-      const { rows } = await client.query<{ user_id: string; strategy: string }>(
-        `SELECT user_id, strategy FROM accounts JOIN connections ON connections.name = connection
-         WHERE linked_to = $1 ORDER BY user_id FOR UPDATE OF accounts`,
-        [primary.userId],
-      );
-      const leaving = rows.find((row) => row.strategy === provider && withoutPrefix(row.user_id) === user_id);
-      if (!leaving) throw missing('identity', 'The user has no such identity.');
-      const both = [primary.userId, leaving.user_id];
-      await client.query('UPDATE accounts SET linked_to = NULL WHERE user_id = $1', [leaving.user_id]);
-      await client.query('UPDATE accounts SET sessions_not_before = $2, updated_at = now() WHERE user_id = ANY ($1)', [
-        both,
-        mark,
-      ]);
-      await client.query('DELETE FROM artefacts WHERE account_id = ANY ($1)', [both]);
-    });
-    await sessionsEnded(mark);
+    await unlink(parts, primary.userId, (row) => row.strategy === provider && withoutPrefix(row.user_id) === user_id);
     return ok(await identitiesOf(parts, primary.userId));
   },
 });
+
+/** In one step; then all sessions of both are over. @throws ManagementProblem 404 when none of the linked ones is meant */
+export async function unlink(
+  { pool }: Pick<Parts, 'pool'>,
+  primary: string,
+  isLeaving: (identity: { user_id: string; strategy: string }) => boolean,
+): Promise<void> {
+  const mark = sessionsEnd();
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ user_id: string; strategy: string }>(
+      `SELECT user_id, strategy FROM accounts JOIN connections ON connections.name = connection
+       WHERE linked_to = $1 ORDER BY user_id FOR UPDATE OF accounts`,
+      [primary],
+    );
+    const leaving = rows.find(isLeaving);
+    if (!leaving) throw missing('identity', 'The user has no such identity.');
+    const both = [primary, leaving.user_id];
+    await client.query('UPDATE accounts SET linked_to = NULL WHERE user_id = $1', [leaving.user_id]);
+    await client.query('UPDATE accounts SET sessions_not_before = $2, updated_at = now() WHERE user_id = ANY ($1)', [
+      both,
+      mark,
+    ]);
+    await client.query('DELETE FROM artefacts WHERE account_id = ANY ($1)', [both]);
+  });
+  await sessionsEnded(mark);
+}
 
 /** In one step, so that neither account can be linked otherwise meanwhile. Sessions of the account that is linked end. */
 export async function link({ pool }: Pick<Parts, 'pool'>, primary: string, secondary: string): Promise<void> {

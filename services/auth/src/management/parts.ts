@@ -73,8 +73,8 @@ export type ManagementParts = {
   emailTemplates: EmailTemplateStore;
   customTexts: CustomTextStore;
   log: Log;
-  /** Whom to tell of changed clients. */
-  report: Pick<Report, 'clientCreated' | 'clientUpdated'>;
+  /** Whom to tell of changed clients and deleted people. */
+  report: Pick<Report, 'clientCreated' | 'clientUpdated' | 'userDeleted'>;
   audit: Pick<Audit, 'add'>;
 };
 

@@ -222,8 +222,9 @@ export const updateUser = operation({
 export const deleteUser = operation({
   async run({ parts, params }) {
     const { id = '' } = params;
-    await parts.db.account.deleteMany({ where: { userId: id, linkedTo: null } });
+    const { count } = await parts.db.account.deleteMany({ where: { userId: id, linkedTo: null } });
     await parts.endAccess(id);
+    if (count > 0) parts.report.userDeleted(id);
     return gone;
   },
 });

@@ -6,9 +6,12 @@ import type { Visit } from './visit.ts';
 const sections: AccountSection[] = [
   { key: 'profile', href: '/account/profile' },
   { key: 'password', href: '/account/password' },
+  { key: 'security', href: '/account/security' },
+  { key: 'signIns', href: '/account/sign-ins' },
   { key: 'devices', href: '/account/devices' },
   { key: 'applications', href: '/account/applications' },
   { key: 'activity', href: '/account/activity' },
+  { key: 'data', href: '/account/data' },
 ];
 
 export async function showOverview(visit: Visit): Promise<void> {

@@ -20,6 +20,8 @@ import type { Linking } from '../upstream/link.ts';
 
 export type AccountParts = FactorParts & {
   issuer: string;
+  /** The management API's audience. */
+  management: string;
   provider: Provider;
   db: Database;
   pool: Pool;

@@ -7,15 +7,20 @@ import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import { showActivity } from './activity.ts';
+import { additionPages, leaveCodes, showCodes } from './add-factor.ts';
 import { disconnect, showApplications } from './applications.ts';
 import { callbackPath } from './client.ts';
+import { deletionPath, download, downloadPath, showData } from './data.ts';
 import { endDevices, showDevices } from './devices.ts';
 import { changeEmail, showEmail } from './email.ts';
+import { deleteAccount, deletedPath, showDeleted, showDeletion } from './leave.ts';
 import { showOverview } from './overview.ts';
 import type { AccountParts } from './parts.ts';
 import { changePassword, showPassword } from './password.ts';
 import { changeProfile, showProfile } from './profile.ts';
+import { changeSecurity, codesPath, securityPath, showSecurity } from './security.ts';
 import { isSelfService } from './settings.ts';
+import { changeSignIns, showSignIns } from './sign-ins.ts';
 import { notTheirs, openVisit, type Visit } from './visit.ts';
 
 type Handler = (visit: Visit, request: Request) => Promise<void>;
@@ -27,9 +32,16 @@ const pages: AccountPage[] = [
   { path: '/account/email', needsFresh: true, show: showEmail, answer: changeEmail },
   // The old password is asked for.
   { path: '/account/password', show: showPassword, answer: changePassword },
+  { path: securityPath, needsFresh: true, show: showSecurity, answer: changeSecurity },
+  ...additionPages,
+  { path: codesPath, needsFresh: true, show: showCodes, answer: leaveCodes },
+  { path: '/account/sign-ins', needsFresh: true, show: showSignIns, answer: changeSignIns },
   { path: '/account/devices', show: showDevices, answer: endDevices },
   { path: '/account/applications', show: showApplications, answer: disconnect },
   { path: '/account/activity', show: showActivity },
+  { path: '/account/data', needsFresh: true, show: showData },
+  { path: downloadPath, needsFresh: true, show: download },
+  { path: deletionPath, needsFresh: true, show: showDeletion, answer: deleteAccount },
 ];
 
 /** What one person may ask of these pages; each is some statements, and a page is no list to be polled. */
@@ -64,6 +76,10 @@ export function makeAccountRoutes(parts: AccountParts): Router {
     });
   }
   router.get(callbackPath, (request, response) => comeBack(parts, request, response));
+  router.get(deletedPath, (request, response) => {
+    setRoute(response, deletedPath);
+    return showDeleted(parts, request, response);
+  });
   return router;
 }
 

@@ -37,6 +37,7 @@ export type OwnSession = Session & {
   device?: SessionDevice;
   past(seconds: number): boolean;
   persist(): Promise<unknown>;
+  destroy(): Promise<void>;
 };
 
 export type Visit = {

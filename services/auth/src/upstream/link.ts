@@ -5,6 +5,8 @@
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { AccountStore } from '../accounts/store.ts';
+import type { Audit } from '../audit.ts';
+import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pool } from '../database.ts';
 import { hasSecondFactor } from '../factors/types.ts';
 import { link } from '../management/identities.ts';
@@ -28,9 +30,15 @@ export type Linking = {
   finish(request: Request, response: Response, provider: Provider): Promise<string>;
 };
 
-type Parts = { upstream: Upstream; accounts: AccountStore; connections: ConnectionStore; pool: Pool };
+type Parts = {
+  upstream: Upstream;
+  accounts: AccountStore;
+  connections: ConnectionStore;
+  pool: Pool;
+  audit: Pick<Audit, 'add'>;
+};
 
-export function makeLinking({ upstream, accounts, connections, pool }: Parts): Linking {
+export function makeLinking({ upstream, accounts, connections, pool, audit }: Parts): Linking {
   return {
     async begin(name, whose) {
       const connection = await connections.find(name);
@@ -64,6 +72,8 @@ export function makeLinking({ upstream, accounts, connections, pool }: Parts): L
       // Whoever has only the first of two keys to an account does not take it along.
       if (isOthers && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
       if (isOthers) await link({ pool }, accountId, account.userId);
+      const details = { operation: 'POST account/sign-ins', target: account.userId };
+      audit.add({ type: 'sapi', userId: accountId, clientId: accountClientId, details });
       return { linked: connection.name };
     } catch (error) {
       if (error instanceof ManagementProblem) return { link_error: 'already_linked' };

@@ -77,6 +77,7 @@ export const githubEvents = {
 export const gateEvents = {
   user_signed_up: 'Somebody created an account at the gate',
   user_logged_in: 'Somebody logged in at the gate',
+  user_deleted: 'Somebody’s account at the gate was deleted, by themselves or an administrator',
   login_failed: 'A login at the gate failed',
   consent_granted: 'Somebody allowed an application to act for them',
   token_revoked: 'A token was revoked',

@@ -1,0 +1,160 @@
+/** Second factors, passkeys, recovery codes and remembered browsers of the person: a list, from which pages lead on that add one (add-factor.ts). */
+import type { Request } from 'express';
+import { accountClientId } from '../clients/account-client-id.ts';
+import { hasPasskeys } from '../factors/passkey-offer.ts';
+import type { Method } from '../factors/store.ts';
+import { hasSecondFactor, isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from '../factors/types.ts';
+import { fieldsOf } from '../http/form-fields.ts';
+import type { AccountGroup, AccountItem } from '../pages/account.ts';
+import type { AccountText } from '../pages/strings/en.ts';
+import { notTheirs, type Visit } from './visit.ts';
+
+export const securityPath = '/account/security';
+export const codesPath = `${securityPath}/recovery-codes`;
+
+/** Each with its name in paths and among our texts. */
+export const additions: { type: MethodType; slug: string; key: AccountText }[] = [
+  { type: 'totp', slug: 'otp', key: 'otp' },
+  { type: 'phone', slug: 'sms', key: 'sms' },
+  { type: 'email', slug: 'email', key: 'emailCode' },
+  { type: 'webauthn-roaming', slug: 'roaming', key: 'roaming' },
+  { type: 'webauthn-platform', slug: 'platform', key: 'platform' },
+  { type: 'passkey', slug: 'passkey', key: 'passkey' },
+];
+
+/** What this person may add. */
+export async function isOffered({ parts, account, settings }: Visit, type: MethodType): Promise<boolean> {
+  if (type === 'passkey') return hasPasskeys(await parts.connections.find(account.connection));
+  return isEnabled(mfaSettingsOf(settings), type as SecondFactor);
+}
+
+export async function showSecurity(visit: Visit): Promise<void> {
+  const { parts, account } = visit;
+  const [methods, codesLeft, browsers] = await Promise.all([
+    parts.factors.list(account.userId),
+    parts.factors.recoveryCodesLeft(account.userId),
+    parts.db.rememberedBrowser.count({ where: { userId: account.userId, expiresAt: { gt: new Date() } } }),
+  ]);
+  const offered = await Promise.all(additions.map(async (each) => ((await isOffered(visit, each.type)) ? [each] : [])));
+  const links = offered.flat().map(({ type, slug, key }) => ({ type, href: `${securityPath}/${slug}`, key }));
+  const [passkeys, factors] = [methods.filter(isPasskey), methods.filter((method) => !isPasskey(method))];
+  const hasFactor = hasSecondFactor(methods.map(({ type }) => type));
+  const hasCodes = hasFactor && mfaSettingsOf(visit.settings).factors['recovery-code'];
+  const groups: AccountGroup[] = [
+    {
+      title: 'secondSteps',
+      empty: 'secondStepsEmpty',
+      items: factors.map(itemOf),
+      links: links.filter((link) => !isPasskey(link)),
+    },
+    { title: 'passkeys', empty: 'passkeysEmpty', items: passkeys.map(itemOf), links: links.filter(isPasskey) },
+    ...(hasCodes
+      ? [
+          {
+            title: 'recoveryCodes' as const,
+            about: 'recoveryLeft' as const,
+            items: [],
+            buttons: [{ action: 'codes', key: 'recoveryNew' as const }],
+          },
+        ]
+      : []),
+    ...(browsers > 0
+      ? [
+          {
+            title: 'remembered' as const,
+            about: 'rememberedCount' as const,
+            items: [],
+            buttons: [{ action: 'forget', key: 'forget' as const }],
+          },
+        ]
+      : []),
+  ];
+  const page = { path: securityPath, list: 'security' as const, groups, codesLeft, browsers };
+  return visit.show('account-list', page, await visit.recall(securityPath));
+}
+
+const isPasskey = ({ type }: { type: string }) => type === 'passkey';
+
+export async function changeSecurity(visit: Visit, request: Request): Promise<void> {
+  const { action, id = '', name = '' } = fieldsOf(request);
+  switch (action) {
+    case 'remove':
+      return remove(visit, id);
+    case 'rename':
+      return rename(visit, id, name);
+    case 'codes':
+      return makeCodes(visit);
+    case 'forget':
+      return forgetBrowsers(visit);
+    default:
+      return visit.turnTo(securityPath);
+  }
+}
+
+async function remove(visit: Visit, id: string): Promise<void> {
+  const { parts, account, address: ip } = visit;
+  const { userId } = account;
+  const method = await parts.factors.find(userId, id);
+  if (!method || !(await parts.factors.remove(userId, id))) throw notTheirs();
+  parts.factorEvents.removed({ userId, clientId: accountClientId, ip }, method.type);
+  const left = await parts.factors.list(userId);
+  // Recovery codes and remembered browsers stand for a second factor: without one they are nothing.
+  if (!hasSecondFactor(left.map(({ type }) => type))) {
+    await parts.factors.makeRecoveryCodes(userId, []);
+    await parts.factors.forgetBrowsers(userId);
+  }
+  return visit.turnTo(securityPath, { notice: 'removed' });
+}
+
+const nameMax = 60;
+
+async function rename(visit: Visit, id: string, typed: string): Promise<void> {
+  const name = typed.trim();
+  if (name.length > nameMax) return visit.turnTo(securityPath, { problems: ['text_too_long'] });
+  const renamed = await visit.parts.factors.rename(visit.account.userId, id, name || null);
+  if (!renamed) throw notTheirs();
+  visit.note('sapi', { operation: 'PATCH account/security', target: id });
+  return visit.turnTo(securityPath, { notice: 'saved' });
+}
+
+async function makeCodes(visit: Visit): Promise<void> {
+  const { parts, account } = visit;
+  const isAllowed = hasSecondFactor(account.factors) && mfaSettingsOf(visit.settings).factors['recovery-code'];
+  if (!isAllowed) return visit.turnTo(securityPath);
+  const recoveryCodes = await parts.factors.makeRecoveryCodes(account.userId);
+  await parts.pending.keep(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
+  visit.note('sapi', { operation: 'POST account/recovery-codes' });
+  return visit.turnTo(codesPath);
+}
+
+async function forgetBrowsers(visit: Visit): Promise<void> {
+  await visit.parts.factors.forgetBrowsers(visit.account.userId);
+  visit.note('sapi', { operation: 'DELETE account/remembered-browsers' });
+  return visit.turnTo(securityPath, { notice: 'saved' });
+}
+
+/** What is being set up in this session. */
+export function pendingOf({ account, session }: Visit, types: MethodType[]) {
+  const { userId, incarnation, credentialsVersion } = account;
+  return {
+    account: { userId, incarnation, credentialsVersion },
+    amr: session.amr ?? [],
+    at: session.loginTs,
+    due: 'enrolment' as const,
+    types,
+    isStepUp: true,
+    isReported: true,
+  };
+}
+
+function itemOf({ id, type, name, target, createdAt, lastUsedAt }: Method): AccountItem {
+  const title = name ?? target;
+  return {
+    id,
+    kind: additions.find((each) => each.type === type)?.key ?? 'otp',
+    ...(title !== null && { title }),
+    notes: [{ key: 'added', at: createdAt }, ...(lastUsedAt ? [{ key: 'lastUsed' as const, at: lastUsedAt }] : [])],
+    actions: [{ action: 'remove', key: 'remove' }],
+    rename: { name: name ?? '' },
+  };
+}

@@ -1,0 +1,204 @@
+/** What nobody gets out of `/account`: other people's things, rights, a change by a forged form or a session left open. */
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { openGate } from '../gate.ts';
+import { alice, bob, seed } from '../seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const people = ['carol', 'dave', 'erin'].map((name) => ({
+  ...alice,
+  user_id: `auth0|${name}`,
+  email: `${name}@example.com`,
+  phone_number: undefined,
+}));
+const gate = stack.use(
+  await openGate({
+    ...seed,
+    users: [alice, bob, ...people],
+    settings: { ...seed.settings, guardian_factors: ['otp'] },
+  }),
+);
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+const redis = new Redis(gate.env.REDIS_URL!);
+stack.defer(() => redis.disconnect());
+
+async function visit(who: string, path = 'account') {
+  const browser = new Browser(gate);
+  return { browser, page: await browser.logIn(await browser.get(path), `${who}@example.com`) };
+}
+const titleOf = ({ html }: Page) => /<h1>(.*?)<\/h1>/.exec(html)?.[1];
+const csrfIn = (page: Page) => page.forms.find(({ fields }) => fields.csrf)!.fields.csrf!;
+const paths = [
+  'account',
+  'account/profile',
+  'account/email',
+  'account/password',
+  'account/security',
+  'account/security/otp',
+  'account/sign-ins',
+  'account/devices',
+  'account/applications',
+  'account/activity',
+  'account/data',
+  'account/delete',
+];
+
+/** Makes the session's login as old as that. */
+async function age(who: string, seconds: number): Promise<void> {
+  for (const key of await redis.keys(`${gate.redisPrefix}auth:Session:*`)) {
+    const payload = JSON.parse((await redis.hget(key, 'payload')) ?? '{}');
+    if (payload.accountId !== `auth0|${who}`) continue;
+    await redis.hset(key, 'payload', JSON.stringify({ ...payload, loginTs: payload.loginTs - seconds }));
+  }
+}
+
+test('no page below /account is shown in a frame, kept by a cache, or runs a foreign script', async () => {
+  const { browser } = await visit('alice');
+  for (const path of paths) {
+    const { headers, status } = await browser.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+    expect(headers.get('content-security-policy')).toMatch(/script-src 'sha256-[\w+/=]+';/);
+  }
+});
+
+test('a form without the token of this very session changes nothing', async () => {
+  const { browser, page } = await visit('alice', 'account/profile');
+  const stranger = await visit('bob', 'account/profile');
+  for (const csrf of ['', 'x', csrfIn(stranger.page)]) {
+    const answer = await browser.post('account/profile', { csrf, name: 'Mallory' });
+    expect([csrf, answer.status]).toEqual([csrf, 403]);
+  }
+  for (const site of ['cross-site', 'same-site']) {
+    const forged = await browser.post('account/profile', { csrf: csrfIn(page), name: 'M' }, { 'sec-fetch-site': site });
+    expect([site, forged.status]).toEqual([site, 403]);
+  }
+  const { rows } = await db.query("SELECT name FROM accounts WHERE user_id = 'auth0|alice'");
+  expect(rows).toEqual([{ name: 'Alice Example' }]);
+  // Every form of every page has one.
+  for (const path of paths)
+    for (const form of (await browser.get(path)).forms) expect([path, Boolean(form.fields.csrf)]).toEqual([path, true]);
+});
+
+test('what is somebody else’s is not there', async () => {
+  const owner = await visit('bob', 'account/devices');
+  const theirs = owner.page.forms.find(({ fields }) => fields.id)!.fields.id!;
+  await db.query(
+    `INSERT INTO authentication_methods (id, user_id, type, target) VALUES ('email|dev_bob', 'auth0|bob', 'email', 'bob@example.com')`,
+  );
+  await db.query("UPDATE accounts SET linked_to = 'auth0|bob' WHERE user_id = 'auth0|carol'");
+  await db.query("INSERT INTO consents (user_id, client_id, scopes) VALUES ('auth0|bob', 'third', '{openid}')");
+  const { browser } = await visit('alice');
+  const attempts: [path: string, fields: Record<string, string>][] = [
+    ['account/devices', { action: 'end', id: theirs }],
+    ['account/security', { action: 'remove', id: 'email|dev_bob' }],
+    ['account/security', { action: 'rename', id: 'email|dev_bob', name: 'mine' }],
+    ['account/sign-ins', { action: 'unlink', id: 'auth0|carol' }],
+    ['account/sign-ins', { action: 'unlink', id: 'auth0|alice' }],
+    ['account/sign-ins', { action: 'link', id: 'nothing' }],
+    ['account/applications', { action: 'disconnect', id: 'third' }],
+  ];
+  for (const [path, fields] of attempts) {
+    // The token is the session's, so any page of theirs has it.
+    const csrf = csrfIn(await browser.get('account/profile'));
+    const { status } = await browser.post(path, { csrf, ...fields });
+    expect([path, fields, status]).toEqual([path, fields, 404]);
+  }
+  expect(titleOf(await owner.browser.get('account/devices'))).toBe('Your devices');
+  const { rows } = await db.query("SELECT linked_to FROM accounts WHERE user_id = 'auth0|carol'");
+  expect(rows).toEqual([{ linked_to: 'auth0|bob' }]);
+  expect((await db.query("SELECT FROM consents WHERE user_id = 'auth0|bob'")).rowCount).toBe(1);
+});
+
+test('a session that was left open changes nothing that proves who somebody is', async () => {
+  const { browser } = await visit('dave', 'account/profile');
+  const csrf = csrfIn(await browser.get('account/profile'));
+  await age('dave', 601);
+  for (const path of [
+    'account/email',
+    'account/security',
+    'account/security/otp',
+    'account/sign-ins',
+    'account/data',
+    'account/data/download',
+    'account/delete',
+  ])
+    expect([path, titleOf(await browser.get(path))]).toEqual([path, 'Sign in']);
+  for (const [path, fields] of [
+    ['account/delete', { confirm: 'yes' }],
+    ['account/email', { email: 'mallory@example.com' }],
+    ['account/security', { action: 'codes' }],
+  ] as const) {
+    const answer = await browser.post(path, { csrf, ...fields });
+    expect([path, titleOf(answer)]).toEqual([path, 'Sign in']);
+  }
+  expect((await db.query("SELECT FROM accounts WHERE user_id = 'auth0|dave'")).rowCount).toBe(1);
+  // The rest goes on, until the session itself is over.
+  expect(titleOf(await browser.get('account/profile'))).toBe('Profile');
+  await age('dave', 8 * 24 * 3_600);
+  expect(titleOf(await browser.get('account/profile'))).toBe('Sign in');
+});
+
+test('a password alone takes no second factor away, even where the policy asks for none', async () => {
+  await db.query(`UPDATE settings SET mfa = mfa || '{"policy":"never"}'`);
+  await db.query(
+    `INSERT INTO authentication_methods (id, user_id, type, sealed) VALUES ('totp|dev_erin', 'auth0|erin', 'totp', '\\x00')`,
+  );
+  const { browser, page } = await visit('erin');
+  expect(titleOf(page)).toBe('Your account');
+  for (const path of ['account/security', 'account/email', 'account/delete'])
+    expect([path, titleOf(await browser.get(path))]).toEqual([path, 'Verify it’s you']);
+  const csrf = csrfIn(await browser.get('account/profile'));
+  const answer = await browser.post('account/security', { csrf, action: 'remove', id: 'totp|dev_erin' });
+  expect(titleOf(answer)).toBe('Verify it’s you');
+  expect((await db.query("SELECT FROM authentication_methods WHERE id = 'totp|dev_erin'")).rowCount).toBe(1);
+});
+
+test('the sign-in leads nowhere but to these pages, and its code is worth nothing', async () => {
+  const { browser } = await visit('alice');
+  for (const state of ['https://evil.example/', '//evil.example', '/v2/logout', '/account/../v2/logout', ''])
+    expect([state, (await browser.get(`account/callback?${new URLSearchParams({ code: 'x', state })}`)).url]).toEqual([
+      state,
+      `${gate.issuer}account`,
+    ]);
+  const { location } = await (async () => {
+    const response = await fetch(`${gate.issuer}account/profile`, { redirect: 'manual' });
+    return { location: new URL(response.headers.get('location')!, gate.issuer) };
+  })();
+  expect(location.searchParams.get('redirect_uri')).toBe(`${gate.issuer}account/callback`);
+  const elsewhere = new URL(location);
+  elsewhere.searchParams.set('redirect_uri', 'https://evil.example/');
+  expect((await browser.get(elsewhere.href)).status).toBe(400);
+  const token = await gate.post('oauth/token', {
+    grant_type: 'password',
+    client_id: 'gatepost-account',
+    username: 'alice@example.com',
+    password: alice.password,
+  });
+  expect(token.status).toBeGreaterThanOrEqual(400);
+});
+
+test('twenty deletions at once are one', async () => {
+  const { browser, page } = await visit('dave', 'account/delete');
+  const csrf = csrfIn(page);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => browser.post('account/delete', { csrf, confirm: 'yes' })),
+  );
+  for (const answer of answers)
+    expect([200, 'Your account is deleted', 'Sign in']).toEqual(
+      expect.arrayContaining([answer.status, titleOf(answer)]),
+    );
+  expect(answers.some((answer) => titleOf(answer) === 'Your account is deleted')).toBe(true);
+  expect((await db.query("SELECT FROM accounts WHERE user_id = 'auth0|dave'")).rowCount).toBe(0);
+  const deletions = () => db.query("SELECT FROM logs WHERE user_id = 'auth0|dave' AND type = 'sdu'");
+  await until('the log', async () => ((await deletions()).rowCount ?? 0) > 0);
+  expect((await deletions()).rowCount).toBe(1);
+});
