@@ -250,6 +250,19 @@ describe('in production', () => {
   });
 });
 
+test('organizations are accounts at both services or at neither, and the gate then reaches RabbitMQ', () => {
+  const envOf = (set: string, name: string) =>
+    (named(of(set, 'Deployment'), name).spec.template.spec as PodSpec).containers[0]!.env;
+  for (const name of ['auth', 'webhook-api']) {
+    const own = (set: string) => envOf(set, name).filter((one) => one.name === 'ORGANIZATION_ACCOUNTS');
+    expect([own('defaults.yaml'), own('production.yaml')]).toEqual([
+      [],
+      [{ name: 'ORGANIZATION_ACCOUNTS', value: 'on' }],
+    ]);
+  }
+  expect(envOf('production.yaml', 'auth').map(({ name }) => name)).toContain('AMQP_URL_FILE');
+});
+
 test('as many shards as dispatchers take', () => {
   const { eventShards, deliveryShards } = parse(read('gatepost/values.schema.json')).properties.dispatcher.properties;
   expect([eventShards.maximum, deliveryShards.maximum]).toEqual([shardsMax, shardsMax]);

@@ -124,6 +124,18 @@ test('the dispatcher’s image does without Prisma, which none of its modules re
   expect(reached).toContain('pool');
 });
 
+test('the webhook API’s image has the console, built before the service is deployed with what it depends on', () => {
+  const [, dockerfile] = dockerfiles.find(([name]) => name === 'webhook-api')!;
+  const build = dockerfile.indexOf('"@gatepost/console" run build');
+  expect(build).toBeGreaterThan(0);
+  expect(dockerfile.indexOf('deploy --legacy')).toBeGreaterThan(build);
+  const { dependencies } = JSON.parse(read('services/webhook-api/package.json'));
+  expect(dependencies).toHaveProperty('@gatepost/console');
+  // What is packed of it is what is served.
+  expect(JSON.parse(read('packages/console/package.json')).files).toEqual(['dist/site']);
+  expect(read('packages/console/vite.config.ts')).toContain('dist/site');
+});
+
 test('the list of what is in an image leaves out what the image leaves out', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { sbom: string } };
   const [others, dispatcher] = scripts.sbom.split(' && ');

@@ -54,6 +54,11 @@ for container in $(compose ps --quiet auth); do
 done
 holds 'both gates answer at one door'
 
+asks='const page = await (await fetch("http://edge:4500/console/")).text(), [asset] = page.match(/assets\/[\w-]+\.js/) ?? [];
+  process.exit(asset && (await fetch(`http://edge:4500/console/${asset}`)).ok ? 0 : 1)'
+compose exec --no-TTY dispatcher node --input-type=module --eval "$asks" || fails 'the webhook API has no console'
+holds 'the webhook API serves the console'
+
 for name in $services; do
   container=$(compose ps --quiet "$name" | sed --quiet 1p)
   from=$(date +%s%N)

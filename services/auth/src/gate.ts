@@ -229,10 +229,10 @@ async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background };
 }
 
-/** @throws when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
+/** @throws Misconfigured when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
 async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
   if (!env.EVENTS_ACCOUNT) return noEvents;
-  if (!env.AMQP_URL) throw new Error('EVENTS_ACCOUNT is set, but AMQP_URL is not');
+  if (!env.AMQP_URL) throw new Misconfigured('bad environment', ['EVENTS_ACCOUNT is set, but AMQP_URL is not']);
   return openEventSink({ amqpUrl: env.AMQP_URL, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
 }
 
