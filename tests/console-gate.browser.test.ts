@@ -1,6 +1,12 @@
 /// <reference lib="dom" />
 /** The gate's side of the console in Chromium, against the whole system, as its administrator uses it. */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { faultsInAllLooks, fillInLogin, openConsole, signIn } from '@gatepost/testkit/console';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
@@ -39,7 +45,8 @@ test('an administrator makes an application, sees code for it, and signs in with
   await look(admin);
 
   await admin.getByRole('link', { name: 'New application' }).click();
-  await admin.getByLabel('Name').fill('Orchard');
+  await heading('New application'); // not into the list's search, which is there a moment longer
+  await admin.getByLabel('Name', { exact: true }).fill('Orchard');
   await admin.getByText('Single-page application').click();
   await admin.getByLabel('Allowed Callback URLs').fill('http://localhost:5173');
   await look(admin);
@@ -79,9 +86,22 @@ test('an administrator makes an application, sees code for it, and signs in with
   expect(await admin.getByText('Orchard').count()).toBe(0);
 });
 
-test('a machine gets a secret, shown once, and the scopes of an API; another secret is made', async () => {
+/** Runs code as it stands on the page; resolves to what it prints. */
+async function runCode(program: string, file: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  // As after `npm install`.
+  const installed = fileURLToPath(new URL('../services/auth/node_modules', import.meta.url));
+  symlinkSync(installed, join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, file), (await panel(file).locator('pre').textContent())!);
+  const { stdout } = await promisify(execFile)(program, [file], { cwd: folder });
+  return stdout;
+}
+
+test('a machine gets a secret, shown once, and the scopes of an API; its code runs as it is shown; another secret is made', async () => {
   await admin.goto(`${console}gate/applications/new`);
-  await admin.getByLabel('Name').fill('Night shift');
+  await admin.getByLabel('Name', { exact: true }).fill('Night shift');
   await admin.getByText('Machine to machine application').click();
   await admin.getByRole('button', { name: 'Create' }).click();
   await heading('Night shift');
@@ -105,6 +125,12 @@ test('a machine gets a secret, shown once, and the scopes of an API; another sec
     }),
   });
   expect(await granted.json()).toMatchObject({ scope: 'read:things' });
+  await admin.getByRole('link', { name: 'Quick start' }).click();
+  await admin.getByRole('button', { name: 'Node' }).click();
+  expect(await runCode(process.execPath, 'main.js')).toMatch(/^ey\S+ read:things$/m);
+  await admin.getByRole('button', { name: 'Python' }).click();
+  expect(await runCode('python3', 'main.py')).toMatch(/^ey\S+ read:things$/m);
+  await admin.getByRole('link', { name: 'Credentials' }).click();
   await admin.getByRole('button', { name: 'Rotate' }).click();
   await admin.getByRole('button', { name: 'Make a new secret' }).click();
   await until('another secret', async () => (await panel('The new secret').getByRole('code').textContent()) !== first);
@@ -135,7 +161,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
   await admin.getByRole('button', { name: 'New user' }).click();
   const form = admin.getByRole('form', { name: 'New user' });
   await form.getByLabel('Email').fill('mallory@example.com');
-  await form.getByLabel('Name').fill('Mallory Example');
+  await form.getByLabel('Name', { exact: true }).fill('Mallory Example');
   const password = randomBytes(12).toString('hex');
   await form.getByLabel('Password').fill('short');
   await form.getByText('is known to be theirs').click();
@@ -181,7 +207,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
 test('APIs get scopes, and say who may use them; connections and settings are changed', async () => {
   await go('APIs');
   await admin.getByRole('button', { name: 'New API' }).click();
-  await admin.getByLabel('Name').fill('Apples');
+  await admin.getByLabel('Name', { exact: true }).fill('Apples');
   await admin.getByLabel('Identifier').fill('https://apples.example/');
   await admin.getByRole('button', { name: 'Create' }).click();
   await heading('Apples');

@@ -186,19 +186,27 @@ console.log(tokens.access_token, tokens.scope);
   },
   {
     name: 'Python',
-    sdk: 'Authlib',
-    install: 'pip install authlib requests',
+    sdk: 'none',
+    install: '',
     home: '',
     callback: '',
     clientId: 'example-machine',
     files: [
       {
         file: 'main.py',
-        code: `from authlib.integrations.requests_client import OAuth2Session
+        code: `import json
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
-session = OAuth2Session("example-machine", "example-machine-secret", token_endpoint_auth_method="client_secret_post")
-token = session.fetch_token("http://localhost:4400/oauth/token", grant_type="client_credentials", audience="https://api.example/")
-print(token["access_token"], token["scope"])
+form = {
+    "grant_type": "client_credentials",
+    "client_id": "example-machine",
+    "client_secret": "example-machine-secret",
+    "audience": "https://api.example/",
+}
+with urlopen("http://localhost:4400/oauth/token", urlencode(form).encode()) as answer:
+    token = json.load(answer)
+print(token["access_token"], token.get("scope"))
 `,
       },
     ],
