@@ -10,6 +10,7 @@ import { makeSay } from '../commands/say.ts';
 import { findProgram } from '../processes/programs.ts';
 import { dataFolder, postgres, withClient } from '../stores/postgres.ts';
 import type { PrivateOptions, StoreKind } from '../stores/private.ts';
+import { rabbitmq } from '../stores/rabbitmq.ts';
 import { storeKinds } from '../stores/stores.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'gatepost-stores-'));
@@ -84,25 +85,27 @@ test.each(installed.map((kind) => [kind.name, kind] as const))(
   120_000,
 );
 
-// A producer that runs on has the broker's URL.
+// One set of servers for all tests that follow. A producer that runs on has the broker's URL.
+const shared = new AsyncDisposableStack();
+const servers = new Map<StoreKind, Awaited<ReturnType<StoreKind['prepare']>>>();
+afterAll(() => shared.disposeAsync());
+
 test('drops the data, and keeps ports and passwords', async () => {
-  const open = { ...options(), fresh: true };
+  const open = { ...options(), stack: shared, fresh: true, management: true };
   for (const kind of installed) {
     const before = await kind.prepare(programOf(kind), options());
     const { launch, ...after } = await kind.prepare(programOf(kind), open);
     expect([after.url, after.producerUrl]).toEqual([before.url, before.producerUrl]);
     await launch();
+    servers.set(kind, { ...after, launch });
     expect(await keeping[kind.name].has(after.url)).toBe(kind.name === 'Redis'); // it may lose everything anywhere
   }
-  await open.stack.disposeAsync();
 });
 
 test('makes a user for producers in RabbitMQ, who publishes to the exchange and reaches no queue', async () => {
-  const open = { ...options(), management: true };
-  const kind = installed.find(({ name }) => name === 'RabbitMQ');
-  if (!kind) return expect(storeKinds).not.toContain(kind);
-  const { url, producerUrl, managementUrl, launch } = await kind.prepare(programOf(kind), open);
-  await launch();
+  const server = servers.get(rabbitmq);
+  if (!server) return expect(installed).not.toContain(rabbitmq);
+  const { url, producerUrl, managementUrl } = server;
   await onChannel(url, async (channel) => {
     await channel.assertExchange('gatepost.events', 'topic');
     await channel.assertQueue('gatepost.deliveries');
@@ -113,7 +116,6 @@ test('makes a user for producers in RabbitMQ, who publishes to the exchange and 
   expect(await getFrom(managementUrl!, '/api/policies/gatepost')).toEqual(
     expect.arrayContaining([deadLettersPolicy, eventsPolicy].map((policy) => expect.objectContaining(policy))),
   );
-  await open.stack.disposeAsync();
 });
 
 test('keeps passwords where only the owner can read them', () => {
@@ -124,54 +126,33 @@ test('keeps passwords where only the owner can read them', () => {
 });
 
 test('does not take a server that asks for a password it does not have, or nothing at all', async () => {
-  const open = options();
-  const urls = await Promise.all(
-    installed
-      .filter((kind) => kind.name !== 'RabbitMQ') // its probe only ever comes as guest, whom ours does not have
-      .map(async (kind) => {
-        const prepared = await kind.prepare(programOf(kind), open);
-        await prepared.launch();
-        return [kind, Number(new URL(prepared.url).port)] as const;
-      }),
-  );
-  for (const [kind, port] of [...urls, ...storeKinds.map((kind) => [kind, 1] as const)])
+  const ours = [...servers]
+    .filter(([kind]) => kind !== rabbitmq) // its probe only ever comes as guest, whom ours does not have
+    .map(([kind, { url }]) => [kind, Number(new URL(url).port)] as const);
+  for (const [kind, port] of [...ours, ...storeKinds.map((kind) => [kind, 1] as const)])
     for (const url of kind.usual({}, port)) expect(await kind.letsIn(url, true)).toBe(false);
-  await open.stack.disposeAsync();
 });
 
 test('with a server that lets us in, uses a database of our own, and drops only what is ours', async () => {
-  const open = options();
-  const running = await Promise.all(
-    installed.map(async (kind) => {
-      const prepared = await kind.prepare(programOf(kind), open);
-      await prepared.launch();
-      return { kind, url: prepared.url };
-    }),
-  );
-  for (const { kind, url } of running) {
+  for (const [kind, { url }] of servers) {
     const { put, left } = sharing[kind.name];
     await put(url);
     await kind.drop(url, {});
     await kind.drop(url, {}); // nothing is there any more
     expect([kind.name, await left(url)]).toEqual([kind.name, ['others']]);
   }
-  await open.stack.disposeAsync();
 });
 
 test('lets itself in with the login that libpq takes from the environment', async () => {
-  const open = options();
-  const kind = installed.find(({ name }) => name === 'PostgreSQL');
-  if (!kind) return expect(storeKinds).not.toContain(kind);
-  const prepared = await kind.prepare(programOf(kind), open);
-  await prepared.launch();
-  const { username, password, port } = new URL(prepared.url);
-  await withClient(prepared.url.replace(/gatepost$/, 'postgres'), (client) => client.query('DROP DATABASE gatepost'));
+  const server = servers.get(postgres);
+  if (!server) return expect(installed).not.toContain(postgres);
+  const { username, password, port } = new URL(server.url);
+  await withClient(server.url.replace(/gatepost$/, 'postgres'), (client) => client.query('DROP DATABASE gatepost'));
   const env = { PGUSER: username, PGPASSWORD: password };
-  expect(postgres.usual(env, Number(port))).toEqual([prepared.url]);
-  expect(await kind.letsIn(prepared.url)).toBe(false);
-  expect(await kind.letsIn(prepared.url, true)).toBe(true);
-  expect(await kind.letsIn(prepared.url)).toBe(true); // the database was made
-  await open.stack.disposeAsync();
+  expect(postgres.usual(env, Number(port))).toEqual([server.url]);
+  expect(await postgres.letsIn(server.url)).toBe(false);
+  expect(await postgres.letsIn(server.url, true)).toBe(true);
+  expect(await postgres.letsIn(server.url)).toBe(true); // the database was made
 });
 
 /** Ours and somebody else's in one server, and what is left of the two. */
@@ -260,8 +241,8 @@ async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>)
 
 test('data of another version of PostgreSQL are told by the server itself, and left as they are', async () => {
   if (!installed.includes(postgres)) return;
-  const given = options();
-  const { launch } = await postgres.prepare(programOf(postgres), given); // makes them
+  await shared.disposeAsync();
+  const { launch } = await postgres.prepare(programOf(postgres), options());
   const file = join(dataFolder(home), 'PG_VERSION');
   const version = readFileSync(file, 'utf8');
   writeFileSync(file, '9.6\n');
