@@ -105,6 +105,29 @@ test('and they do not wait while a batch of it is stored', async () => {
   expect(await dispatcher.stop()).toBe(0);
 });
 
+// It used to wait for its turn behind all of the flood, and with it whatever came later of its account.
+test('nor because an earlier event of theirs was stored together with the first of it', async () => {
+  const before = await stored();
+  const dispatcher = await world.start();
+  using first = await lockEvent(world, 'flood');
+  using second = await lockEvent(world, 'flood');
+  const guids = await whileStopped(dispatcher, async () => {
+    const some = await publishMany('calm', 5);
+    await world.publish({ id: first.id, source: first.source, subject: first.subject });
+    return [...some, ...(await publishMany('calm', 5))];
+  });
+  await first.isWaitedFor();
+  await world.publish({ id: second.id, source: second.source, subject: second.subject });
+  await publishMany('flood', 300);
+  const later = await world.publish({ subject: 'calm/r' });
+  first.release();
+  await Promise.all([...guids, later].map((guid) => world.deliveries(guid)));
+  expect(await stored()).toBeLessThan(before + 302);
+  second.release();
+  await until('the flood is routed too', async () => (await stored()) === before + 302);
+  expect(await dispatcher.stop()).toBe(0);
+});
+
 // Each shard had an eighth of what tells that others wait.
 test('also where both share one of several shards', async () => {
   const before = await stored();

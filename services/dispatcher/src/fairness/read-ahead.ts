@@ -128,8 +128,8 @@ export async function openReadAhead(options: {
       if (readers.count() > 0) return takeAhead(message);
       const wasOver = floods.isOver();
       const { account, floods: isFlood } = floods.count(message);
-      // Those that came before the flood was noticed.
-      if (wasOver && isFlood) route.letAhead((waiting) => !floods.includes(waiting));
+      // Those that came before the flood was noticed; and later those of which an earlier one of their account had not been routed yet.
+      if (wasOver && isFlood) route.letAhead((waiting) => !floods.isOver() && !floods.includes(waiting));
       if (isFlood || floods.isOver() || account === undefined || route.isAbout(account) || !hasRoom(ahead))
         route.take(message);
       else ahead.take(message);

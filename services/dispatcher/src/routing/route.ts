@@ -78,7 +78,7 @@ export type Route = Pick<Take, 'take'> & {
   add(message: Incoming): Promise<Decided>;
   /** Whether an event of this account waits here, or is being routed. */
   isAbout(account: string): boolean;
-  /** Lets those that wait, and are `which`, go ahead. */
+  /** Lets those that wait, and are `which`, go ahead: now, and before each batch from now on. */
   letAhead(which: (message: Incoming) => boolean): void;
   /** How many wait to be routed. */
   waiting(): number;
@@ -160,12 +160,20 @@ function makeAllBatches(
   parts: RouteParts,
   { before, atOnce = 1, isAhead = false }: Parameters<typeof makeRoute>[1] & {},
 ) {
+  let goesAhead: ((message: Incoming) => boolean) | undefined;
+  const letAhead = () => {
+    if (goesAhead) for (const batches of all) batches.withdraw(goesAhead, ahead);
+  };
   const open = () =>
     makeBatches<Incoming, Decided | typeof ahead>({
       maxItems: batchMaxMessages,
       maxBytes: batchMaxBytes,
       bytesOf: (message) => message.body.length,
-      ...(before && { before }),
+      async before() {
+        // What came while an earlier one of its account was in the last batch, and so had to wait for that.
+        letAhead();
+        await before?.();
+      },
       work: (messages) => routeBatch({ ...parts, isAhead }, messages),
     });
   const all = Array.from({ length: atOnce }, open);
@@ -182,7 +190,8 @@ function makeAllBatches(
       return asideOf.during(account, () => aside.add(message));
     },
     letAhead(which: (message: Incoming) => boolean) {
-      for (const batches of all) batches.withdraw(which, ahead);
+      goesAhead = which;
+      letAhead();
     },
     waiting: () => all.reduce((sum, batches) => sum + batches.waiting(), aside.waiting()),
   };
