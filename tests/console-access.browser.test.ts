@@ -193,6 +193,22 @@ test('second factors are switched on, and an API asks for permissions', async ()
   await look(admin);
 });
 
+test('how many wrong passwords pause an account is set', async () => {
+  await go('Attack protection');
+  const force = panel('Brute-force protection');
+  await force.getByLabel('IP AllowList').fill('192.0.2.1\nnowhere');
+  await force.getByLabel('Maximum attempts').fill('5');
+  await force.getByRole('button', { name: 'Save' }).click();
+  await force.getByText('Not an IP address').waitFor(); // the API's own words
+  await force.getByLabel('IP AllowList').fill('192.0.2.1\n198.51.100.0/24');
+  await force.getByRole('button', { name: 'Save' }).click();
+  await force.getByText('Saved.').waitFor();
+  await look(admin);
+  await go('Multi-factor');
+  await go('Attack protection');
+  await until('it is kept', async () => (await force.getByLabel('Maximum attempts').inputValue()) === '5');
+});
+
 test('a mail is written in one’s own words, and seen before people get it', async () => {
   await go('Email templates');
   const mail = admin.frameLocator('iframe.preview');

@@ -83,6 +83,7 @@ export type UserSession = {
   last_interacted_at: string | null;
   expires_at: string;
   clients: { client_id: string }[];
+  device?: { last_ip: string; last_user_agent: string };
   authentication: { methods: { name: string }[] };
 };
 

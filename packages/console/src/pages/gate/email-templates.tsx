@@ -17,6 +17,7 @@ const templates = {
   welcome_email: { text: 'Welcome Email', link: true, off: 'It is not sent.' },
   reset_email: { text: 'Change Password (using Link)', link: true, off: 'It is sent in our words.' },
   auth_email_by_code: { text: 'Sign-in by Code', link: false, off: 'It is sent in our words.' },
+  blocked_account: { text: 'Blocked Account Email', link: true, off: 'Nobody is told.' },
   user_invitation: { text: 'User Invitation', link: true, off: 'Invitations are not mailed.' },
 } as const;
 type Name = keyof typeof templates;

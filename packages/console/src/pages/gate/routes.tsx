@@ -109,6 +109,11 @@ export const gateRoutes = (root: typeof rootRoute) => {
     }),
     createRoute({
       getParentRoute,
+      path: '/gate/attack-protection',
+      component: lazyRouteComponent(() => import('./attack-protection.tsx'), 'AttackProtection'),
+    }),
+    createRoute({
+      getParentRoute,
       path: '/gate/email-templates',
       component: lazyRouteComponent(() => import('./email-templates.tsx'), 'EmailTemplates'),
     }),

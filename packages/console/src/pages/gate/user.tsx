@@ -197,6 +197,7 @@ function Sessions({ userId, path }: { userId: string; path: string }) {
             <>
               {session.clients.map(({ client_id }) => nameOf(client_id)).join(', ') || 'no application'}; ends{' '}
               <Time at={session.expires_at} />
+              {session.device && `; last from ${session.device.last_ip} by ${session.device.last_user_agent}`}
             </>
           }
         >

@@ -1,0 +1,248 @@
+/** What the gate does against guessed passwords and floods of sign-ups, in Auth0's words (docs/reference/protection.md). */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import { Checkbox, Select } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { Area, linesOf, NumberField, Some } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+
+export const AttackProtection = gatePage('Attack protection', 'read:attack_protection', () => (
+  <>
+    <div className="title">
+      <h1>Attack protection</h1>
+    </div>
+    <Section<BruteForce>
+      name="brute-force-protection"
+      title="Brute-force protection"
+      about="Wrong passwords for one account pause its sign-ins."
+      form={bruteForceForm}
+    />
+    <Section<SuspiciousIp>
+      name="suspicious-ip-throttling"
+      title="Suspicious IP throttling"
+      about="Failed sign-ins and sign-ups from one address, whoever’s account is tried."
+      form={suspiciousIpForm}
+    />
+  </>
+));
+
+type Fields<T> = (value: T, change: (part: Partial<T>) => void) => ReactNode;
+
+function Section<T extends object>({
+  name,
+  title,
+  about,
+  form,
+}: {
+  name: string;
+  title: string;
+  about: string;
+  form: Fields<T>;
+}) {
+  const { api } = useGate();
+  const { data, error, refetch } = useQuery({
+    queryKey: protectionKey(name),
+    queryFn: ({ signal }) => api.get<T>(`/attack-protection/${name}`, signal),
+  });
+  return (
+    <section className="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <p className="soft">{about}</p>
+      {error ? (
+        <Problem error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading what={title.toLowerCase()} />
+      ) : (
+        <Settings name={name} title={title} saved={data} form={form} />
+      )}
+    </section>
+  );
+}
+
+const protectionKey = (name: string) => ['gate', 'protection', name];
+
+function Settings<T extends object>({
+  name,
+  title,
+  saved,
+  form,
+}: {
+  name: string;
+  title: string;
+  saved: T;
+  form: Fields<T>;
+}) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [value, setValue] = useState(saved);
+  const save = useMutation({
+    mutationFn: () => api.send<T>('PATCH', `/attack-protection/${name}`, value),
+    onSuccess: (changed) => {
+      setValue(changed);
+      queries.setQueryData(protectionKey(name), changed);
+    },
+  });
+  const mayChange = may('update:attack_protection');
+  return (
+    <Form
+      className="form"
+      aria-label={title}
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <fieldset className="bare form" disabled={!mayChange}>
+        <legend className="hidden">{title}</legend>
+        {form(value, (part) => {
+          save.reset();
+          setValue({ ...value, ...part });
+        })}
+      </fieldset>
+      {save.error && <Problem error={save.error} />}
+      {mayChange && (
+        <div className="actions">
+          <Button className="button primary" type="submit" isDisabled={save.isPending}>
+            {save.isPending ? 'Saving …' : 'Save'}
+          </Button>
+          <span role="status" className="good-text">
+            {save.isSuccess ? 'Saved.' : ''}
+          </span>
+        </div>
+      )}
+    </Form>
+  );
+}
+
+type BruteForce = {
+  enabled: boolean;
+  max_attempts: number;
+  mode: 'count_per_identifier_and_ip' | 'count_per_identifier';
+  shields: string[];
+  allowlist: string[];
+};
+
+const bruteForceForm: Fields<BruteForce> = (value, change) => (
+  <>
+    <Checkbox isSelected={value.enabled} onChange={(enabled) => change({ enabled })}>
+      Enabled
+    </Checkbox>
+    <Amount
+      label="Maximum attempts"
+      hint="Failures within ten minutes."
+      value={value.max_attempts}
+      onChange={(max_attempts) => change({ max_attempts })}
+    />
+    <Select
+      label="Counted"
+      value={value.mode}
+      onChange={(mode) => change({ mode })}
+      options={[
+        ['count_per_identifier_and_ip', 'By account and network'],
+        ['count_per_identifier', 'By account alone: a stranger can keep somebody out'],
+      ]}
+    />
+    <Some
+      legend="Response"
+      all={[
+        { value: 'block', text: 'Pause the sign-ins; otherwise the log says so' },
+        { value: 'user_notification', text: 'Mail the person, once a day' },
+      ]}
+      chosen={value.shields}
+      onChange={(shields) => change({ shields })}
+    />
+    <Allowlist value={value.allowlist} onChange={(allowlist) => change({ allowlist })} />
+  </>
+);
+
+type Bucket = { max_attempts: number; rate: number };
+type SuspiciousIp = {
+  enabled: boolean;
+  stage: { 'pre-login': Bucket; 'pre-user-registration': Bucket };
+  shields: string[];
+  allowlist: string[];
+};
+
+const stages = [
+  ['pre-login', 'Failed sign-ins'],
+  ['pre-user-registration', 'Sign-ups'],
+] as const;
+
+const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
+  <>
+    <Checkbox isSelected={value.enabled} onChange={(enabled) => change({ enabled })}>
+      Enabled
+    </Checkbox>
+    {stages.map(([stage, text]) => {
+      const bucket = value.stage[stage];
+      const set = (part: Partial<Bucket>) => change({ stage: { ...value.stage, [stage]: { ...bucket, ...part } } });
+      return (
+        <div key={stage} className="pair">
+          <Amount
+            label={`${text}: at once`}
+            value={bucket.max_attempts}
+            onChange={(max_attempts) => set({ max_attempts })}
+          />
+          <Amount
+            label={`${text}: one more every (milliseconds)`}
+            value={bucket.rate}
+            onChange={(rate) => set({ rate })}
+          />
+        </div>
+      );
+    })}
+    <Some
+      legend="Response"
+      all={[
+        { value: 'block', text: 'Refuse; otherwise the log says so' },
+        { value: 'admin_notification', text: 'Warn in the gate’s log, once an hour for each address' },
+      ]}
+      chosen={value.shields}
+      onChange={(shields) => change({ shields })}
+    />
+    <Allowlist value={value.allowlist} onChange={(allowlist) => change({ allowlist })} />
+  </>
+);
+
+/** What is no number yet is sent as it is: the API says what is wrong. */
+function Amount({
+  label,
+  hint,
+  value,
+  onChange,
+}: {
+  label: string;
+  hint?: string;
+  value: number;
+  onChange: (value: number) => void;
+}) {
+  const [typed, setTyped] = useState(String(value));
+  return (
+    <NumberField
+      label={label}
+      hint={hint}
+      value={typed}
+      onChange={(text) => {
+        setTyped(text);
+        onChange(Number(text));
+      }}
+    />
+  );
+}
+
+/** Kept as it is typed, so that lines can be begun. */
+function Allowlist({ value, onChange }: { value: string[]; onChange: (value: string[]) => void }) {
+  const [typed, setTyped] = useState(value.join('\n'));
+  return (
+    <Area
+      label="IP AllowList"
+      hint="Addresses and CIDR blocks that are not counted, one a line."
+      value={typed}
+      onChange={(text) => {
+        setTyped(text);
+        onChange(linesOf(text));
+      }}
+    />
+  );
+}
