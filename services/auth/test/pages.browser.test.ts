@@ -136,7 +136,8 @@ describe('hosted pages', () => {
     await inTab({}, async (page, troubles) => {
       for (const { name } of staying) {
         await open(page, name);
-        expect(await page.evaluate("getComputedStyle(document.querySelector('.gp-card')).maxWidth")).toBe('416px');
+        const width = await page.evaluate("getComputedStyle(document.querySelector('.gp-card')).maxWidth");
+        expect(width).toBe(name.startsWith('account') ? '608px' : '416px');
       }
       expect(troubles).toEqual([]);
     });
