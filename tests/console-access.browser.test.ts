@@ -164,6 +164,20 @@ test('a person’s page says what they may and by what, and takes a second facto
   await factors.getByRole('button', { name: 'Remove all' }).click();
   await confirm('Remove all of them');
   await factors.getByText('None is set up.').waitFor();
+
+  // Where somebody is signed in, all at once.
+  for (let browsers = 0; browsers < 2; browsers += 1) {
+    const page = await openPage();
+    await signIn(page, console);
+    await page.context().close();
+  }
+  await admin.reload();
+  await panel('Devices').getByRole('button', { name: 'Revoke all devices' }).click();
+  await confirm('Revoke all of them');
+  await panel('Devices').getByText('No application renews').waitFor();
+  await panel('Sessions').getByRole('button', { name: 'End all sessions' }).click();
+  await confirm('End all of them');
+  await panel('Sessions').getByText('Not signed in').waitFor();
 });
 
 test('second factors are switched on, and an API asks for permissions', async () => {

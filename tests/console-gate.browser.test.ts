@@ -179,6 +179,7 @@ test('a person is made, seen to sign in, loses a device, is blocked and let in a
   await mallory.waitForSelector('#content');
   await admin.reload();
   await panel('Sessions').getByText('Gatepost Console').waitFor();
+  await panel('Sessions').getByText('HeadlessChrome').waitFor(); // which browser it is
   await panel('What happened').getByText('Success Login').waitFor();
   await look(admin);
   await panel('Devices').getByRole('button', { name: 'Revoke' }).click();

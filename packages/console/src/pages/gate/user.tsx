@@ -1,19 +1,18 @@
 /** One person: who it is, where they are signed in, what acts for them, and what happened. */
-import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Button } from 'react-aria-components';
-import type { Consent, LogEntry, RefreshToken, User, UserSession } from '../../api/management-types.ts';
+import type { LogEntry, User } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { Path } from '../shell.tsx';
-import { useApplications } from './applications.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
-import { List, Row } from './list.tsx';
 import { Entries } from './log-entries.tsx';
 import { Permissions } from './permissions.tsx';
+import { Devices, Grants, Sessions } from './user-access.tsx';
 import { UserFactors } from './user-factors.tsx';
 import { UserOrganizations, UserRoles } from './user-roles.tsx';
 
@@ -163,142 +162,6 @@ function Deeds({ user, path }: { user: User; path: string }) {
   );
 }
 
-function useRevoke(userId: string, path: (id: string) => string): UseMutationResult<unknown, Error, string> {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (id: string) => api.send('DELETE', path(id)),
-    onSuccess: () => queries.invalidateQueries({ queryKey: userKey(userId) }),
-  });
-}
-
-function Sessions({ userId, path }: { userId: string; path: string }) {
-  const { api, may } = useGate();
-  const list = useQuery({
-    queryKey: [...userKey(userId), 'sessions'],
-    queryFn: ({ signal }) => api.get<{ sessions: UserSession[] }>(`${path}/sessions?take=100`, signal),
-    select: ({ sessions }) => sessions,
-  });
-  const end = useRevoke(userId, (id) => (id === '' ? `${path}/sessions` : `/sessions/${encodeURIComponent(id)}`));
-  const nameOf = useNames();
-  return (
-    <List title="Sessions" none="Not signed in in any browser." list={list} problem={end.error}>
-      {(session) => (
-        <Row
-          key={session.id}
-          title={
-            <>
-              Signed in <Time at={session.authenticated_at} />
-              {session.authentication.methods.length > 0 &&
-                ` by ${session.authentication.methods.map(({ name }) => name).join(' and ')}`}
-            </>
-          }
-          text={
-            <>
-              {session.clients.map(({ client_id }) => nameOf(client_id)).join(', ') || 'no application'}; ends{' '}
-              <Time at={session.expires_at} />
-              {session.device && `; last from ${session.device.last_ip} by ${session.device.last_user_agent}`}
-            </>
-          }
-        >
-          {may('delete:sessions') && (
-            <Confirm
-              label="End"
-              title="End this session?"
-              action="End the session"
-              onConfirm={() => end.mutate(session.id)}
-            >
-              <p>That browser is signed out. Applications go on with the tokens that they have.</p>
-            </Confirm>
-          )}
-        </Row>
-      )}
-    </List>
-  );
-}
-
-function Devices({ userId, path }: { userId: string; path: string }) {
-  const { api, may } = useGate();
-  const list = useQuery({
-    queryKey: [...userKey(userId), 'devices'],
-    queryFn: ({ signal }) =>
-      api.get<{ tokens?: RefreshToken[]; refresh_tokens?: RefreshToken[] }>(`${path}/refresh-tokens?take=100`, signal),
-    select: ({ tokens, refresh_tokens }) => tokens ?? refresh_tokens ?? [],
-  });
-  const end = useRevoke(userId, (id) => `/refresh-tokens/${encodeURIComponent(id)}`);
-  const nameOf = useNames();
-  return (
-    <List title="Devices" none="No application renews its access by itself." list={list} problem={end.error}>
-      {(token) => (
-        <Row
-          key={token.id}
-          title={nameOf(token.client_id)}
-          text={
-            <>
-              since <Time at={token.created_at} />
-              {token.resource_servers.length > 0 &&
-                `, for ${token.resource_servers.map(({ audience }) => audience).join(', ')}`}
-              {token.idle_expires_at && (
-                <>
-                  ; unused it ends <Time at={token.idle_expires_at} />
-                </>
-              )}
-            </>
-          }
-        >
-          {may('delete:refresh_tokens') && (
-            <Confirm
-              label="Revoke"
-              title={`Revoke the access of ${nameOf(token.client_id)}?`}
-              action="Revoke it"
-              onConfirm={() => end.mutate(token.id)}
-            >
-              <p>The refresh token and all that came of it ends. On that device they have to sign in again.</p>
-            </Confirm>
-          )}
-        </Row>
-      )}
-    </List>
-  );
-}
-
-function Grants({ userId }: { userId: string }) {
-  const { api, may } = useGate();
-  const list = useQuery({
-    queryKey: [...userKey(userId), 'grants'],
-    queryFn: ({ signal }) => api.all<Consent>(`/grants?user_id=${encodeURIComponent(userId)}`, signal),
-  });
-  const end = useRevoke(userId, (id) => `/grants/${encodeURIComponent(id)}`);
-  const nameOf = useNames();
-  return (
-    <List
-      title="Authorized applications"
-      none="This person has allowed no application anything."
-      list={list}
-      problem={end.error}
-    >
-      {(grant) => (
-        <Row
-          key={grant.id}
-          title={nameOf(grant.clientID)}
-          text={`${grant.scope.join(' ')}${grant.audience ? ` at ${grant.audience}` : ''}`}
-        >
-          {may('delete:grants') && (
-            <Confirm
-              label="Revoke"
-              title={`Take back what ${nameOf(grant.clientID)} was allowed?`}
-              action="Revoke it"
-              onConfirm={() => end.mutate(grant.id)}
-            >
-              <p>Everything that it holds for this person ends, and it has to ask them again.</p>
-            </Confirm>
-          )}
-        </Row>
-      )}
-    </List>
-  );
-}
-
 function History({ path }: { path: string }) {
   const { api } = useGate();
   const list = useQuery({
@@ -351,9 +214,4 @@ function Delete({ user, path }: { user: User; path: string }) {
       {remove.error && <Problem error={remove.error} />}
     </section>
   );
-}
-
-function useNames(): (clientId: string) => string {
-  const { data } = useApplications();
-  return (clientId) => data?.find(({ client_id }) => client_id === clientId)?.name ?? clientId;
 }
