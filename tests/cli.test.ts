@@ -19,7 +19,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { openCuttable } from '@gatepost/testkit/cut';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
-import { openSystem, type System } from '@gatepost/testkit/system';
+import { inherited, openSystem, type System } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { verify } from '@octokit/webhooks-methods';
@@ -50,7 +50,7 @@ function gatepost(
   args: string[],
   more: { env?: Record<string, string>; input?: string; seen?: (text: string) => void; signal?: AbortSignal } = {},
 ) {
-  const env = { PATH: process.env.PATH!, GATEPOST_CONFIG_DIR: config, GATEPOST_REPO: 'acme/widgets', ...more.env };
+  const env = { ...inherited, GATEPOST_CONFIG_DIR: config, GATEPOST_REPO: 'acme/widgets', ...more.env };
   const child = spawn(process.execPath, [program, ...args], { env });
   const written = { out: '', err: '' };
   for (const [name, stream] of [

@@ -1,15 +1,13 @@
 /** Every process is replaced, one after the other, while clients, a producer and a receiver never stop. */
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { type Balancer, type Noticed, openBalancer } from '@gatepost/testkit/balancer';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
-import { freePorts, type Service, startService } from '@gatepost/testkit/system';
+import { freePorts, inherited, type Service, startService } from '@gatepost/testkit/system';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 
@@ -22,13 +20,13 @@ const rounds = Number(process.env.ROLLING_ROUNDS ?? 1);
 const stopDelayMs = 600;
 
 test('while all services are restarted one after the other every request is answered and no event is lost', async () => {
-  const { url: databaseUrl } = stack.use(await freshDatabase());
+  const { url: databaseUrl } = stack.use(await freshDatabase('migrated'));
   const { url: amqpUrl } = stack.use(await freshVhost());
   const [gatePort, apiPort] = (await freePorts(2)) as [number, number];
   const issuer = `http://localhost:${gatePort}/`;
   const audience = 'http://localhost:4500/';
   const env: Record<string, string> = {
-    PATH: process.env.PATH ?? '',
+    ...inherited,
     GATEPOST_HOME: mkdtempSync(`${tmpdir()}/gatepost-`),
     DATABASE_URL: databaseUrl,
     AMQP_URL: amqpUrl,
@@ -42,8 +40,6 @@ test('while all services are restarted one after the other every request is answ
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
     STOP_DELAY_MS: String(stopDelayMs),
   };
-  for (const program of ['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'])
-    await promisify(execFile)(process.execPath, ['--conditions=source', root + program], { env });
 
   /** Two instances of a service, each on ports of its own. */
   const places: { port: number; isBalanced: boolean; service: Service; start(): Promise<Service> }[] = [];

@@ -65,7 +65,6 @@ import { makeStartPage } from './http/start-page.ts';
 import { type Imports, openImports } from './imports/imports.ts';
 import { makeImportProgress } from './imports/progress.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
-import { makeCsrf } from './interaction/csrf.ts';
 import { makePageMemory } from './interaction/page-memory.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
 import { guardUserCodes } from './interaction/user-codes.ts';
@@ -315,7 +314,7 @@ function makeSteps(parts: Shared) {
     letters: sending.letters,
     commonContext: makeCommonContextMaker(parts),
     report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
-    csrf: makeCsrf(keysFor('csrf')),
+    csrf: makeMac(keysFor('csrf')),
     exportLinks: makeMac(keysFor('exports of users')),
     ...protection,
     authenticate: makeAuthenticate(accounts, protection.tries),

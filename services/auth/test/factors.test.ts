@@ -3,23 +3,14 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { decodeJwt } from 'jose';
-import { TOTP } from 'otpauth';
 import pg from 'pg';
+import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, request, secretIn } from './authenticator.ts';
 import { openGate } from './gate.ts';
 import { alice, bob, connections, settings, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
-const person = (name: string, number: number) => ({
-  ...alice,
-  user_id: `auth0|${name}`,
-  email: `${name}@example.com`,
-  nickname: name,
-  phone_number: `+155555502${number}`,
-});
 /** How many statements the gate has sent; what is written behind a login, for several at once, is no part of one. */
 let statements = 0;
 const { query } = pg.Client.prototype;
@@ -49,32 +40,15 @@ const gate = stack.use(
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
 
-const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-  state: 's',
-};
 const stepUp = { ...request, acr_values: multiFactor };
-const claimsOf = ({ location }: Page) => decodeJwt(new URLSearchParams(location?.hash.slice(1)).get('id_token') ?? '');
 const errorOf = ({ location }: Page) => new URLSearchParams(location?.hash.slice(1)).get('error');
-const secretIn = ({ html }: Page) => /<code>([A-Z2-7 ]{32,})<\/code>/.exec(html)![1]!.replaceAll(' ', '');
-const codesIn = ({ html }: Page) =>
-  [...html.matchAll(/<code>((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})<\/code>/g)].map(([, code]) => code!);
-/** Of the step before, the present one or the next: each is good once. */
-/** Of the next step, or one before: it goes on being taken should the present one end meanwhile. */
-const codeOf = (secret: string, step = 0) =>
-  new TOTP({ secret }).generate({ timestamp: Date.now() + (step + 1) * 30_000 });
-
 /** Sets up an authenticator app on the way into the application. */
 async function enrol(browser: Browser, email: string, asked: Record<string, string> = stepUp) {
   const choice = await browser.logIn(await browser.authorize(asked), email);
   const form = await browser.submit(choice, { factor: 'otp' });
   const secret = secretIn(form);
   const codes = await browser.submit(form, { code: codeOf(secret, -1) });
-  return { choice, form, secret, recovery: codesIn(codes), done: await browser.submit(codes) };
+  return { choice, form, secret, recovery: recoveryCodesIn(codes), done: await browser.submit(codes) };
 }
 
 describe('an authenticator app', () => {

@@ -11,17 +11,17 @@ import { fieldsOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
+import type { Mac } from '../keys/mac.ts';
 import type { Languages } from '../mail/language.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { MakeCommonContext } from './common-context.ts';
-import type { Csrf } from './csrf.ts';
 import type { PageMemory } from './page-memory.ts';
 import { linkBack, rememberedClient } from './way-back.ts';
 
 export type DeadLinkParts = {
   issuer: string;
   provider: Provider;
-  csrf: Csrf;
+  csrf: Mac;
   pageMemory: PageMemory;
   rate: Rate;
   commonContext: MakeCommonContext;

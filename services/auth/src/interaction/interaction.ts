@@ -16,6 +16,7 @@ import type { FactorParts } from '../factors/parts.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
+import type { Mac } from '../keys/mac.ts';
 import { loginOf } from '../library/seam.ts';
 import type { Languages } from '../mail/language.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
@@ -29,7 +30,6 @@ import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { Upstream } from '../upstream/sign-in.ts';
 import type { MakeCommonContext } from './common-context.ts';
-import type { Csrf } from './csrf.ts';
 import type { Facts, Outcome, PageMemory } from './page-memory.ts';
 
 export type InteractionParts = FactorParts & {
@@ -51,7 +51,8 @@ export type InteractionParts = FactorParts & {
   organizations: OrganizationStore;
   settings: SettingsStore;
   rate: Rate;
-  csrf: Csrf;
+  /** Binds a form to the interaction it was shown in. Origin checks alone would not do: with `no-referrer` browsers send `Origin: null`. */
+  csrf: Mac;
   pageMemory: PageMemory;
   commonContext: MakeCommonContext;
   report: Report;

@@ -11,8 +11,8 @@ import type { ClientStore } from '../clients/store.ts';
 import type { Database, Pool } from '../database.ts';
 import type { FactorParts } from '../factors/parts.ts';
 import type { MakeCommonContext } from '../interaction/common-context.ts';
-import type { Csrf } from '../interaction/csrf.ts';
 import type { PageMemory } from '../interaction/page-memory.ts';
+import type { Mac } from '../keys/mac.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -35,7 +35,7 @@ export type AccountParts = FactorParts & {
   sendPasswordMail: SendPasswordMail;
   linking: Linking;
   rate: Rate;
-  csrf: Csrf;
+  csrf: Mac;
   pageMemory: PageMemory;
   commonContext: MakeCommonContext;
   audit: Audit;

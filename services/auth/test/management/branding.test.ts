@@ -2,6 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Auth0 writes values so.
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { openManagement } from './target.ts';
 
@@ -52,11 +53,12 @@ test('a page is looked at before it is saved: in a frame of the caller’s pages
   });
   const web_origins = ['https://console.example'];
   await asManager('PATCH', 'clients/manager', { web_origins });
-  const made = await asManager('POST', 'branding/previews', wanted);
-  expect(made).toMatchObject({
-    status: 201,
-    body: { url: expect.stringContaining(`${gate.issuer}branding-preview/`) },
+  // What is remembered of a caller's client is forgotten with the notification of the change.
+  const made = await until('a preview', async () => {
+    const answer = await asManager('POST', 'branding/previews', wanted);
+    return answer.status === 201 && answer;
   });
+  expect(made.body).toMatchObject({ url: expect.stringContaining(`${gate.issuer}branding-preview/`) });
   const at = made.body.url.slice(gate.issuer.length);
   const { text, headers } = await gate.get(at, { 'sec-fetch-dest': 'iframe' });
   expect(text).toContain('--accent:#123456;');

@@ -2,23 +2,14 @@
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
-import { TOTP } from 'otpauth';
 import pg from 'pg';
+import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, request, secretIn } from '../authenticator.ts';
 import { openGate } from '../gate.ts';
-import { alice, connections, settings, spa } from '../seeds.ts';
+import { connections, settings, spa } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 
-const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-factor';
-const person = (name: string, index: number) => ({
-  ...alice,
-  user_id: `auth0|${name}`,
-  email: `${name}@example.com`,
-  nickname: name,
-  phone_number: `+1555555030${index}`,
-});
 const gate = stack.use(
   await openGate({
     settings: { ...settings, guardian_factors: ['otp'] },
@@ -30,18 +21,7 @@ const gate = stack.use(
 const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
 stack.defer(() => db.end());
 
-const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-};
-const claimsOf = ({ location }: Page) => decodeJwt(new URLSearchParams(location?.hash.slice(1)).get('id_token') ?? '');
 const isIn = ({ location }: Page) => location?.hash.includes('id_token=') === true;
-/** Of the next step, or one before: it goes on being taken should the present one end meanwhile. */
-const codeOf = (secret: string, step = 0) =>
-  new TOTP({ secret }).generate({ timestamp: Date.now() + (step + 1) * 30_000 });
 const wrongOf = (secret: string) => {
   const right = new Set([-2, -1, 0, 1, 2].map((step) => codeOf(secret, step)));
   return ['000000', '000001', '000002', '000003', '000004', '000005'].find((code) => !right.has(code))!;
@@ -50,9 +30,9 @@ const wrongOf = (secret: string) => {
 async function enrol(email: string) {
   const browser = new Browser(gate);
   const form = await browser.logIn(await browser.authorize({ ...request, acr_values: multiFactor }), email);
-  const secret = /<code>([A-Z2-7 ]{32,})<\/code>/.exec(form.html)![1]!.replaceAll(' ', '');
+  const secret = secretIn(form);
   const codes = await browser.submit(form, { code: codeOf(secret, -1) });
-  const recovery = [...codes.html.matchAll(/<code>((?:[0-9A-Z]{4}-){3}[0-9A-Z]{4})<\/code>/g)].map(([, code]) => code!);
+  const recovery = recoveryCodesIn(codes);
   expect(claimsOf(await browser.submit(codes)).acr).toBe(multiFactor);
   return { secret, recovery, form };
 }

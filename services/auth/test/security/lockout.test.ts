@@ -5,7 +5,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Answer } from '../gate.ts';
-import { callback, openTarget, password } from './target.ts';
+import { callback, codeGrant, openTarget, password, passwordGrant } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -19,33 +19,10 @@ stack.defer(() => database.end());
 
 type Form = Record<string, string>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
-const grant = (address: string, form: Form = {}, at = gate) =>
-  at.post(
-    'oauth/token',
-    {
-      grant_type: 'password',
-      client_id: 'trusted',
-      client_secret: 'trusted-secret',
-      username: 'alice@example.com',
-      password,
-      ...form,
-    },
-    from(address),
-  );
+const grant = (address: string, form: Form = {}, at = gate) => passwordGrant(at, form, from(address));
 const wrong = (address: string, username: string, at = gate) => grant(address, { username, password: 'wrong' }, at);
 const otp = (address: string, code: string, username: string, realm = 'email') =>
-  gate.post(
-    'oauth/token',
-    {
-      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
-      client_id: 'native',
-      otp: code,
-      username,
-      realm,
-      scope: 'openid',
-    },
-    from(address),
-  );
+  codeGrant(gate, { otp: code, username, realm }, from(address));
 const verify = (address: string, verification_code: string, email: string) =>
   gate.post(
     'passwordless/verify',

@@ -8,7 +8,7 @@ import { decodeJwt, generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
 import { openGate } from '../gate.ts';
 import { api, fullSeed } from '../seeds.ts';
-import { callback, openTarget, password } from './target.ts';
+import { callback, openTarget, password, passwordGrant } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -25,19 +25,7 @@ const base = {
 type Params = Record<string, string>;
 const ask = (params: Params, browser = new Browser(gate)) => browser.authorize({ ...base, ...params });
 const claimsOf = (page: Page) => decodeJwt(new URLSearchParams(page.location!.hash.slice(1)).get('id_token')!);
-const grant = (form: Params, headers: Params = {}) =>
-  gate.post(
-    'oauth/token',
-    {
-      grant_type: 'password',
-      client_id: 'trusted',
-      client_secret: 'trusted-secret',
-      username: 'alice@example.com',
-      password,
-      ...form,
-    },
-    headers,
-  );
+const grant = (form: Params, headers: Params = {}) => passwordGrant(gate, form, headers);
 
 test('sec-061-enumeration: wrong password, unknown and blocked people get the same answer, for much the same work', async () => {
   const database = new pg.Client(gate.databaseUrl);

@@ -4,7 +4,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
-import { callback, openTarget, password } from './target.ts';
+import { callback, codeGrant, openTarget, passwordGrant } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -17,34 +17,11 @@ const connection = 'Username-Password-Authentication';
 
 type Form = Record<string, string>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
-const grant = (address: string, form: Form = {}) =>
-  gate.post(
-    'oauth/token',
-    {
-      grant_type: 'password',
-      client_id: 'trusted',
-      client_secret: 'trusted-secret',
-      username: 'alice@example.com',
-      password,
-      ...form,
-    },
-    from(address),
-  );
+const grant = (address: string, form: Form = {}) => passwordGrant(gate, form, from(address));
 const start = (address: string, email: string) =>
   gate.post('passwordless/start', { client_id: 'native', connection: 'email', send: 'code', email }, from(address));
 const otp = (address: string, code: string, username: string) =>
-  gate.post(
-    'oauth/token',
-    {
-      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
-      client_id: 'native',
-      otp: code,
-      username,
-      realm: 'email',
-      scope: 'openid',
-    },
-    from(address),
-  );
+  codeGrant(gate, { otp: code, username }, from(address));
 const codesTo = async (email: string) =>
   (await gate.outbox()).filter((mail) => mail.includes(email)).map((mail) => /code is (\d+)/.exec(mail)![1]!);
 /** What the mail brings that the work asks for. */

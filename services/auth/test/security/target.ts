@@ -22,6 +22,35 @@ export const request = {
   ...pkce(),
 };
 
+/** Asks for tokens with a password: as `trusted`, with the right one of alice's, unless the form says otherwise. */
+export const passwordGrant = (gate: TestGate, form: Form = {}, headers: Form = {}) =>
+  gate.post(
+    'oauth/token',
+    {
+      grant_type: 'password',
+      client_id: 'trusted',
+      client_secret: 'trusted-secret',
+      username: 'alice@example.com',
+      password,
+      ...form,
+    },
+    headers,
+  );
+
+/** Asks for tokens with a code that was mailed. */
+export const codeGrant = (gate: TestGate, form: { otp: string; username: string; realm?: string }, headers: Form) =>
+  gate.post(
+    'oauth/token',
+    {
+      grant_type: 'http://auth0.com/oauth/grant-type/passwordless/otp',
+      client_id: 'native',
+      realm: 'email',
+      scope: 'openid',
+      ...form,
+    },
+    headers,
+  );
+
 /** The parameters of an answer by query or fragment. */
 export const answerOf = ({ location }: Page): Form =>
   Object.fromEntries(new URLSearchParams(location?.hash ? location.hash.slice(1) : location?.search));
