@@ -60,6 +60,14 @@ const settings = z.strictObject({
       description: 'what people may set up as a second factor, by Auth0’s names; recovery codes come with any of them',
       example: ['otp'],
     }),
+  account_self_service: z
+    .strictObject({ enabled: z.boolean(), delete: z.boolean() })
+    .partial()
+    .optional()
+    .meta({
+      description: 'whether people have `/account`, and may delete their accounts there; both unless it says no',
+      example: { delete: false },
+    }),
   allow_signup: z.boolean().default(true).meta({ description: 'people may sign up by themselves', example: false }),
   default_id_token_alg: z.enum(signingAlgs).default('RS256').meta({
     description:

@@ -109,6 +109,7 @@ async function applySettings(db: Writer, settings: NonNullable<Seed['settings']>
       identifierFirst: settings.identifier_first,
       defaultAudience: settings.default_audience,
       allowSignup: settings.allow_signup,
+      ...(settings.account_self_service && { accountSelfService: settings.account_self_service }),
       oidcConformantClaims: settings.oidc_conformant_claims,
       defaultIdTokenAlg: settings.default_id_token_alg,
       mfa: {

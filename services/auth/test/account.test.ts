@@ -10,16 +10,27 @@ import { alice, bob, seed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = ['carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'mallory', 'niaj', 'olivia'].map(
-  (name) => ({
-    ...alice,
-    user_id: `auth0|${name}`,
-    email: `${name}@example.com`,
-    nickname: name,
-    name,
-    phone_number: undefined,
-  }),
-);
+const people = [
+  'carol',
+  'dave',
+  'erin',
+  'frank',
+  'grace',
+  'heidi',
+  'ivan',
+  'judy',
+  'mallory',
+  'niaj',
+  'olivia',
+  'kate',
+].map((name) => ({
+  ...alice,
+  user_id: `auth0|${name}`,
+  email: `${name}@example.com`,
+  nickname: name,
+  name,
+  phone_number: undefined,
+}));
 const gate = stack.use(
   await openGate({
     ...seed,
@@ -288,6 +299,25 @@ describe('second steps', () => {
     for (const slug of ['sms', 'roaming', 'passkey'])
       expect([slug, (await browser.get(`account/security/${slug}`)).status]).toEqual([slug, 404]);
   });
+});
+
+test('a sign-in that was linked is shown, and leaves with all sessions', async () => {
+  const account = "'github|7', 'github', 'kate@example.com', 'auth0|kate'";
+  await db.query("INSERT INTO connections (id, name, strategy) VALUES ('con_github', 'github', 'github')");
+  await db.query(`INSERT INTO accounts (user_id, connection, email, linked_to) VALUES (${account})`);
+  // The gate hears of the connection.
+  const { browser, page } = await visit('kate', 'account/sign-ins');
+  const shown = await until('GitHub', async () => {
+    const list = await browser.get('account/sign-ins');
+    return list.html.includes('<bdi>GitHub</bdi>') && list;
+  });
+  expect(page.html).toContain('kate@example.com');
+  expect(shown.html).not.toContain('value="auth0|kate"');
+  const left = await browser.submit(shown, { action: 'unlink' }, formWith(shown, { id: 'github|7' }));
+  expect(titleOf(left)).toBe('Sign in');
+  const { rows } = await db.query("SELECT linked_to FROM accounts WHERE user_id = 'github|7'");
+  expect(rows).toEqual([{ linked_to: null }]);
+  await db.query("DELETE FROM connections WHERE id = 'con_github'");
 });
 
 test('data can be had as a file, which holds nothing that signs anybody in', async () => {
