@@ -125,6 +125,117 @@ describe('an application says whether its people sign in to organizations', () =
   });
 });
 
+describe('an application that requires one and names none', () => {
+  const behavior = (organization_require_behavior: string) =>
+    ask('PATCH', 'clients/spa', { organization_usage: 'require', organization_require_behavior });
+  afterAll(() => ask('PATCH', 'clients/spa', { organization_usage: 'allow', organization_require_behavior: null }));
+  const request = () => ({
+    client_id: 'spa',
+    redirect_uri,
+    response_type: 'code',
+    scope: 'openid',
+    audience: api,
+    ...pkce(),
+  });
+  const begin = async (browser: Browser, more: Form = {}) => {
+    const { code_verifier, ...params } = { ...request(), ...more };
+    return { page: await browser.authorize(params), code_verifier };
+  };
+  const claimsOf = async (location: URL | undefined, code_verifier: string) => {
+    const code = location?.searchParams.get('code') ?? '';
+    const form = { grant_type: 'authorization_code', client_id: 'spa', redirect_uri, code, code_verifier };
+    return (await redeem(form)).id;
+  };
+
+  test('asks for its name before the login, as often as it takes, in a session too', async () => {
+    await behavior('pre_login_prompt');
+    const browser = new Browser(gate);
+    const { page, code_verifier } = await begin(browser);
+    expect(page.html).toContain('Which organization do you belong to?');
+    const again = await browser.submit(page, { organization: '<b>orchrad' });
+    expect(again.html).toContain('no organization with that name');
+    expect(again.html).toContain('value="&lt;b&gt;orchrad"');
+    const login = await browser.submit(again, { organization: ' Orchard ' });
+    const done = await browser.logIn(login, 'alice@example.com');
+    expect(await claimsOf(done.location, code_verifier)).toMatchObject({ org_id: orchard, org_name: 'orchard' });
+    const second = await begin(browser);
+    const back = await browser.submit(second.page, { organization: 'mill' });
+    expect(await claimsOf(back.location, second.code_verifier)).toMatchObject({ org_id: mill });
+    // Whoever is not in it learns that after the login, as ever.
+    const stranger = new Browser(gate);
+    const named = await stranger.submit((await begin(stranger)).page, { organization: 'orchard' });
+    const refused = await stranger.logIn(named, 'carol@example.com');
+    expect(refused.location?.searchParams.get('error')).toBe('access_denied');
+  });
+
+  test('offers one’s own after the login, and no others; one alone is taken', async () => {
+    await behavior('post_login_prompt');
+    const browser = new Browser(gate);
+    const { page, code_verifier } = await begin(browser);
+    const choice = await browser.logIn(page, 'alice@example.com');
+    expect(choice.html).toContain('Choose an organization');
+    expect(choice.html).toMatch(/mill[\s\S]*Orchard Ltd/);
+    const strange = await browser.submit(choice, { organization: 'org_0000000000000000' });
+    expect(strange.html).toContain('Choose an organization');
+    const done = await browser.submit(strange, { organization: mill });
+    expect(await claimsOf(done.location, code_verifier)).toMatchObject({ org_id: mill });
+    await auth0.organizations.members.create(mill, { members: ['auth0|bob'] });
+    const one = new Browser(gate);
+    const his = await begin(one);
+    const taken = await one.logIn(his.page, 'bob@example.com');
+    expect(await claimsOf(taken.location, his.code_verifier)).toMatchObject({ org_id: mill });
+    await auth0.organizations.members.delete(mill, { members: ['auth0|bob'] });
+    const none = new Browser(gate);
+    const refused = await none.logIn((await begin(none)).page, 'bob@example.com');
+    expect(Object.fromEntries(refused.location!.searchParams)).toMatchObject({ error: 'access_denied' });
+  });
+
+  test('asks nobody silently, nor where there is no page', async () => {
+    for (const value of ['pre_login_prompt', 'post_login_prompt']) {
+      await behavior(value);
+      const browser = new Browser(gate);
+      const { page } = await begin(browser, { organization: 'orchard' });
+      await browser.logIn(page, 'alice@example.com');
+      const silent = (await begin(browser, { prompt: 'none' })).page;
+      expect(silent.location?.searchParams.get('error')).toBe('interaction_required');
+    }
+    const device = await gate.post('oauth/device/code', { client_id: 'spa', scope: 'openid' });
+    expect(device.status).toBeGreaterThanOrEqual(400);
+  });
+
+  test('a page of one organization is not a page of the other kind of step', async () => {
+    await behavior('pre_login_prompt');
+    const browser = new Browser(gate);
+    const { page } = await begin(browser);
+    const uid = /\/interaction\/([\w-]+)/.exec(page.html)![1]!;
+    for (const step of ['identifier', 'password', 'signup', 'mfa', 'consent'])
+      expect((await browser.get(`${gate.issuer}interaction/${uid}/${step}`)).html).toContain('Which organization');
+  });
+});
+
+test('the pages wear the organization’s logo and colours, and the tenant’s where it has none', async () => {
+  await ask('PATCH', 'branding', { logo_url: 'https://cdn.example/tenant.png', colors: { primary: '#112233' } });
+  await ask('PATCH', `organizations/${orchard}`, {
+    branding: {
+      logo_url: 'https://cdn.example/orchard.png',
+      colors: { primary: '#aa5500', page_background: '#ffffff' },
+    },
+  });
+  const pageOf = async (more: Form) => {
+    const page = await new Browser(gate).authorize({
+      client_id: 'spa',
+      redirect_uri,
+      response_type: 'code',
+      ...pkce(),
+      ...more,
+    });
+    return page.html;
+  };
+  expect(await pageOf({ organization: 'orchard' })).toMatch(/--accent:#aa5500[\s\S]*orchard\.png/);
+  expect(await pageOf({ organization: 'mill' })).toMatch(/--accent:#112233[\s\S]*tenant\.png/);
+  expect(await pageOf({})).toMatch(/--accent:#112233[\s\S]*tenant\.png/);
+});
+
 test('people of connections that an organization does not name stay outside; one of its connections may let everybody in', async () => {
   const { id = '' } = await auth0.organizations.create({
     name: 'guild',

@@ -36,6 +36,8 @@ export type OwnMetadata = {
   is_token_endpoint_ip_header_trusted: boolean;
   /** Whether people sign in to it in an organization; null is Auth0's default, `deny`. */
   organization_usage: 'deny' | 'allow' | 'require' | null;
+  /** What happens where one is required and the request names none; null is Auth0's default, `no_prompt`. */
+  organization_require_behavior: 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt' | null;
 };
 
 export const ownMetadataNames: (keyof OwnMetadata)[] = [
@@ -54,6 +56,7 @@ export const ownMetadataNames: (keyof OwnMetadata)[] = [
   'client_metadata',
   'is_token_endpoint_ip_header_trusted',
   'organization_usage',
+  'organization_require_behavior',
 ];
 
 /** Grant types that need a redirect URI. */
@@ -96,6 +99,7 @@ export function clientMetadata(client: RegisteredClient): ClientMetadata & OwnMe
     client_metadata: client.clientMetadata as Record<string, unknown>,
     is_token_endpoint_ip_header_trusted: oidc.is_token_endpoint_ip_header_trusted === true,
     organization_usage: oidc.organization_usage ?? null,
+    organization_require_behavior: oidc.organization_require_behavior ?? null,
   };
 }
 

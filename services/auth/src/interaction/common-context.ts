@@ -6,8 +6,9 @@ import { extParameters } from '../authorization/parameters.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
+import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, User } from '../pages/pages.ts';
-import { brandingOf } from '../settings/branding.ts';
+import { brandingOf, brandingWithin } from '../settings/branding.ts';
 import type { CustomTextStore } from '../settings/custom-texts.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { TemplateStore } from '../settings/templates.ts';
@@ -27,11 +28,14 @@ export function makeCommonContextMaker(stores: {
   settings: SettingsStore;
   templates: TemplateStore;
   customTexts: CustomTextStore;
+  organizations: Pick<OrganizationStore, 'find'>;
   log: Log;
 }): MakeCommonContext {
   return async ({ acceptLanguage, client, params, account, uid }) => {
     const settings = await stores.settings.load();
     const redirectUri = params?.redirect_uri;
+    const asked = textOf(params?.organization);
+    const organization = asked === undefined ? undefined : await stores.organizations.find(asked);
     return {
       acceptLanguage,
       uiLocales: textOf(params?.ui_locales),
@@ -41,7 +45,7 @@ export function makeCommonContextMaker(stores: {
         ...(settings.supportEmail ? { support_email: settings.supportEmail } : {}),
         ...(settings.supportUrl ? { support_url: settings.supportUrl } : {}),
       },
-      branding: brandingOf(settings),
+      branding: organization ? brandingWithin(settings, organization) : brandingOf(settings),
       // That one is the tenant's own pages: it has no other name.
       ...(client && client.clientId !== accountClientId ? { application: application(client) } : {}),
       ...(account ? { user: user(account) } : {}),

@@ -19,6 +19,7 @@ import { seeOther, sendPage } from '../http/page.ts';
 import type { Mac } from '../keys/mac.ts';
 import { loginOf } from '../library/seam.ts';
 import type { Languages } from '../mail/language.ts';
+import type { OrganizationPrompt } from '../organizations/prompts.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, Form, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
@@ -66,7 +67,7 @@ export type Interaction = {
   request: Request;
   response: Response;
   uid: string;
-  prompt: 'login' | 'consent' | 'select_account' | 'mfa';
+  prompt: 'login' | 'consent' | 'select_account' | 'mfa' | OrganizationPrompt;
   details: Awaited<ReturnType<Provider['interactionDetails']>>;
   params: Record<string, unknown>;
   client: Client;

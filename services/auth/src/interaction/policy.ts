@@ -4,6 +4,7 @@ import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { needsFreshLogin, secondFactorPrompt } from '../factors/prompt.ts';
 import { type AdmissionParts, admissionCheck } from '../organizations/admission.ts';
+import { afterLogin, beforeLogin } from '../organizations/prompts.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { StoredUpstream } from '../upstream/session.ts';
 import { essentialAcrWeLack } from './acr.ts';
@@ -62,6 +63,8 @@ export function makePolicy(settings: SettingsStore, admission: AdmissionParts): 
     ),
   );
   policy.add(secondFactorPrompt(settings), 1);
+  policy.add(afterLogin(), 2);
+  policy.add(beforeLogin(), 0);
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   return policy;
 }

@@ -3,6 +3,7 @@
  * what was wrong, or out of the interaction, which sends the browser back into the authorization request. So every address answers
  * GET, and a reload repeats nothing. The interaction's cookie binds it to one browser, the CSRF token each form to the interaction.
  *
+ *   organization (of some applications: before the login by its name, or after it among one's own)
  *   identifier ──► password ──────┐
  *       └────────► code ──────────┤
  *   login (classic) ──────────────┼──► second factor ──► logged in ──► consent ──► client
@@ -36,6 +37,7 @@ import {
   showPause,
   showSignup,
 } from './login.ts';
+import { checkOrganizationForm, showOrganization } from './organization.ts';
 import { answerSignInAs, showSignInAs } from './sign-in-as.ts';
 
 type Handler = (interaction: Interaction, request: Request) => Promise<void>;
@@ -86,6 +88,8 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   post('/interaction/:uid/forgot-password', requestPasswordMail);
   page('/interaction/:uid/password-mail', showPasswordMail);
   addFactorPages(page, post);
+  page('/interaction/:uid/organization', showOrganization);
+  post('/interaction/:uid/organization', checkOrganizationForm);
   page('/interaction/:uid/consent', showConsent);
   post('/interaction/:uid/consent', (interaction, request) => {
     switch (fieldsOf(request).action) {
@@ -104,11 +108,17 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
 function showCurrent(interaction: Interaction, _request?: Request): Promise<void> {
   if (interaction.prompt === 'consent') return showConsent(interaction);
   if (interaction.prompt === 'mfa') return showSecondFactor(interaction);
+  if (asksOrganization(interaction)) return showOrganization(interaction);
   return interaction.params.login_ticket !== undefined ? showSignInAs(interaction) : showFirstPage(interaction);
 }
 
+const asksOrganization = ({ prompt }: Pick<Interaction, 'prompt'>) =>
+  prompt === 'organization' || prompt === 'organization_choice';
+
 /** Whether the page belongs to what is being asked. A second factor is part of a login, or asked for by itself. */
 function isOf({ prompt }: Interaction, path: string): boolean {
+  if (asksOrganization({ prompt }) || path.endsWith('/organization'))
+    return asksOrganization({ prompt }) && path.endsWith('/organization');
   if (path === '/interaction/:uid') return prompt !== 'consent' && prompt !== 'mfa';
   if (path.endsWith('/consent')) return prompt === 'consent';
   return path.includes('/mfa') ? prompt !== 'consent' : prompt === 'login' || prompt === 'select_account';

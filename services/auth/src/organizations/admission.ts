@@ -65,8 +65,8 @@ async function admit(
 }
 
 /** By which of the organization's connections the person signs in: one that names none takes people of any. */
-async function connectionOf(
-  parts: AdmissionParts,
+export async function connectionOf(
+  parts: Pick<AdmissionParts, 'linkedConnections'>,
   { connections }: Organization,
   accountId: string,
   own: string,

@@ -7,6 +7,7 @@ import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccountStore } from '../accounts/store.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { InvitationStore } from './invitations.ts';
+import { behaviorOf } from './prompts.ts';
 import type { OrganizationStore } from './store.ts';
 
 export type OrganizationParts = {
@@ -14,6 +15,8 @@ export type OrganizationParts = {
   invitations: InvitationStore;
   accounts: Pick<AccountStore, 'find'>;
 };
+
+const askedOnPages = ['authorization', 'pushed_authorization_request'];
 
 type Parameters = Record<string, string | undefined>;
 
@@ -24,9 +27,13 @@ export async function checkOrganization(
   asked: string | undefined,
   client: Client,
 ): Promise<void> {
-  const usage = (client as Client & OwnMetadata).organization_usage ?? 'deny';
+  const own = client as Client & OwnMetadata;
+  const usage = own.organization_usage ?? 'deny';
   if (!asked) {
-    if (usage === 'require') throw new errors.InvalidRequest('parameter organization is required for this client');
+    // A device shows no page of its own to ask on.
+    const isAsked = behaviorOf(own) !== 'no_prompt' && askedOnPages.includes(ctx.oidc.route);
+    if (usage === 'require' && !isAsked)
+      throw new errors.InvalidRequest('parameter organization is required for this client');
     return;
   }
   if (usage === 'deny') throw new errors.InvalidRequest('parameter organization is not allowed for this client');

@@ -12,6 +12,8 @@ export type OrganizationStore = {
   /** By id or by name; cached. */
   find(idOrName: string): Promise<Organization | undefined>;
   isMember(id: string, userId: string): Promise<boolean>;
+  /** Those that the person is a member of, by their names; a hundred at most. */
+  ofMember(userId: string): Promise<Organization[]>;
   /** @returns whether they are new there */
   join(id: string, userId: string): Promise<boolean>;
   /** What tokens say of it. */
@@ -45,6 +47,13 @@ export function makeOrganizationStore(db: Database, pool: Pool, changes: Changes
       });
       return rowCount === 1;
     },
+    ofMember: (userId) =>
+      db.organization.findMany({
+        where: { members: { some: { userId } } },
+        include: { connections: { include: { connection: true } } },
+        orderBy: [{ displayName: 'asc' }, { name: 'asc' }],
+        take: 100,
+      }),
     async join(id, userId) {
       const { rowCount } = await pool.query({
         name: 'organization join',

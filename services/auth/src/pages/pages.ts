@@ -143,6 +143,10 @@ export type Pages = AccountPages & {
    * goes (host and port, or a scheme). Shows the application’s logo, if it has one.
    */
   consent: Form & { apis: ConsentApi[]; redirectHost: string };
+  /** Posts `organization`: a name. */
+  organization: Form & { organization?: string };
+  /** Posts `organization`: the id of one of these. */
+  'organization-choice': Form & { organizations: { id: string; label: string }[] };
   /** Posts `user_code`. */
   'device-code': Form & { userCode?: string };
   /** Posts `confirm=yes`, or `abort=yes`; `user_code` goes into `hidden`. */

@@ -154,6 +154,19 @@ export const samples: Sample[] = [
     problems: ['email_invalid', 'password_too_short'],
   }),
   sample('consent', 'consent', { ...common, user, apis, redirectHost: 'localhost:4599' }),
+  sample('organization', 'organization', common),
+  sample('organization-problem', 'organization', {
+    ...common,
+    organization: 'orchrad',
+    problems: ['organization_unknown'],
+  }),
+  sample('organization-choice', 'organization-choice', {
+    ...common,
+    organizations: [
+      { id: 'org_1', label: 'Orchard Ltd' },
+      { id: 'org_2', label: 'The International Association of Millers and Bakers' },
+    ],
+  }),
   sample('device-code', 'device-code', common),
   sample('device-code-problem', 'device-code', { ...common, userCode: 'WDJB-MJH', problems: ['user_code_wrong'] }),
   sample('device-confirm', 'device-confirm', { ...common, userCode: 'WDJB-MJHT' }),

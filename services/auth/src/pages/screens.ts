@@ -103,6 +103,20 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     values: ({ redirectHost }) => ({ host: redirectHost }),
     themed: true,
   },
+  organization: {
+    texts: 'organization',
+    prompt: 'organizations',
+    screen: 'organization-selection',
+    lead: byApplication,
+    themed: true,
+  },
+  'organization-choice': {
+    texts: 'organizationChoice',
+    prompt: 'organizations',
+    screen: 'organization-picker',
+    lead: byApplication,
+    themed: true,
+  },
   'device-code': { texts: 'deviceCode', prompt: 'device-flow', screen: 'device-code-activation', themed: true },
   'device-confirm': { texts: 'deviceConfirm', prompt: 'device-flow', screen: 'device-code-confirmation', themed: true },
   'device-done': {

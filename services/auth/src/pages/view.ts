@@ -47,6 +47,7 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   email_taken: 'email',
   picture_invalid: 'picture',
   confirm_missing: 'confirm',
+  organization_unknown: 'organization',
 };
 
 export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & CommonContext): View {
@@ -187,6 +188,8 @@ function firstField(name: PageName, identifier: string | undefined): string | un
     case 'forgot-password':
     case 'dead-link':
       return 'email';
+    case 'organization':
+      return 'organization';
     case 'device-code':
       return 'user_code';
     default:

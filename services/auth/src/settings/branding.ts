@@ -1,5 +1,5 @@
 /** How the tenant looks (`api/v2/branding`), for pages and mails. */
-import type { SettingsModel } from '../generated/models.ts';
+import type { OrganizationModel, SettingsModel } from '../generated/models.ts';
 import type { Branding } from '../pages/pages.ts';
 
 /** As it is stored, by Auth0's names. */
@@ -27,4 +27,15 @@ export function brandingOf({ branding, pictureUrl }: Pick<SettingsModel, 'brandi
     primary: colors?.primary,
     pageBackground: colors?.page_background,
   };
+}
+
+/** On the pages of a sign-in in an organization: its logo and colours, and the tenant's where it has none. */
+export function brandingWithin(
+  settings: Pick<SettingsModel, 'branding' | 'pictureUrl'>,
+  organization: Pick<OrganizationModel, 'branding'>,
+): Branding {
+  const { logo_url, colors } = organization.branding as StoredBranding;
+  const own = { logoUrl: logo_url, primary: colors?.primary, pageBackground: colors?.page_background };
+  const set = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  return { ...brandingOf(settings), ...set };
 }

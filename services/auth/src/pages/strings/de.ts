@@ -93,6 +93,18 @@ export const de: Strings = {
     submit: 'Erlauben',
     deny: 'Ablehnen',
   },
+  organization: {
+    title: 'Zu welcher Organisation gehören Sie?',
+    lead: 'Geben Sie den Namen Ihrer Organisation ein, um mit {application} fortzufahren.',
+    leadPlain: 'Geben Sie den Namen Ihrer Organisation ein, um fortzufahren.',
+    label: 'Name der Organisation',
+    submit: 'Weiter',
+  },
+  organizationChoice: {
+    title: 'Organisation wählen',
+    lead: 'Sie gehören zu mehreren. Mit welcher möchten Sie {application} öffnen?',
+    leadPlain: 'Sie gehören zu mehreren. Mit welcher möchten Sie fortfahren?',
+  },
   deviceCode: {
     title: 'Gerät verbinden',
     lead: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
@@ -290,6 +302,7 @@ export const de: Strings = {
     password_too_common: 'Dieses Passwort ist zu leicht zu erraten. Wählen Sie ein anderes.',
     signup_refused: 'Mit diesen Angaben können wir kein Konto anlegen. Wenn Sie schon eines haben, melden Sie sich an.',
     user_code_missing: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
+    organization_unknown: 'Eine Organisation mit diesem Namen gibt es nicht. Prüfen Sie die Schreibweise.',
     user_code_wrong: 'Der Code ist falsch oder abgelaufen. Sehen Sie auf Ihrem Gerät nach.',
     code_used: 'Dieser Code wurde schon verwendet. Warten Sie auf den nächsten.',
     recovery_code_wrong: 'Dieser Wiederherstellungscode ist falsch oder wurde schon verwendet.',

@@ -95,6 +95,18 @@ export const en = {
     submit: 'Allow',
     deny: 'Don’t allow',
   },
+  organization: {
+    title: 'Which organization do you belong to?',
+    lead: 'Enter the name of your organization to continue to {application}.',
+    leadPlain: 'Enter the name of your organization to continue.',
+    label: 'Name of the organization',
+    submit: 'Continue',
+  },
+  organizationChoice: {
+    title: 'Choose an organization',
+    lead: 'You belong to several. Which one do you want to open {application} with?',
+    leadPlain: 'You belong to several. Which one do you want to go on with?',
+  },
   deviceCode: {
     title: 'Connect a device',
     lead: 'Enter the code that your device shows.',
@@ -289,6 +301,7 @@ export const en = {
     password_too_common: 'That password is too easy to guess. Choose another one.',
     signup_refused: 'An account with these details cannot be created. If you have one, sign in instead.',
     user_code_missing: 'Enter the code that your device shows.',
+    organization_unknown: 'There is no organization with that name. Check how it is spelled.',
     user_code_wrong: 'That code is not right, or it has expired. Check your device.',
     code_used: 'That code was used already. Wait for the next one.',
     recovery_code_wrong: 'That recovery code is not right, or it was used already.',

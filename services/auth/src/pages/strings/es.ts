@@ -93,6 +93,18 @@ export const es: Strings = {
     submit: 'Permitir',
     deny: 'No permitir',
   },
+  organization: {
+    title: '¿A qué organización perteneces?',
+    lead: 'Introduce el nombre de tu organización para continuar a {application}.',
+    leadPlain: 'Introduce el nombre de tu organización para continuar.',
+    label: 'Nombre de la organización',
+    submit: 'Continuar',
+  },
+  organizationChoice: {
+    title: 'Elige una organización',
+    lead: 'Perteneces a varias. ¿Con cuál quieres abrir {application}?',
+    leadPlain: 'Perteneces a varias. ¿Con cuál quieres continuar?',
+  },
   deviceCode: {
     title: 'Conectar un dispositivo',
     lead: 'Introduce el código que aparece en tu dispositivo.',
@@ -289,6 +301,7 @@ export const es: Strings = {
     password_too_common: 'Esta contraseña es demasiado fácil de adivinar. Elige otra.',
     signup_refused: 'No se puede crear una cuenta con estos datos. Si ya tienes una, inicia sesión.',
     user_code_missing: 'Introduce el código que aparece en tu dispositivo.',
+    organization_unknown: 'No hay ninguna organización con ese nombre. Comprueba cómo está escrito.',
     user_code_wrong: 'El código no es correcto o ha caducado. Míralo otra vez en tu dispositivo.',
     code_used: 'Ese código ya se ha usado. Espera al siguiente.',
     recovery_code_wrong: 'Ese código de recuperación no es correcto o ya se ha usado.',

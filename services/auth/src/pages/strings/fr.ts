@@ -93,6 +93,18 @@ export const fr: Strings = {
     submit: 'Autoriser',
     deny: 'Refuser',
   },
+  organization: {
+    title: 'À quelle organisation appartenez-vous ?',
+    lead: 'Saisissez le nom de votre organisation pour continuer vers {application}.',
+    leadPlain: 'Saisissez le nom de votre organisation pour continuer.',
+    label: 'Nom de l’organisation',
+    submit: 'Continuer',
+  },
+  organizationChoice: {
+    title: 'Choisir une organisation',
+    lead: 'Vous appartenez à plusieurs organisations. Avec laquelle voulez-vous ouvrir {application} ?',
+    leadPlain: 'Vous appartenez à plusieurs organisations. Avec laquelle voulez-vous continuer ?',
+  },
   deviceCode: {
     title: 'Connecter un appareil',
     lead: 'Saisissez le code affiché sur votre appareil.',
@@ -290,6 +302,7 @@ export const fr: Strings = {
     password_too_common: 'Ce mot de passe est trop facile à deviner. Choisissez-en un autre.',
     signup_refused: 'Impossible de créer un compte avec ces informations. Si vous en avez déjà un, connectez-vous.',
     user_code_missing: 'Saisissez le code affiché sur votre appareil.',
+    organization_unknown: 'Aucune organisation ne porte ce nom. Vérifiez l’orthographe.',
     user_code_wrong: 'Ce code est incorrect ou a expiré. Vérifiez-le sur votre appareil.',
     code_used: 'Ce code a déjà servi. Attendez le suivant.',
     recovery_code_wrong: 'Ce code de secours est incorrect ou a déjà servi.',

@@ -93,6 +93,18 @@ export const ja: Strings = {
     submit: '許可する',
     deny: '許可しない',
   },
+  organization: {
+    title: '所属する組織を教えてください',
+    lead: '{application} に進むには、組織の名前を入力してください。',
+    leadPlain: '続けるには、組織の名前を入力してください。',
+    label: '組織の名前',
+    submit: '続ける',
+  },
+  organizationChoice: {
+    title: '組織を選択',
+    lead: '複数の組織に所属しています。どの組織で {application} を開きますか？',
+    leadPlain: '複数の組織に所属しています。どの組織で続けますか？',
+  },
   deviceCode: {
     title: 'デバイスを接続',
     lead: 'デバイスに表示されているコードを入力してください。',
@@ -289,6 +301,7 @@ export const ja: Strings = {
     password_too_common: '推測されやすいパスワードです。別のパスワードにしてください。',
     signup_refused: 'この内容ではアカウントを作成できません。すでにお持ちの場合は、ログインしてください。',
     user_code_missing: 'デバイスに表示されているコードを入力してください。',
+    organization_unknown: 'その名前の組織は見つかりません。入力内容をご確認ください。',
     user_code_wrong: 'コードが間違っているか、有効期限が切れています。デバイスの表示をご確認ください。',
     code_used: 'このコードはすでに使われました。次のコードをお待ちください。',
     recovery_code_wrong: 'リカバリーコードが正しくないか、すでに使われています。',

@@ -93,6 +93,18 @@ export const pt: Strings = {
     submit: 'Permitir',
     deny: 'Não permitir',
   },
+  organization: {
+    title: 'A qual organização você pertence?',
+    lead: 'Digite o nome da sua organização para continuar em {application}.',
+    leadPlain: 'Digite o nome da sua organização para continuar.',
+    label: 'Nome da organização',
+    submit: 'Continuar',
+  },
+  organizationChoice: {
+    title: 'Escolha uma organização',
+    lead: 'Você pertence a várias. Com qual delas quer abrir {application}?',
+    leadPlain: 'Você pertence a várias. Com qual delas quer continuar?',
+  },
   deviceCode: {
     title: 'Conectar um dispositivo',
     lead: 'Digite o código que aparece no seu dispositivo.',
@@ -289,6 +301,7 @@ export const pt: Strings = {
     password_too_common: 'Esta senha é fácil demais de adivinhar. Escolha outra.',
     signup_refused: 'Não é possível criar uma conta com esses dados. Se você já tem uma, entre com ela.',
     user_code_missing: 'Digite o código que aparece no seu dispositivo.',
+    organization_unknown: 'Não existe organização com esse nome. Confira como ele se escreve.',
     user_code_wrong: 'O código está incorreto ou expirou. Confira no seu dispositivo.',
     code_used: 'Esse código já foi usado. Espere o próximo.',
     recovery_code_wrong: 'Esse código de recuperação está incorreto ou já foi usado.',

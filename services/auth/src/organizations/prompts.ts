@@ -1,0 +1,35 @@
+/**
+ * `organization_require_behavior` of an application whose people sign in in an organization, when the request names none: they are asked which
+ * one, before the login (`pre_login_prompt`, by its name) or after it (`post_login_prompt`, among their own). What they say stands in the request
+ * from then on, as if the application had sent it.
+ */
+import { type Client, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+
+const { Check, Prompt } = interactionPolicy;
+
+export type OrganizationPrompt = 'organization' | 'organization_choice';
+type Behavior = 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt';
+
+/** What becomes of a request of this application that names no organization. Only where there are pages to ask on. */
+export function behaviorOf(
+  client: Pick<OwnMetadata, 'organization_usage' | 'organization_require_behavior'>,
+): Behavior {
+  return client.organization_usage === 'require' ? (client.organization_require_behavior ?? 'no_prompt') : 'no_prompt';
+}
+
+export const beforeLogin = () => promptOf('organization', 'pre_login_prompt');
+export const afterLogin = () => promptOf('organization_choice', 'post_login_prompt');
+
+function promptOf(name: OrganizationPrompt, behavior: Behavior) {
+  return new Prompt(
+    { name, requestable: false },
+    new Check('organization_missing', 'an organization is required', 'interaction_required', (ctx) =>
+      isAsked(ctx, behavior) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+    ),
+  );
+}
+
+function isAsked({ oidc }: KoaContextWithOIDC, behavior: Behavior): boolean {
+  return !oidc.params?.organization && behaviorOf(oidc.client as Client & OwnMetadata) === behavior;
+}
