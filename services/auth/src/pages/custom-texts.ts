@@ -60,6 +60,33 @@ const code = {
   'invalid-expired-code': 'problems.code_expired',
 };
 
+const factorCode = {
+  pageTitle: 'pageTitle',
+  title: 'title',
+  buttonText: 'submit',
+  placeholder: 'label',
+  rememberMeText: 'remember',
+  pickAuthenticatorText: 'other',
+  'no-code': 'problems.code_missing',
+  'invalid-code': 'problems.code_wrong',
+  'invalid-otp-code-format': 'problems.code_wrong',
+};
+const sentCode = {
+  ...factorCode,
+  description: 'leadSent',
+  resendActionText: 'resend',
+  'invalid-expired-code': 'problems.code_expired',
+};
+const factorNames = {
+  authenticatorNamesOTP: 'otp',
+  authenticatorNamesEmail: 'email',
+  authenticatorNamesSMS: 'sms',
+  authenticatorNamesWebauthnRoaming: 'roaming',
+  authenticatorNamesWebauthnPlatform: 'platform',
+  authenticatorNamesRecoveryCode: 'recovery',
+};
+const another = { pickAuthenticatorText: 'other' };
+
 /** `prompt/screen`: Auth0's keys, and the places of ours. docs/reference/management-api.md lists them. */
 export const customizable: Record<string, { page: ScreenName; places: Places; values?: 'identifier' }> = {
   'login/login': {
@@ -176,6 +203,60 @@ export const customizable: Record<string, { page: ScreenName; places: Places; va
     page: 'emailVerified',
     places: { pageTitle: 'pageTitle', verifiedTitle: 'title', verifiedDescription: 'lead' },
   },
+  'mfa-otp/mfa-otp-challenge': { page: 'factorCode', places: { ...factorCode, description: 'leadOtp' } },
+  'mfa-otp/mfa-otp-enrollment-qr': {
+    page: 'enrolOtp',
+    places: {
+      ...form,
+      placeholder: 'label',
+      ...another,
+      'no-code': 'problems.code_missing',
+      'invalid-code': 'problems.code_wrong',
+      'invalid-otp-code-format': 'problems.code_wrong',
+    },
+  },
+  'mfa-email/mfa-email-challenge': { page: 'factorCode', places: sentCode, values: 'identifier' },
+  'mfa-sms/mfa-sms-challenge': { page: 'factorCode', places: sentCode, values: 'identifier' },
+  'mfa-sms/mfa-sms-enrollment': { page: 'enrolAddress', places: { ...form, ...another } },
+  'mfa-recovery-code/mfa-recovery-code-challenge': {
+    page: 'factorCode',
+    places: {
+      pageTitle: 'pageTitle',
+      title: 'title',
+      description: 'leadRecovery',
+      buttonText: 'submit',
+      placeholder: 'labelRecovery',
+      ...another,
+      'no-code': 'problems.code_missing',
+      'invalid-code': 'problems.recovery_code_wrong',
+    },
+  },
+  'mfa-recovery-code/mfa-recovery-code-enrollment': { page: 'recoveryCodes', places: form },
+  'mfa-webauthn/mfa-webauthn-roaming-challenge': {
+    page: 'factorKey',
+    places: { ...form, rememberMeText: 'remember', ...another },
+  },
+  'mfa-webauthn/mfa-webauthn-roaming-enrollment': { page: 'enrolKey', places: { ...form, ...another } },
+  'mfa/mfa-login-options': { page: 'factorChoice', places: { ...top, ...factorNames } },
+  'mfa/mfa-begin-enroll-options': {
+    page: 'factorChoice',
+    places: { pageTitle: 'pageTitle', title: 'titleEnrol', description: 'leadEnrol', ...factorNames },
+  },
+  'passkeys/passkey-enrollment': {
+    page: 'enrolKey',
+    places: {
+      pageTitle: 'pageTitle',
+      title: 'titlePasskey',
+      description: 'leadPasskey',
+      createButtonText: 'submitPasskey',
+      continueButtonText: 'skip',
+    },
+  },
+  'organizations/organization-selection': {
+    page: 'organization',
+    places: { ...form, placeholder: 'label', 'invalid-organization': 'problems.organization_unknown' },
+  },
+  'organizations/organization-picker': { page: 'organizationChoice', places: top },
   'logout/logout': {
     page: 'logout',
     places: { ...top, acceptButtonText: 'submit', declineButtonText: 'deny' },
@@ -244,5 +325,5 @@ export function customize(
 /** A text that we have in two forms is the tenant's in both. */
 function placesOf(place: string | undefined): string[] {
   if (place === undefined) return [];
-  return place === 'lead' ? ['lead', 'leadPlain'] : [place];
+  return place === 'lead' || place === 'leadEnrol' ? [place, `${place}Plain`] : [place];
 }

@@ -9,7 +9,7 @@ import type { ScreenName } from './strings/en.ts';
 
 export type Screen<Page> = {
   texts: ScreenName;
-  prompt: string;
+  prompt: string | ((page: Page) => string);
   screen: string | ((page: Page) => string);
   values?: (page: Page, language: string) => Values;
   title?: (page: Page) => string;
@@ -43,17 +43,17 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
   },
   'factor-code': {
     texts: 'factorCode',
-    prompt: 'mfa',
+    prompt: ({ factor }) => `mfa-${factor}`,
     screen: ({ factor }) => `mfa-${factor}-challenge`,
     values: ({ sentTo }) => ({ identifier: sentTo }),
     lead: ({ factor }) => factorLeads[factor],
     themed: true,
   },
-  'factor-key': { texts: 'factorKey', prompt: 'mfa-webauthn', screen: 'mfa-webauthn-challenge', themed: true },
+  'factor-key': { texts: 'factorKey', prompt: 'mfa-webauthn', screen: 'mfa-webauthn-roaming-challenge', themed: true },
   'factor-choice': {
     texts: 'factorChoice',
     prompt: 'mfa',
-    screen: ({ enrol }) => (enrol ? 'mfa-enroll-options' : 'mfa-login-options'),
+    screen: ({ enrol }) => (enrol ? 'mfa-begin-enroll-options' : 'mfa-login-options'),
     title: ({ enrol }) => (enrol ? 'titleEnrol' : 'title'),
     lead: ({ enrol }, { application }) =>
       enrol ? (application === undefined ? 'leadEnrolPlain' : 'leadEnrol') : 'lead',
@@ -62,15 +62,15 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
   'enrol-otp': { texts: 'enrolOtp', prompt: 'mfa-otp', screen: 'mfa-otp-enrollment-qr', themed: true },
   'enrol-address': {
     texts: 'enrolAddress',
-    prompt: 'mfa',
+    prompt: ({ channel }) => `mfa-${channel}`,
     screen: ({ channel }) => `mfa-${channel}-enrollment`,
     title: ({ channel }) => (channel === 'email' ? 'titleEmail' : 'title'),
     themed: true,
   },
   'enrol-key': {
     texts: 'enrolKey',
-    prompt: 'mfa-webauthn',
-    screen: ({ kind }) => (kind === 'passkey' ? 'passkey-enrollment' : 'mfa-webauthn-enrollment'),
+    prompt: ({ kind }) => (kind === 'passkey' ? 'passkeys' : 'mfa-webauthn'),
+    screen: ({ kind }) => (kind === 'passkey' ? 'passkey-enrollment' : 'mfa-webauthn-roaming-enrollment'),
     title: ({ kind }) => (kind === 'passkey' ? 'titlePasskey' : 'title'),
     lead: ({ kind }) => (kind === 'passkey' ? 'leadPasskey' : 'lead'),
     themed: true,

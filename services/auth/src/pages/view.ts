@@ -62,11 +62,12 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     account,
     ...screen.values?.(page, language.tag),
   };
+  const promptName = typeof screen.prompt === 'string' ? screen.prompt : screen.prompt(page);
   const screenName = typeof screen.screen === 'string' ? screen.screen : screen.screen(page);
   const { strings, pageTitle } = customize(language.strings, {
     texts: any.customTexts,
     tag: language.tag,
-    screen: `${screen.prompt}/${screenName}`,
+    screen: `${promptName}/${screenName}`,
     values,
   });
   const identifier = identifierField(any.kinds, strings);
@@ -93,7 +94,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     tenant,
     account,
     branding: brandingOf(any.branding),
-    prompt: { name: screen.prompt, screen: { name: screenName, texts } },
+    prompt: { name: promptName, screen: { name: screenName, texts } },
     transaction: { params: any.params ?? {}, locale: language.tag },
     problems,
     // By field, for the field that says so.
