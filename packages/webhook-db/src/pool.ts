@@ -12,6 +12,11 @@ export type PoolOptions = {
   isPooled?: boolean | undefined;
   name: string;
   max: number;
+  /**
+   * So many connections are opened at once and kept. One that is opened when it is needed takes a dozen turns of the event loop, which under
+   * a load that needs it are seconds. Default 0.
+   */
+  keeps?: number;
   /** Default 5,000. */
   connectTimeoutMs?: number | undefined;
   /** How long a statement may take, by the server's clock; we wait a second longer, for a server that does not answer. Default 15,000. */
@@ -39,6 +44,7 @@ export function openPool(options: PoolOptions): Pool {
       connectionString: options.databaseUrl,
       application_name: options.name,
       max: options.max,
+      min: options.keeps ?? 0,
       keepAlive: true,
       pipeline: options.pipeline ?? false,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
@@ -58,5 +64,12 @@ export function openPool(options: PoolOptions): Pool {
     options.isPooled ?? false,
   );
   pool.on('error', options.onError);
+  // Who needs one that could not be opened opens it, and hears why not.
+  const open = () =>
+    pool.connect().then(
+      (client) => client.release(),
+      () => {},
+    );
+  for (let count = 0; count < (options.keeps ?? 0); count += 1) void open();
   return pool;
 }

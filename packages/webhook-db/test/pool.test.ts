@@ -1,5 +1,6 @@
 import { inTransaction } from '@gatepost/runtime/transaction';
 import { freshDatabase } from '@gatepost/testkit/stores';
+import { until } from '@gatepost/testkit/until';
 import { expect, test } from '@jest/globals';
 import { openPool } from '../src/pool.ts';
 
@@ -44,5 +45,27 @@ test('a transaction is committed as a whole or not at all, and its connection se
   await note('kept, too');
   const { rows } = await pool.query<{ note: string }>('SELECT note FROM notes ORDER BY note');
   expect(rows.map((row) => row.note)).toEqual(['kept', 'kept, too']);
+  await pool.end();
+});
+
+test('connections that are to be kept are opened before anybody asks for one', async () => {
+  await using database = await freshDatabase();
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, keeps: 3, onError: () => {} });
+  await until('they are open', () => pool.idleCount === 3);
+  expect(pool.totalCount).toBe(3);
+  await pool.query('SELECT 1');
+  expect(pool.totalCount).toBe(3);
+  await pool.end();
+});
+
+test('and where PostgreSQL cannot be reached, who asks hears of it and nobody else', async () => {
+  const pool = openPool({
+    databaseUrl: 'postgres://127.0.0.1:1/none',
+    name: 'test',
+    max: 2,
+    keeps: 2,
+    onError: () => {},
+  });
+  await expect(pool.query('SELECT 1')).rejects.toThrow('ECONNREFUSED');
   await pool.end();
 });

@@ -120,6 +120,7 @@ async function openStores({ env, logs, stack, registry }: Common) {
     isPooled,
     name: 'gatepost dispatcher',
     max: 12,
+    keeps: 12,
     byIndexOnly: true,
     onError: (error) => logs.stores.warn({ error }, 'lost a connection to PostgreSQL'),
   });
