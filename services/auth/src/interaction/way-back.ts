@@ -2,7 +2,9 @@
  * The way back to the application from a page whose interaction is gone. All that remains is a cookie with the application’s id,
  * set when the interaction began.
  */
+
 import type { Client, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { accountClientId } from '../clients/account-client-id.ts';
 
 const cookieOf = ({ issuer }: Provider) => (issuer.startsWith('https:') ? '__Host-application' : '_application');
 const ttlMs = 24 * 3_600_000;
@@ -29,6 +31,7 @@ export async function rememberedClient(provider: Provider, { cookies }: Cookies)
 
 /** Where the application starts a login itself, or else its origin. Undefined for an application without a web address. */
 export function linkBack(client: Client | undefined): string | undefined {
+  if (client?.clientId === accountClientId) return '/account';
   const initiate = (client as { initiateLoginUri?: string } | undefined)?.initiateLoginUri;
   if (initiate) return initiate;
   const callback = client?.redirectUris?.map((uri) => URL.parse(uri)).find((url) => url?.protocol.startsWith('http'));

@@ -86,9 +86,10 @@ export function makeAccountRoutes(parts: AccountParts): Router {
 /** From the sign-in, to the page that wanted it. */
 async function comeBack(parts: AccountParts, request: Request, response: Response): Promise<void> {
   setRoute(response, callbackPath);
-  const { state = '', error, error_description: description } = queryOf(request);
+  const { state = '', error } = queryOf(request);
   const path = pages.find((page) => page.path === state)?.path ?? '/account';
   if (error === undefined) return seeOther(response, path);
   const common = await parts.commonContext({ acceptLanguage: request.get('accept-language') });
-  sendPage(response, 'error', { ...common, error, ...(description && { description }), back: '/account' }, 403);
+  // Anybody can make such an address: what it says is not repeated to the reader. The log has what went wrong.
+  sendPage(response, 'error', { ...common, error: 'access_denied', back: '/account' }, 403);
 }

@@ -3,6 +3,7 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { TOTP } from 'otpauth';
 import pg from 'pg';
 import { openGate } from '../gate.ts';
 import { alice, bob, seed } from '../seeds.ts';
@@ -152,8 +153,11 @@ test('a password alone takes no second factor away, even where the policy asks f
   await db.query(
     `INSERT INTO authentication_methods (id, user_id, type, sealed) VALUES ('totp|dev_erin', 'auth0|erin', 'totp', '\\x00')`,
   );
-  const { browser, page } = await visit('erin');
-  expect(titleOf(page)).toBe('Your account');
+  // The gate hears of the policy.
+  const browser = await until('a sign-in by password alone', async () => {
+    const visited = await visit('erin');
+    return titleOf(visited.page) === 'Your account' && visited.browser;
+  });
   for (const path of ['account/security', 'account/email', 'account/delete'])
     expect([path, titleOf(await browser.get(path))]).toEqual([path, 'Verify it’s you']);
   const csrf = csrfIn(await browser.get('account/profile'));
@@ -169,6 +173,9 @@ test('the sign-in leads nowhere but to these pages, and its code is worth nothin
       state,
       `${gate.issuer}account`,
     ]);
+  const told = await browser.get('account/callback?error=call_us&error_description=at+555+0100');
+  expect([told.status, titleOf(told)]).toEqual([403, 'Access denied']);
+  expect(told.html).not.toMatch(/call_us|555 0100/);
   const { location } = await (async () => {
     const response = await fetch(`${gate.issuer}account/profile`, { redirect: 'manual' });
     return { location: new URL(response.headers.get('location')!, gate.issuer) };
@@ -184,6 +191,19 @@ test('the sign-in leads nowhere but to these pages, and its code is worth nothin
     password: alice.password,
   });
   expect(token.status).toBeGreaterThanOrEqual(400);
+});
+
+test('of twenty forms at once with one code one adds a factor', async () => {
+  const { browser, page } = await visit('bob', 'account/profile');
+  await db.query("DELETE FROM authentication_methods WHERE user_id = 'auth0|bob'");
+  const form = await browser.get('account/security/otp');
+  const secret = /<code>([A-Z2-7 ]{32,})<\/code>/.exec(form.html)![1]!.replaceAll(' ', '');
+  const code = new TOTP({ secret }).generate();
+  const csrf = csrfIn(page);
+  await Promise.all(Array.from({ length: 20 }, () => browser.post('account/security/otp', { csrf, code })));
+  const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|bob'");
+  expect(rows).toEqual([{ type: 'totp' }]);
+  expect((await db.query("SELECT FROM recovery_codes WHERE user_id = 'auth0|bob'")).rowCount).toBe(10);
 });
 
 test('twenty deletions at once are one', async () => {
