@@ -32,7 +32,7 @@ const gate = stack.use(
     settings: { ...settings, guardian_factors: ['otp', 'sms', 'email'] },
     apis,
     clients: [client, { ...client, client_id: 'other', client_secret: 'other-secret' }],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus'].map(person),
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal'].map(person),
     connections,
   }),
 );
@@ -244,4 +244,21 @@ test('an mfa_token ends a quarter of an hour after the password, however often i
   await store.keep('a token', { ...found, until });
   await store.keep('a token', { ...(await store.take('a token'))!, due: 'proven' });
   expect(await endOfKey()).toBe(until);
+});
+
+test('of two hundred tries at once at one challenge, with the right code, one gets tokens', async () => {
+  const mfa_token = await mfaTokenOf('hal');
+  const associated = await fetch(`${gate.issuer}mfa/associate`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${mfa_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ authenticator_types: ['oob'], oob_channels: ['email'], email: 'hal@example.com' }),
+  });
+  const { oob_code } = (await associated.json()) as { oob_code: string };
+  const binding_code = await codeSentTo('hal@example.com');
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => verify('oob', { mfa_token, oob_code, binding_code })),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|hal'");
+  expect(rows).toEqual([{ type: 'email' }]);
 });

@@ -12,6 +12,7 @@ import { makeCertificates } from '@gatepost/testkit/certificates';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { afterAll, expect, test } from '@jest/globals';
 import { chromium, type Page } from 'playwright-core';
+import { codeOf, multiFactor } from './authenticator.ts';
 import { logIn } from './chromium.ts';
 import { alice, api, apis, connections, settings, spa } from './seeds.ts';
 import { openTlsGate } from './tls-gate.ts';
@@ -45,7 +46,7 @@ const pages = [app, plainApp];
 const client = { ...spa, callbacks: pages, allowed_logout_urls: pages, web_origins: pages, allowed_origins: pages };
 const gate = stack.use(
   await openTlsGate({
-    settings,
+    settings: { ...settings, guardian_factors: ['otp'] },
     apis,
     connections,
     users: [alice],
@@ -157,4 +158,30 @@ test('web_message: another origin’s client gets nothing posted', async () => {
     [gate.tlsIssuer, app],
   );
   expect(outcome).toBe('nothing');
+});
+
+// The last one: from here on alice has a second factor.
+test('auth0-spa-js: step-up asks a session for the second factor alone, and tokens say that it was given', async () => {
+  const page = await open();
+  const given = options();
+  const opened = page.context().waitForEvent('page');
+  const signedIn = page.evaluate(async (init) => (await auth0.createAuth0Client(init)).loginWithPopup!(), given);
+  await logIn(await opened);
+  await signedIn;
+  const asked = page.context().waitForEvent('page');
+  const stepUp = page.evaluate(
+    async ([init, acr_values]) => {
+      const sdk = await auth0.createAuth0Client(init as object);
+      await sdk.loginWithPopup!({ authorizationParams: { acr_values } });
+      return sdk.getIdTokenClaims!();
+    },
+    [given, multiFactor] as const,
+  );
+  const popup = await asked;
+  const secret = (await popup.locator('.gp-key code').textContent())!.replaceAll(' ', '');
+  await popup.fill('[name=code]', codeOf(secret, -1));
+  await popup.click('.gp-main');
+  await popup.locator('.gp-codes').waitFor();
+  await popup.click('.gp-main');
+  expect(await stepUp).toMatchObject({ acr: multiFactor, amr: expect.arrayContaining(['mfa']) });
 });
