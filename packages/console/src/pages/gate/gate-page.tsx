@@ -26,7 +26,8 @@ export function gatePage<P extends object>(
     const api = useManagement();
     const { data, error, refetch } = useQuery(scopesQuery(api));
     useTitle(title);
-    if (error) return <Problem error={error} onRetry={refetch} isPage />;
+    // What was known before stays: a page that gave way to an error would take with it what somebody has typed.
+    if (error && !data) return <Problem error={error} onRetry={refetch} isPage />;
     if (!data) return <Loading what="what you may do" />;
     if (!data.has(scope))
       return (
