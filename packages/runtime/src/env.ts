@@ -194,6 +194,11 @@ const isCidr = (text: string) => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
 /** CIDRs, as text. */
 export const cidrList = listOf('CIDRs', (item) => (isCidr(item) ? [item] : []));
 
+/** Names of hosts, `*.` and a name for all below it, or `*`. */
+export const hostList = listOf('names of hosts, `*.` and a name, or `*`', (item) =>
+  /^(?:\*|(?:\*\.)?[a-z0-9.-]+)$/.test(item) ? [item] : [],
+);
+
 const namedNetworks = new Map([
   ['loopback', ['127.0.0.0/8', '::1/128']],
   ['linklocal', ['169.254.0.0/16', 'fe80::/10']],

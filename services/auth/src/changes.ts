@@ -19,6 +19,8 @@ export type CachedTable =
   | 'user_permissions'
   | 'organizations'
   | 'organization_connections'
+  | 'action_versions'
+  | 'action_bindings'
   | 'accounts'
   | 'artefacts';
 

@@ -1,10 +1,13 @@
 /** What our tokens say: ID token claims by scope, and what an access token carries beyond RFC 9068. */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { applyToAccessToken } from './actions/access-token.ts';
+import { outcomeFor } from './actions/outcomes.ts';
 import type { OwnMetadata } from './clients/metadata.ts';
 import { organizationOf } from './organizations/of-grant.ts';
 import type { OrganizationStore } from './organizations/store.ts';
 import { openidScopes } from './resources/audience.ts';
+import type { ResourceStore } from './resources/store.ts';
 import type { TokenDialect } from './resources/token-dialect.ts';
 import type { PermissionStore } from './roles/permissions.ts';
 
@@ -33,6 +36,7 @@ type JwtParts = {
   issuer: string;
   permissions: Pick<PermissionStore, 'of'>;
   organizations: Pick<OrganizationStore, 'claims'>;
+  resources: Pick<ResourceStore, 'find'>;
 };
 type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> };
 
@@ -41,7 +45,7 @@ type Jwt = { header?: Record<string, unknown>; payload: Record<string, unknown> 
  * and, for a person’s token with `openid` among its scopes, an `aud` array with the userinfo URL, as at Auth0. The library itself
  * sets a machine’s `sub` to its client_id.
  */
-export function makeJwtCustomizer({ issuer, permissions, organizations }: JwtParts) {
+export function makeJwtCustomizer({ issuer, permissions, organizations, resources }: JwtParts) {
   return async (ctx: KoaContextWithOIDC | undefined, token: Token, jwt: Jwt): Promise<void> => {
     const { payload } = jwt;
     const { dialect = 'rfc9068_profile', enforced = false } = token.resourceServer?.jwt ?? {};
@@ -54,6 +58,11 @@ export function makeJwtCustomizer({ issuer, permissions, organizations }: JwtPar
     if (dialect.endsWith('_authz')) payload.permissions = permissionsIn(token, allowed);
     payload.azp = payload.client_id;
     payload.first_party = payload.first_party !== false && (token.client?.is_first_party ?? false);
+    const outcome = outcomeFor(ctx);
+    if (outcome) {
+      const api = token.resourceServer && (await resources.find(token.resourceServer.audience));
+      applyToAccessToken(outcome, token, payload, api?.isSystem !== false);
+    }
     if (token.kind !== 'AccessToken') return;
     if (token.grantId) payload[grantClaim] = token.grantId;
     if (organization) Object.assign(payload, await organizations.claims(organization));

@@ -1,4 +1,5 @@
 /** Everything the gate reads from its environment. */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -6,6 +7,7 @@ import {
   cidrList,
   commonVariables,
   existingFiles,
+  hostList,
   integer,
   issuerUrl,
   otherSecretsKeyVariable,
@@ -113,6 +115,25 @@ export const variables = z.object({
     )
     .default([])
     .meta({ description: 'modules that add grant types: comma-separated package names or file paths' }),
+  ACTIONS_DIR: text.refine(existsSync, { message: 'must name a folder that exists' }).optional().meta({
+    description:
+      'folder with actions by files: `TRIGGER/NAME.js`, and `NAME.secrets.json` for its secrets ([actions](reference/actions.md))',
+  }),
+  ACTIONS_ON_FAULT: z.enum(['closed', 'open']).default('closed').meta({
+    description:
+      'what becomes of a request when an action fails: it is refused (`closed`), or goes on without it (`open`)',
+  }),
+  ACTIONS_TIMEOUT_MS: integer(100, 20_000)
+    .default(5_000)
+    .meta({ description: 'time that one run of an action may take', unit: 'ms' }),
+  ACTIONS_MEMORY_MB: integer(16, 1_024)
+    .default(64)
+    .meta({ description: 'heap of the process of an action; the process may have 128 MB more', unit: 'MB' }),
+  ACTIONS_ALLOWED_HOSTS: hostList.default(['*']).meta({
+    description:
+      'hosts that actions may `fetch` from, separated by commas: `api.example.com`, `*.example.com`, or `*` for all at addresses that the gate itself may ask; empty: none',
+    shownDefault: '`*`',
+  }),
   KEY_ROTATION_DAYS: integer(1, 3_650)
     .default(90)
     .meta({ description: 'age at which signing keys are replaced', unit: 'days' }),

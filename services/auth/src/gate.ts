@@ -32,6 +32,16 @@ import { makeSignUp } from './accounts/signup.ts';
 import { makeAccountStore } from './accounts/store.ts';
 import { makeVerificationMails } from './accounts/verification-mail.ts';
 import { makeVerifyEmailRoutes } from './accounts/verify-email.ts';
+import { makeCredentialsExchange } from './actions/credentials-exchange.ts';
+import { makeExecutionStore } from './actions/executions.ts';
+import { readActions } from './actions/folder.ts';
+import { openActionMetrics } from './actions/metrics.ts';
+import { makeAskOutside } from './actions/outside.ts';
+import { makePeopleActions } from './actions/people.ts';
+import { openActionPool } from './actions/pool.ts';
+import { makePostLogin } from './actions/post-login.ts';
+import { makeActionRunner } from './actions/runner.ts';
+import { makeActionStore } from './actions/store.ts';
 import { makeAdapterFactory } from './adapter/adapter.ts';
 import { makeKnownGrants } from './adapter/known-grants.ts';
 import { makeSessions } from './adapter/sessions.ts';
@@ -130,7 +140,7 @@ export type Gate = { listening: { issuer: string; port: number }[]; opsPort: num
 export async function startGate(start: Start<Env>): Promise<Gate> {
   const ground = await openGround(start);
   const outlets = await openOutlets(ground);
-  const stores = makeStores(ground);
+  const stores = { ...makeStores(ground), ...openActions({ ...ground, ...outlets }) };
   const imports = ground.stack.use(openImports({ ...ground, ...stores, log: logOfModule(ground.log, 'imports') }));
   const listening: Gate['listening'] = [];
   for (const front of ground.fronts)
@@ -155,7 +165,7 @@ async function openFront(shared: Shared): Promise<number> {
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
 type Outlets = Awaited<ReturnType<typeof openOutlets>>;
-type Stores = ReturnType<typeof makeStores>;
+type Stores = ReturnType<typeof makeStores> & ReturnType<typeof openActions>;
 type Shared = Ground & Outlets & Stores & { imports: Imports } & Front;
 type Parts = Shared & ReturnType<typeof makeSteps>;
 
@@ -166,6 +176,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
+  const ofFolder = readActions(env.ACTIONS_DIR);
   const fronts = frontsOf(env);
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction) seeds.forEach(refuseDemo);
@@ -210,6 +221,7 @@ async function openGround({ env, log, stack }: Start<Env>) {
     prefix,
     changes,
     seeds,
+    ofFolder,
   };
 }
 
@@ -297,6 +309,25 @@ function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefix, chan
   };
 }
 
+/** The tenant’s own code; no process is started before one of it runs. */
+function openActions(parts: Ground & Pick<Outlets, 'audit'>) {
+  const { env, stack, registry, redis, prefix } = parts;
+  const log = logOfModule(parts.log, 'actions');
+  const actionPool = stack.use(
+    openActionPool({
+      limits: { timeoutMs: env.ACTIONS_TIMEOUT_MS, memoryBytes: env.ACTIONS_MEMORY_MB * 1024 * 1024 },
+      outside: makeAskOutside(makeGuard(env.OUTBOUND_ALLOWED_NETWORKS), env.ACTIONS_ALLOWED_HOSTS),
+      onStart: ({ isSeparate }) => log.info({ network_namespace: isSeparate }, 'actions run in processes of their own'),
+    }),
+  );
+  const actions = makeActionStore({ ...parts, present: (versions) => actionPool.keepOnly(versions) });
+  const executions = makeExecutionStore(redis, prefix);
+  const onFault = env.ACTIONS_ON_FAULT;
+  const metrics = openActionMetrics(registry);
+  const runner = makeActionRunner({ ...parts, actions, pool: actionPool, executions, log, onFault, metrics });
+  return { actions, actionPool, executions, runner };
+}
+
 /** Steps that several grants and pages share. */
 function makeSteps(parts: Shared) {
   const { keyFor, keysFor, accounts, connections, settings, codes } = parts;
@@ -310,8 +341,12 @@ function makeSteps(parts: Shared) {
   const protection = makeProtection({ ...sending, log: logOfModule(parts.log, 'protection') });
   const upstream = makeUpstream(parts);
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
+  const people = makePeopleActions(parts);
   return {
     letters: sending.letters,
+    people,
+    postLogin: makePostLogin(parts),
+    credentialsExchange: makeCredentialsExchange(parts),
     commonContext: makeCommonContextMaker(parts),
     report: makeReport({ ...parts, log: logOfModule(parts.log, 'sign-in'), loginKey: keyFor('logins in the log') }),
     csrf: makeMac(keysFor('csrf')),
@@ -328,8 +363,8 @@ function makeSteps(parts: Shared) {
     requireSecondFactor: makeRequireSecondFactor({ ...parts, factorEvents }),
     sendFactorCode: makeSendFactorCode(sending),
     factorEvents,
-    openAccount: makeOpenAccount(accounts, settings, connections),
-    signUp: makeSignUp(accounts, settings, verificationMails),
+    openAccount: makeOpenAccount(accounts, settings, connections, people),
+    signUp: makeSignUp(accounts, settings, verificationMails, people),
     upstream,
     linking: makeLinking({ ...parts, upstream }),
     federated: makeFederatedLogout({ ...parts, log: logOfModule(parts.log, 'sign-in') }),

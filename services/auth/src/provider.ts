@@ -11,6 +11,7 @@ import Provider, {
   type KoaContextWithOIDC,
 } from 'oidc-provider';
 import type { AccountStore } from './accounts/store.ts';
+import type { PostLogin } from './actions/post-login.ts';
 import { bringAccount, type KnownGrants } from './adapter/known-grants.ts';
 import type { Audit } from './audit.ts';
 import type { ConsentStore } from './authorization/consents.ts';
@@ -40,6 +41,7 @@ import { makePolicy } from './interaction/policy.ts';
 import { rememberClients } from './interaction/way-back.ts';
 import { makeCookieKeys } from './keys/cookie-keys.ts';
 import type { PrivateJwk } from './keys/signing-keys.ts';
+import { keepActionOutcomes } from './library/action-outcomes.ts';
 import { applyAuthorizationDefaults } from './library/authorization-defaults.ts';
 import { dressOwnForms } from './library/own-forms.ts';
 import { answerGetsWithFound, registerResponseModes } from './library/response-modes.ts';
@@ -86,6 +88,7 @@ export type ProviderParts = {
   tickets: TicketStore;
   knownGrants: KnownGrants;
   pages: ProviderPages;
+  postLogin: PostLogin;
 };
 
 export function makeProvider(parts: ProviderParts): Provider {
@@ -103,6 +106,7 @@ export function makeProvider(parts: ProviderParts): Provider {
   answerGetsWithFound(provider);
   bindSessions(provider);
   keepProperty(provider.Grant, 'organization');
+  keepActionOutcomes(provider);
   rememberClients(provider);
   dressOwnForms(provider);
   applyAuthorizationDefaults(provider);
@@ -165,7 +169,7 @@ function configurationOf(parts: ProviderParts): Configuration {
     fetch: makeOutsideFetch(parts.guard),
     extraParams: makeExtraParams(parts)!,
     interactions: {
-      policy: makePolicy(parts.settings, admissionOf(parts)),
+      policy: makePolicy(parts.settings, admissionOf(parts), parts.postLogin),
       url: (_ctx, interaction) => `/interaction/${interaction.uid}`,
     },
     extraTokenClaims: async (_ctx, token) => exchangedClaims(token),
@@ -175,7 +179,9 @@ function configurationOf(parts: ProviderParts): Configuration {
     loadExistingGrant: makeLoadExistingGrant({ ...parts, admission: admissionOf(parts) }),
     issueRefreshToken: async (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
-    rotateRefreshToken: (ctx) => {
+    rotateRefreshToken: async (ctx) => {
+      // Here the token is known to be good, and is still there if an action refuses it.
+      await parts.postLogin.atRefresh(ctx);
       const client = ctx.oidc.client as Client & OwnMetadata;
       const isPublic = client.clientAuthMethod === 'none';
       return !isFapi(client) && rotates({ refresh_token: client.refresh_token, isPublic });

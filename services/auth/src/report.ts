@@ -11,6 +11,7 @@ import { isAway } from '@gatepost/runtime/store-errors';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { LastLogins } from './accounts/last-login.ts';
 import type { Subject } from './accounts/subject.ts';
+import { isReported } from './actions/refusal.ts';
 import type { Audit } from './audit.ts';
 import { describeRefused } from './authorization/refused-request.ts';
 import type { EventSink } from './event-sink.ts';
@@ -314,7 +315,7 @@ function observeTokens(provider: Provider, { log, audit, counters: { tokens } }:
     const clientId = ctx.oidc.client?.clientId;
     log.info({ 'client.id': clientId, error_code: error.message, detail: detailOf(error) }, 'tokens refused');
     const type = refusedTypes[String(ctx.oidc.params?.grant_type)];
-    if (type && clientId && !notRefused.has(error.message)) {
+    if (type && clientId && !notRefused.has(error.message) && !isReported(error)) {
       const description = detailOf(error) ?? (error as { error_description?: string }).error_description;
       const details = {
         error: error.message,

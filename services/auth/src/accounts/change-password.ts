@@ -1,5 +1,6 @@
 /** The page behind the link of a password mail. */
 import express, { type Request, type Response, type Router } from 'express';
+import type { PeopleActions } from '../actions/people.ts';
 import { fieldsOf, queryOf } from '../http/form-fields.ts';
 import { addressOf } from '../http/head.ts';
 import { networkOf } from '../http/network.ts';
@@ -29,6 +30,7 @@ export type ChangePasswordParts = DeadLinkParts & {
   sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
   report: Report;
+  people: PeopleActions;
 };
 
 const path = '/change-password';
@@ -114,6 +116,7 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
   await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, addressOf(request));
   parts.report.passwordChanged(ownerId, addressOf(request));
+  await parts.people.afterPasswordChange(changed, { ip: addressOf(request) });
   const { resultUrl } = redeemed;
   seeOther(
     response,

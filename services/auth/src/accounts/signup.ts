@@ -1,7 +1,9 @@
 /** A new account in a database connection. */
+import type { PeopleActions } from '../actions/people.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
+import { merge } from '../management/merge.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { isCommonPassword } from './common-password.ts';
 import { isEmail, parseIdentifier } from './identifier.ts';
@@ -14,9 +16,20 @@ export const passwordMinLength = 8;
 export type Signup =
   | { kind: 'created'; account: AccountModel }
   /** All that is wrong with what was given; else why it cannot be. Never empty. */
-  | { kind: 'refused'; problems: SignupProblem[] };
+  | {
+      kind: 'refused';
+      problems: SignupProblem[];
+      /** What an action says to the person. */
+      said?: string;
+    };
 
-export type SignupProblem = 'email_invalid' | 'password_too_short' | 'password_too_common' | 'signup_refused' | 'busy';
+export type SignupProblem =
+  | 'email_invalid'
+  | 'password_too_short'
+  | 'password_too_common'
+  | 'signup_refused'
+  | 'signup_denied'
+  | 'busy';
 
 export type SignUp = (given: {
   connection: string;
@@ -43,6 +56,7 @@ export function makeSignUp(
   accounts: AccountStore,
   settings: SettingsStore,
   verificationMails: Pick<VerificationMails, 'signedUp'>,
+  actions: PeopleActions,
 ): SignUp {
   return async ({ connection, email, password, ip, clientId, languages, profile }) => {
     const address = typeof email === 'string' && isEmail(email.trim()) && parseIdentifier(email) ? email : undefined;
@@ -53,19 +67,48 @@ export function makeSignUp(
     try {
       // Hashed before the account is looked up, so that a taken address does not answer faster.
       const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: address });
+      const owned = address.trim().toLowerCase();
+      // Whether or not the address is taken.
+      const admitted = await actions.beforeSignUp({ connection, clientId, ip, user: userOf(owned, profile) });
+      if (admitted.kind === 'denied') return { ...refused('signup_denied'), said: admitted.message };
       const account = await accounts.create({
         connection,
-        email: address.trim().toLowerCase(),
+        email: owned,
         passwordHash,
         ...profile,
+        ...withMetadata(profile?.userMetadata, admitted),
       });
       if (!account) return refused('signup_refused');
+      await actions.afterSignUp(account, { clientId, ip });
       await verificationMails.signedUp({ account, clientId, languages, ip });
       return { kind: 'created', account };
     } catch (error) {
       if (error instanceof TooBusy) return refused('busy');
       throw error;
     }
+  };
+}
+
+/** As actions see who is about to sign up. */
+function userOf(email: string, profile: Parameters<SignUp>[0]['profile'] = {}): Record<string, unknown> {
+  const { givenName, familyName, userMetadata = {}, ...rest } = profile;
+  return {
+    email,
+    ...rest,
+    given_name: givenName,
+    family_name: familyName,
+    user_metadata: userMetadata,
+    app_metadata: {},
+  };
+}
+
+function withMetadata(
+  given: object | undefined,
+  { userMetadata, appMetadata }: { userMetadata: object; appMetadata: object },
+) {
+  return {
+    ...(Object.keys(userMetadata).length > 0 && { userMetadata: merge(given ?? {}, { ...userMetadata }) as object }),
+    ...(Object.keys(appMetadata).length > 0 && { appMetadata: merge({}, { ...appMetadata }) as object }),
   };
 }
 

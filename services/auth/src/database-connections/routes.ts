@@ -44,7 +44,7 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
       languages: languagesOf(request),
       profile: profileOf(fields, connection),
     });
-    if (result.kind === 'refused') throw refusal(result.problems[0]!);
+    if (result.kind === 'refused') throw refusal(result.problems[0]!, result.said);
     const { account } = result;
     parts.report.signedUp(account, client.clientId);
     response.json({
@@ -112,7 +112,7 @@ function isPlainObject(value: unknown): value is object {
 }
 
 /** Auth0's names for what is wrong; auth0-js reads `code`, `description`, `name` and `policy`. */
-function refusal(problem: string): ApiError {
+function refusal(problem: string, said?: string): ApiError {
   switch (problem) {
     case 'email_invalid':
       return signupError(400, 'invalid_request', 'Error', 'missing or malformed email');
@@ -122,6 +122,8 @@ function refusal(problem: string): ApiError {
       });
     case 'password_too_common':
       return signupError(400, 'invalid_password', 'PasswordDictionaryError', 'Password is too common');
+    case 'signup_denied':
+      return signupError(400, 'extensibility_error', 'Error', said ?? '', { friendly_message: said });
     case 'busy':
       return new ApiError(503, 'temporarily_unavailable', 'try again in a moment');
     default:

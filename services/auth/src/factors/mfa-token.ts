@@ -17,7 +17,14 @@ import type { MethodType } from './types.ts';
 /** @throws MfaRequired */
 export type RequireSecondFactor = (
   ctx: KoaContextWithOIDC,
-  proven: { client: Client; account: AccountModel; amr: string[]; ip: string },
+  proven: {
+    client: Client;
+    account: AccountModel;
+    amr: string[];
+    ip: string;
+    /** An action wants it, whatever the policy is. */
+    isDemanded?: boolean;
+  },
 ) => Promise<void>;
 
 /** Auth0 answers it with 403. */
@@ -40,10 +47,11 @@ export function makeRequireSecondFactor(parts: {
   pending: PendingStore;
   factorEvents: FactorEvents;
 }): RequireSecondFactor {
-  return async (ctx, { client, account, amr, ip }) => {
+  return async (ctx, { client, account, amr, ip, isDemanded = false }) => {
     const settings = await parts.settings.load();
     const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
-    const due = dueOf({ settings, client, factors: account.factors, params, amr });
+    const byAction = isDemanded ? { allowRememberBrowser: false } : undefined;
+    const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
     if (due.kind === 'none') return;
     const { clientId } = client;
     parts.factorEvents.asked({ userId: account.userId, clientId, ip });

@@ -3,14 +3,13 @@
  * Whoever has none sets one up, but only soon after a login: a session that was left open must not give itself a factor.
  */
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { demandedByAction } from '../actions/outcomes.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import { freshSeconds } from './fresh.ts';
 import type { Due } from './policy.ts';
 import { dueOf } from './second-factor.ts';
 
 const { Check, Prompt } = interactionPolicy;
-
-/** How old a login may be that sets up a factor. */
-export const freshSeconds = 600;
 
 export function secondFactorPrompt(settings: SettingsStore) {
   return new Prompt(
@@ -30,7 +29,8 @@ export function needsFreshLogin(settings: SettingsStore) {
   });
 }
 
-async function dueNow(settings: SettingsStore, { oidc }: KoaContextWithOIDC): Promise<Due> {
+async function dueNow(settings: SettingsStore, ctx: KoaContextWithOIDC): Promise<Due> {
+  const { oidc } = ctx;
   const { session, account, client, params } = oidc;
   if (!session?.accountId || !account || !client) return { kind: 'none' };
   // Ours, beside what the typings have.
@@ -43,5 +43,6 @@ async function dueNow(settings: SettingsStore, { oidc }: KoaContextWithOIDC): Pr
     params: params ?? {},
     amr,
     isRemembered: isRemembered === true,
+    byAction: demandedByAction(ctx),
   });
 }

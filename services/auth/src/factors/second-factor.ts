@@ -9,11 +9,13 @@
  */
 import type { Client } from 'oidc-provider';
 import { type AccountState, stateOf } from '../accounts/store.ts';
+import type { KeptOutcome } from '../actions/outcomes.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { signInAcr } from '../interaction/acr.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import { loginOf } from '../library/seam.ts';
+import { isFresh } from './fresh.ts';
 import { isPasskeyOffered } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
 import { type Due, demandsMultiFactor, isMultiFactor, multiFactorAcr, secondFactorDue } from './policy.ts';
@@ -40,10 +42,13 @@ export function dueOf(given: {
   params: Record<string, unknown>;
   amr: readonly string[] | undefined;
   isRemembered?: boolean;
+  /** An action wants one (actions/post-login.ts). */
+  byAction?: { allowRememberBrowser: boolean } | undefined;
 }): Due {
-  const { settings, client, factors, params, amr, isRemembered = false } = given;
+  const { settings, client, factors, params, amr, isRemembered = false, byAction } = given;
   if (isMultiFactor(amr)) return { kind: 'none' };
-  const demanded = demandsMultiFactor(params);
+  const demanded =
+    demandsMultiFactor(params) || (byAction !== undefined && !(isRemembered && byAction.allowRememberBrowser));
   // A cookie proves nothing: it spares what the policy asks for, and not what a request does.
   if (isRemembered && !demanded) return { kind: 'none' };
   const policy = (client as Client & Partial<OwnMetadata>).mfa_policy;
@@ -95,8 +100,12 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
   ]);
   if (!session || !account || account.blocked || account.incarnation !== loginOf(session).incarnation) return undefined;
   const amr = (session as { amr?: string[] }).amr ?? [];
-  const due = dueOf({ settings, client, factors: account.factors, params, amr });
+  const { actions } = details as { actions?: KeptOutcome };
+  const byAction = actions?.accountId === account.userId ? actions.secondFactor : undefined;
+  const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
   if (due.kind === 'none') return undefined;
+  // An action has asked for it: the login was not looked at yet (prompt.ts).
+  if (byAction && due.kind === 'enrolment' && !isFresh(loginOf(session).from)) return undefined;
   parts.factorEvents.asked(eventOf(interaction, account.userId));
   const pending: Pending = {
     account: stateOf(account),

@@ -8,6 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import type { Client, Provider } from 'oidc-provider';
+import type { CredentialsExchange } from '../actions/credentials-exchange.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { secretMatches } from '../clients/secret.ts';
 import type { ClientThrottle } from '../clients/throttle.ts';
@@ -31,6 +32,7 @@ export type FastPathParts = {
   resources: ResourceStore;
   clientThrottle: ClientThrottle;
   tokensIssued: TokensIssued;
+  credentialsExchange: Pick<CredentialsExchange, 'isBound'>;
 };
 
 const formMaxLength = 4_096;
@@ -80,6 +82,7 @@ async function answerOf(parts: FastPathParts, request: IncomingMessage, body: st
   const credentials = credentialsOf(form, request.headers.authorization);
   const { audience, resource } = form;
   if (!credentials || (audience === undefined) === (resource === undefined)) return undefined;
+  if (await parts.credentialsExchange.isBound()) return undefined;
 
   const client = (await provider.Client.find(credentials.clientId)) as MachineClient | undefined;
   if (!client || !mayPass(client) || !secretMatches(credentials.clientSecret, client.secret_hashes)) return undefined;

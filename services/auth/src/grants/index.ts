@@ -6,6 +6,8 @@ import type { Provider } from 'oidc-provider';
 import type { Authenticate } from '../accounts/authenticate.ts';
 import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { CredentialsExchange } from '../actions/credentials-exchange.ts';
+import type { PostLogin } from '../actions/post-login.ts';
 import { mfaGrants } from '../factors/grants.ts';
 import { type RequireSecondFactor, tellMfaTokens } from '../factors/mfa-token.ts';
 import type { FactorParts } from '../factors/parts.ts';
@@ -38,20 +40,22 @@ export type GrantParts = {
   /** The modules named by GRANT_PLUGINS. */
   plugins: GrantPlugin[];
   requireSecondFactor: RequireSecondFactor;
+  postLogin: PostLogin;
+  credentialsExchange: CredentialsExchange;
 } & FactorParts;
 
 /** Before the first client is loaded: a client with an unknown grant type is refused. */
 export function registerGrants(parts: GrantParts): void {
   const { provider } = parts;
   registerAuthorizationCode(provider);
-  registerClientCredentials(provider);
+  registerClientCredentials(provider, parts.credentialsExchange);
   registerRefreshToken(provider, parts.resources);
   registerDeviceCode(provider, parts.redis, parts.prefix);
   revokeOnReplay(provider);
   tellMfaTokens(provider);
-  registerTokenExchange(provider);
+  registerTokenExchange(provider, parts.postLogin);
   for (const plugin of [...passwordGrants(parts), passwordlessOtp(parts), ...mfaGrants(parts), ...parts.plugins])
-    registerPersonGrant(provider, plugin, parts.resources);
+    registerPersonGrant(provider, plugin, parts);
 }
 
 /** @throws naming the module that cannot be loaded or is not a grant plug-in */

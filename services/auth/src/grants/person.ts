@@ -6,7 +6,9 @@ import {
   type ResourceServerInstance,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
+import type { PostLogin } from '../actions/post-login.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
+import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
@@ -15,10 +17,16 @@ import type { GrantPlugin } from './plugin.ts';
 /** What Auth0 grants if no scope and no API are named. */
 const defaultScopes = ['openid', 'profile', 'email'];
 
-export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, resources: ResourceStore): void {
+type PersonGrantParts = {
+  resources: ResourceStore;
+  postLogin: PostLogin;
+  requireSecondFactor: RequireSecondFactor;
+};
+
+export function registerPersonGrant(provider: Provider, plugin: GrantPlugin, parts: PersonGrantParts): void {
   provider.registerGrantType(
     plugin.grantType,
-    (ctx) => issueTokens(ctx, provider, plugin, resources),
+    (ctx) => issueTokens(ctx, provider, plugin, parts),
     [...plugin.parameters, 'scope', 'audience', 'resource'],
     ['resource'],
   );
@@ -28,7 +36,7 @@ async function issueTokens(
   ctx: TokenEndpointGrantContext,
   provider: Provider,
   plugin: GrantPlugin,
-  resources: ResourceStore,
+  { resources, postLogin, requireSecondFactor }: PersonGrantParts,
 ): Promise<void> {
   const client = ctx.oidc.client!;
   // As at Auth0, whose organizations have no part in these grants.
@@ -46,6 +54,8 @@ async function issueTokens(
   const account = await kit.findAccount(provider, ctx, subject.accountId);
   if (!account) throw new errors.InvalidGrant('account not found');
   ctx.oidc.entity('Account', account);
+  const protocol = protocolOf(plugin.grantType);
+  await postLogin.atGrant(ctx, { amr: undefined, ...subject, protocol }, requireSecondFactor);
 
   const openid = [...requested].filter((scope) => openidScopes.includes(scope));
   const grant = makeGrant(provider, { accountId: account.accountId, client });
@@ -84,6 +94,11 @@ async function issueTokens(
     scope: accessToken.scope || undefined,
     tokenType: accessToken.tokenType,
   });
+}
+
+/** What actions are told of it, in Auth0's words. */
+function protocolOf(grantType: string): string {
+  return grantType.includes('password') && !grantType.includes('passwordless') ? 'oauth2-password' : grantType;
 }
 
 /** Without `scope`: everything the API has, as at Auth0, and no refresh token. */

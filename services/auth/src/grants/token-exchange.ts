@@ -14,6 +14,7 @@ import {
   type ResourceServerInstance,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
+import type { PostLogin } from '../actions/post-login.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { grantKit as kit, makeGrant } from '../library/seam.ts';
 import { type Source, sourcesOf } from '../library/tokens/sources.ts';
@@ -46,17 +47,17 @@ export type Act = { sub: string; act?: Act };
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-export function registerTokenExchange(provider: Provider): void {
+export function registerTokenExchange(provider: Provider, postLogin: PostLogin): void {
   const parameters = ['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type', 'requested_token_type'];
   provider.registerGrantType(
     tokenExchangeGrant,
-    (ctx) => exchange(ctx, provider),
+    (ctx) => exchange(ctx, provider, postLogin),
     [...parameters, 'scope', 'audience', 'resource'],
     ['resource'],
   );
 }
 
-async function exchange(ctx: TokenEndpointGrantContext, provider: Provider): Promise<void> {
+async function exchange(ctx: TokenEndpointGrantContext, provider: Provider, postLogin: PostLogin): Promise<void> {
   const client = ctx.oidc.client as Client & OwnMetadata;
   const params = ctx.oidc.params as Record<string, string | undefined>;
   if (!params.subject_token || !params.subject_token_type)
@@ -77,6 +78,14 @@ async function exchange(ctx: TokenEndpointGrantContext, provider: Provider): Pro
   const [server, another] = await kit.resolveRequestedResources(provider, ctx);
   if (another) throw new errors.InvalidTarget('only one audience is supported');
   const scopes = grantedScopes(ctx, client, subject, server);
+  const organization = subject.organization === undefined ? {} : { organization: subject.organization };
+  const { accountId: person } = subject;
+  await postLogin.atGrant(ctx, {
+    accountId: person,
+    amr: undefined,
+    protocol: 'oauth2-token-exchange',
+    ...organization,
+  });
   const { grantId, accountId, end } = await makeExchangeGrant(ctx, provider, { client, madeFrom, server, scopes });
 
   const token = new provider.AccessToken({ accountId, client, grantId, gty: 'token-exchange' });

@@ -140,8 +140,13 @@ export async function openInteraction(
       const isHere = outcome?.step === step;
       return { ...facts, typed: facts.identifier ?? hint, outcome: isHere ? outcome : {} };
     },
-    async show(name, { step, hidden, ...page }, { problems = [], status, retryAfterSeconds } = {}) {
-      const form = { action: path(step), hidden: { ...hidden, csrf: csrf.tokenFor(uid) }, problems };
+    async show(name, { step, hidden, ...page }, { problems = [], said, status, retryAfterSeconds } = {}) {
+      const form = {
+        action: path(step),
+        hidden: { ...hidden, csrf: csrf.tokenFor(uid) },
+        problems,
+        ...(said !== undefined && { said }),
+      };
       const context = { ...(await commonContext()), ...form, ...page };
       if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
       // The type of `show` has checked what this page needs; here the compiler no longer knows which page it is.

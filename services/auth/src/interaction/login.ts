@@ -64,7 +64,7 @@ async function checkPasskeyLogin(interaction: Interaction, typed: string, creden
     case 'unknown':
       return again(interaction, 'identifier', typed, ['passkey_unknown']);
     case 'busy':
-      return again(interaction, 'identifier', typed, ['busy'], 429);
+      return again(interaction, 'identifier', typed, ['busy'], { status: 429 });
   }
 }
 
@@ -133,7 +133,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
     case 'locked':
       return pause(interaction, result, { identifier, reset: result.reason === 'too_many_attempts' });
     case 'busy':
-      return again(interaction, 'password', identifier, ['busy'], result.excess ? 429 : 503);
+      return again(interaction, 'password', identifier, ['busy'], { status: result.excess ? 429 : 503 });
   }
 }
 
@@ -143,10 +143,14 @@ function again(
   step: string,
   identifier: string,
   problems: ProblemName[],
-  status?: number,
+  { status, said }: { status?: number; said?: string | undefined } = {},
 ): Promise<void> {
   const retryAfterSeconds = problems.includes('busy') ? busySeconds : undefined;
-  const rest = { ...(status && { status }), ...(retryAfterSeconds && { retryAfterSeconds }) };
+  const rest = {
+    ...(status && { status }),
+    ...(retryAfterSeconds && { retryAfterSeconds }),
+    ...(said !== undefined && { said }),
+  };
   return interaction.turnTo(step, { identifier: identifier.slice(0, typedMax) }, { problems, ...rest });
 }
 
@@ -257,9 +261,10 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   if (home) return goHome(interaction, home, email);
   const { address: ip, languages } = interaction;
   const { clientId } = interaction.client;
-  if (!(await parts.takeSignup({ ip, clientId }))) return again(interaction, 'signup', email, ['busy'], 429);
+  if (!(await parts.takeSignup({ ip, clientId })))
+    return again(interaction, 'signup', email, ['busy'], { status: 429 });
   const result = await parts.signUp({ connection: ways.database.name, email, password, ip, clientId, languages });
-  if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems);
+  if (result.kind === 'refused') return again(interaction, 'signup', email, result.problems, { said: result.said });
   parts.report.signedUp(result.account, interaction.client.clientId);
   return finishLogin(interaction, result.account, ['pwd']);
 }

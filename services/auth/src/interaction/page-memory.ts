@@ -28,6 +28,8 @@ export type Outcome = {
   /** The page that shows it. */
   step: string;
   problems?: ProblemName[];
+  /** What an action says to the person. */
+  said?: string;
   /** Another code or mail is on its way. */
   resent?: boolean;
   /** What was done. */

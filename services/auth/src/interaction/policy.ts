@@ -1,5 +1,6 @@
 /** When people are asked to log in or to consent, beyond OpenID’s own reasons. */
 import { type Configuration, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { type PostLogin, postLoginPrompt } from '../actions/post-login.ts';
 import { needsConfirmation } from '../authorization/confirmation.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { needsFreshLogin, secondFactorPrompt } from '../factors/prompt.ts';
@@ -13,7 +14,7 @@ const { base, Check, Prompt } = interactionPolicy;
 
 type Policy = NonNullable<NonNullable<Configuration['interactions']>['policy']>;
 
-export function makePolicy(settings: SettingsStore, admission: AdmissionParts): Policy {
+export function makePolicy(settings: SettingsStore, admission: AdmissionParts, postLogin: PostLogin): Policy {
   const policy = base();
   const login = policy.get('login')!;
   login.checks.add(essentialAcrWeLack(settings), 0);
@@ -64,6 +65,9 @@ export function makePolicy(settings: SettingsStore, admission: AdmissionParts): 
   );
   policy.add(secondFactorPrompt(settings), 1);
   policy.add(afterLogin(), 2);
+  // Actions know the organization; a second factor that only they ask for comes after them.
+  policy.add(postLoginPrompt(postLogin), 3);
+  policy.add(secondFactorPrompt(settings), 4);
   policy.add(beforeLogin(), 0);
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   return policy;

@@ -88,9 +88,6 @@ const lists: [path: string, name: string, scope: string][] = [
 
 /** Lists that are an object at Auth0, always. */
 const namedLists: typeof lists = [
-  ['/actions/actions', 'actions', 'read:actions'],
-  ['/actions/triggers', 'triggers', 'read:actions'],
-  ['/actions/triggers/:id/bindings', 'bindings', 'read:actions'],
   ['/actions/modules', 'modules', 'read:actions'],
   ['/network-acls', 'network_acls', 'read:network_acls'],
   ['/event-streams', 'eventStreams', 'read:event_streams'],

@@ -26,6 +26,32 @@ const permissions = {
   permissions: [{ resource_server_identifier: 'http://localhost:4500/', permission_name: 'repo' }],
 };
 
+const action = {
+  id: 'a1b2c3d4-0000-4000-8000-000000000001',
+  name: 'Add the plan',
+  supported_triggers: [{ id: 'post-login', version: 'v3' }],
+  created_at: time,
+  updated_at: time,
+};
+const actionCode = {
+  code: 'exports.onExecutePostLogin = async (event, api) => {};',
+  dependencies: [],
+  runtime: 'node22',
+  secrets: [{ name: 'API_KEY', updated_at: time }],
+  status: 'built',
+};
+const actionVersion = {
+  ...actionCode,
+  id: 'a1b2c3d4-0000-4000-8000-000000000002',
+  action_id: action.id,
+  number: 1,
+  deployed: true,
+  errors: [],
+  created_at: time,
+  updated_at: time,
+  built_at: time,
+};
+
 /** By name: an example, and the schema that is made of it. */
 export const resources = {
   Client: openResource({
@@ -104,6 +130,47 @@ export const resources = {
     enforce_policies: false,
     skip_consent_for_verifiable_first_party_clients: true,
   }),
+  Action: resource({
+    ...action,
+    ...actionCode,
+    all_changes_deployed: true,
+    deployed_version: free(actionVersion),
+    installed_integration_id: null,
+  }),
+  ActionVersion: resource(actionVersion),
+  ActionBinding: resource({
+    id: 'a1b2c3d4-0000-4000-8000-000000000003',
+    trigger_id: 'post-login',
+    display_name: 'Add the plan',
+    action,
+    created_at: time,
+    updated_at: time,
+  }),
+  ActionTriggers: resource({
+    triggers: [
+      {
+        id: 'post-login',
+        version: 'v3',
+        status: 'CURRENT',
+        runtimes: ['node22'],
+        default_runtime: 'node22',
+        binding_policy: 'trigger-bound',
+        compatible_triggers: [],
+      },
+    ],
+  }),
+  ActionBindings: resource({
+    bindings: [free({ id: 'a1b2c3d4-0000-4000-8000-000000000003', trigger_id: 'post-login' })],
+  }),
+  ActionExecution: resource({
+    id: 'a1b2c3d4-0000-4000-8000-000000000004',
+    trigger_id: 'post-login',
+    status: 'final',
+    results: [free({ action_name: 'Add the plan', error: { msg: 'TypeError: …' }, started_at: time, ended_at: time })],
+    created_at: time,
+    updated_at: time,
+  }),
+  ActionTest: resource({ payload: free({ commands: [], logs: [] }) }),
   Role: resource({
     id: 'rol_5a1f6c9e2b7d4038',
     name: 'Editor',
@@ -395,6 +462,22 @@ const done = (status: number): Answers => ({
 const array = (schema: object) => ({ type: 'array', items: schema });
 const all = (name: Name): Answers => ({ 200: { description: 'All of them', schema: array(refTo(name)) } });
 
+/** A page of what has no other form at Auth0. */
+const paged = (key: string, name: Name): Answers => ({
+  200: {
+    description: 'A page',
+    schema: {
+      type: 'object',
+      properties: {
+        total: { type: 'integer', example: 1 },
+        page: { type: 'integer', example: 0 },
+        per_page: { type: 'integer', example: 50 },
+        [key]: array(refTo(name)),
+      },
+    },
+  },
+});
+
 /** As a bare array; with totals, if `include_totals` asks for them; or with a checkpoint, if `take` or `from` does (paging.ts). */
 function list(key: string, name?: Name): Answers {
   const items = array(name ? refTo(name) : {});
@@ -491,6 +574,21 @@ export const descriptions: Record<string, Description> = {
   'delete /roles/:id/permissions': ['Take permissions from a role', none(), permissions],
   'get /roles/:id/users': ['List who was given a role', list('users', 'UserOfRole')],
   'post /roles/:id/users': ['Give a role to people', done(200), { users: ['auth0|alice'] }],
+
+  'get /actions/triggers': ['List where actions can run', one('ActionTriggers')],
+  'get /actions/triggers/:trigger_id/bindings': ['List which actions run at a trigger, in order', paged('bindings', 'ActionBinding')],
+  'patch /actions/triggers/:trigger_id/bindings': ['Set which actions run at a trigger, in order', one('ActionBindings'), { bindings: [{ ref: { type: 'action_name', value: 'Add the plan' }, display_name: 'Add the plan' }] }],
+  'get /actions/actions': ['List actions', paged('actions', 'Action')],
+  'post /actions/actions': ['Create an action: a draft, until it is deployed', one('Action', 201), { name: 'Add the plan', supported_triggers: [{ id: 'post-login', version: 'v3' }], code: 'exports.onExecutePostLogin = async (event, api) => {};', secrets: [{ name: 'API_KEY', value: 'shown to nobody again' }] }],
+  'get /actions/actions/:id': ['Get an action', one('Action')],
+  'patch /actions/actions/:id': ['Change the draft of an action', one('Action'), { code: 'exports.onExecutePostLogin = async (event, api) => {};' }],
+  'delete /actions/actions/:id': ['Delete an action', none()],
+  'post /actions/actions/:id/deploy': ['Deploy the draft of an action', one('ActionVersion', 202)],
+  'post /actions/actions/:id/test': ['Run the draft of an action with an event of your own', one('ActionTest'), { payload: { event: { user: { user_id: 'auth0|alice' } } } }],
+  'get /actions/actions/:id/versions': ['List what was deployed of an action', paged('versions', 'ActionVersion')],
+  'get /actions/actions/:id/versions/:version_id': ['Get a version of an action', one('ActionVersion')],
+  'post /actions/actions/:id/versions/:version_id/deploy': ['Deploy an earlier version of an action again', one('ActionVersion', 202), { update_draft: false }],
+  'get /actions/executions/:id': ['Get what became of a run that failed or refused somebody', one('ActionExecution')],
 
   'get /organizations': ['List organizations', list('organizations', 'Organization')],
   'post /organizations': ['Create an organization', one('Organization', 201), { name: 'orchard', display_name: 'Orchard Ltd' }],

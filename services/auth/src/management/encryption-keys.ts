@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Seal } from '@gatepost/runtime/seal';
+import { resealActionSecrets } from '../actions/secrets.ts';
 import type { Pool, Prisma } from '../database.ts';
 import { resealFactors } from '../factors/reseal.ts';
 import { resealSigningKeys } from '../keys/signing-keys.ts';
@@ -38,6 +39,7 @@ export const rekey = operation({
     let values = 0;
     for (const [table, column] of columns) values += await resealColumn(pool, seal, table, column);
     values += await resealUpstreamTokens(pool, seal);
+    values += await resealActionSecrets(pool, seal);
     const factors = await resealFactors(pool, seal);
     log.info({ 'signing.keys': keys, values, factors }, 'sealed under SECRETS_KEY what SECRETS_KEY_OTHER had sealed');
     return gone;

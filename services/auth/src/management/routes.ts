@@ -1,6 +1,20 @@
 /** Every route of the management API: method, path below `api/v2`, the scopes any one of which opens it, what it does. */
 
 import { absentRoutes } from './absent.ts';
+import { listBindings, listTriggers, updateBindings } from './action-triggers.ts';
+import {
+  createAction,
+  deleteAction,
+  deployAction,
+  deployActionVersion,
+  getAction,
+  getActionVersion,
+  getExecution,
+  listActions,
+  listActionVersions,
+  testAction,
+  updateAction,
+} from './actions.ts';
 import { getProtection, updateProtection } from './attack-protection.ts';
 import {
   createAuthenticationMethod,
@@ -134,6 +148,7 @@ const at = (method: Method, path: string, scopes: readonly string[], operation: 
   operation,
 });
 
+const action = '/actions/actions/:id';
 const credentials = '/clients/:id/credentials';
 const connected = '/organizations/:id/connections';
 const enabled = '/organizations/:id/enabled_connections';
@@ -218,6 +233,21 @@ export const routes: Route[] = [
   at('delete', '/roles/:id/permissions',             ['update:roles'],                           removePermissionsFromRole),
   at('get',    '/roles/:id/users',                   ['read:users', 'read:roles'],               listUsersOfRole),
   at('post',   '/roles/:id/users',                   ['update:roles'],                           assignRoleToUsers),
+
+  at('get',    '/actions/triggers',                  ['read:actions'],                           listTriggers),
+  at('get',    '/actions/triggers/:trigger_id/bindings', ['read:actions'],                       listBindings),
+  at('patch',  '/actions/triggers/:trigger_id/bindings', ['update:actions'],                     updateBindings),
+  at('get',    '/actions/actions',                   ['read:actions'],                           listActions),
+  at('post',   '/actions/actions',                   ['create:actions'],                         createAction),
+  at('get',    `${action}`,                          ['read:actions'],                           getAction),
+  at('patch',  `${action}`,                          ['update:actions'],                         updateAction),
+  at('delete', `${action}`,                          ['delete:actions'],                         deleteAction),
+  at('post',   `${action}/deploy`,                   ['create:actions'],                         deployAction),
+  at('post',   `${action}/test`,                     ['create:actions'],                         testAction),
+  at('get',    `${action}/versions`,                 ['read:actions'],                           listActionVersions),
+  at('get',    `${action}/versions/:version_id`,     ['read:actions'],                           getActionVersion),
+  at('post',   `${action}/versions/:version_id/deploy`, ['create:actions'],                      deployActionVersion),
+  at('get',    '/actions/executions/:id',            ['read:actions'],                           getExecution),
 
   at('get',    '/organizations',                     ['read:organizations'],                     listOrganizations),
   at('post',   '/organizations',                     ['create:organizations'],                   createOrganization),

@@ -59,7 +59,13 @@ export type User = {
 };
 
 /** A form: where it posts to, what it carries along, and all that was wrong with the last try. */
-export type Form = { action: string; hidden?: Record<string, string>; problems?: ProblemName[] };
+export type Form = {
+  action: string;
+  hidden?: Record<string, string>;
+  problems?: ProblemName[];
+  /** In place of the text of `signup_denied`: an action’s own words. */
+  said?: string;
+};
 
 /** One API of a consent; the OpenID Connect scopes come as one without `identifier`. A scope without description shows ours, or its value. */
 export type ConsentApi = {

@@ -16,6 +16,7 @@ import type { ProblemName, Strings } from './strings/en.ts';
 type AnyPage = CommonContext &
   Partial<Pick<Pages['web-message'], 'origin' | 'response'>> & {
     problems?: ProblemName[];
+    said?: string;
     kinds?: IdentifierKind[];
     elsewhere?: Elsewhere[];
     identifier?: string;
@@ -72,7 +73,10 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   });
   const identifier = identifierField(any.kinds, strings);
   const problems = (any.problems ?? []).map((problem) => ({
-    text: fill(strings.problems[problem], { ...values, label: identifier.identifierLabel }),
+    text:
+      problem === 'signup_denied' && any.said
+        ? any.said
+        : fill(strings.problems[problem], { ...values, label: identifier.identifierLabel }),
     field: problemFields[problem],
   }));
   const own: Record<string, string> = strings[screen.texts];

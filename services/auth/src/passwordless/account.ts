@@ -1,5 +1,6 @@
 /** The account that a proven email address or phone number opens. */
 import type { AccountStore } from '../accounts/store.ts';
+import type { PeopleActions } from '../actions/people.ts';
 import type { AccountModel } from '../generated/models.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -20,6 +21,7 @@ export function makeOpenAccount(
   accounts: AccountStore,
   settings: SettingsStore,
   connections: Pick<ConnectionStore, 'opens'>,
+  actions: PeopleActions,
 ): OpenAccount {
   const open: OpenAccount = async (channel, connection, recipient, clientId) => {
     const known = await accounts.findAddressee(channel, connection, recipient);
@@ -30,8 +32,15 @@ export function makeOpenAccount(
     // Not of an account that has got another address this very moment.
     if (known) return isProven(known, channel) ? known : accounts.updateState(known, proof);
     if (!(await settings.load()).allowSignup) return undefined;
+    const user = channel === 'email' ? { email: recipient } : { phone_number: recipient };
+    const admitted = await actions.beforeSignUp({ connection, clientId, user });
+    if (admitted.kind === 'denied') return undefined;
+    const { userMetadata, appMetadata } = admitted;
+    const made = await accounts.create({ connection, ...proof, userMetadata, appMetadata });
     // Two devices may finish at once; then the other one has just created it.
-    return (await accounts.create({ connection, ...proof })) ?? accounts.findAddressee(channel, connection, recipient);
+    if (!made) return accounts.findAddressee(channel, connection, recipient);
+    await actions.afterSignUp(made, { clientId });
+    return made;
   };
   return async (...given) => {
     const account = await open(...given);

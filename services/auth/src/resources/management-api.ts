@@ -33,8 +33,8 @@ const resources: Record<string, string[]> = {
   signing_keys: ['read', 'create', 'update'],
   encryption_keys: ['update'],
   registration_tokens: ['create'],
+  actions: ['read', 'create', 'update', 'delete'],
   // Of what is not here (../management/absent.ts): tools ask for these scopes, and are told so.
-  actions: ['read'],
   attack_protection: ['read', 'update'],
   connection_profiles: ['read'],
   custom_domains: ['read'],

@@ -5,6 +5,7 @@ import type { EndAccess } from '../accounts/end-access.ts';
 import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { PeopleActions } from '../actions/people.ts';
 import type { Sessions } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
 import type { ClientStore } from '../clients/store.ts';
@@ -40,4 +41,5 @@ export type AccountParts = FactorParts & {
   commonContext: MakeCommonContext;
   audit: Audit;
   report: Report;
+  people: PeopleActions;
 };

@@ -56,10 +56,11 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   const current = isOurs(holder.passwordHash!) ? holder : ((await parts.accounts.find(holder.userId)) ?? holder);
   const mark = sessionsEnd();
   const change = { passwordHash: hashed, lastPasswordReset: new Date(), sessionsNotBefore: mark };
-  if (!(await parts.accounts.updateState(stateOf(current), change)))
-    return visit.turnTo(path, { problems: ['refused'] });
+  const changed = await parts.accounts.updateState(stateOf(current), change);
+  if (!changed) return visit.turnTo(path, { problems: ['refused'] });
   await endOthers(visit, mark);
   parts.report.passwordChanged(visit.account.userId, address);
+  await parts.people.afterPasswordChange(changed, { ip: address });
   return visit.turnTo(path, { notice: 'password' });
 }
 

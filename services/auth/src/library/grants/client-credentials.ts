@@ -1,12 +1,13 @@
 /** Machine to machine: oidc-provider’s own handler, preceded by Auth0’s scope rules. */
 import { errors, type Provider } from 'oidc-provider';
-import { requestedAudience } from '../../resources/audience.ts';
+import type { CredentialsExchange } from '../../actions/credentials-exchange.ts';
+import { audienceOf, requestedAudience } from '../../resources/audience.ts';
 import { aroundGrant, grantKit } from '../seam.ts';
 
 /**
  * Without `scope` a machine gets all that its client grant allows; asking for more is invalid_scope, never narrowed silently.
  */
-export function registerClientCredentials(provider: Provider): void {
+export function registerClientCredentials(provider: Provider, actions: CredentialsExchange): void {
   aroundGrant(provider, 'client_credentials', ['audience', 'resource'], async (ctx, handle) => {
     // RFC 6749 section 4.4: for confidential clients only. Anybody who knows a public client’s name can pose as it.
     if (ctx.oidc.client!.clientAuthMethod === 'none')
@@ -20,6 +21,7 @@ export function registerClientCredentials(provider: Provider): void {
     if (refused.length > 0)
       throw new errors.InvalidScope(`client has not been granted scopes: ${refused.join(' ')}`, refused.join(' '));
     if (granted.length > 0) params.scope = granted.join(' ');
+    if (await actions.isBound()) await actions.run(ctx, { audience: audienceOf(server.identifier()), scopes: granted });
     return handle();
   });
 }

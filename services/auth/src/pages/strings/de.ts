@@ -301,6 +301,7 @@ export const de: Strings = {
     password_too_short: 'Wählen Sie ein längeres Passwort.',
     password_too_common: 'Dieses Passwort ist zu leicht zu erraten. Wählen Sie ein anderes.',
     signup_refused: 'Mit diesen Angaben können wir kein Konto anlegen. Wenn Sie schon eines haben, melden Sie sich an.',
+    signup_denied: 'Die Registrierung ist nicht möglich.',
     user_code_missing: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
     organization_unknown: 'Eine Organisation mit diesem Namen gibt es nicht. Prüfen Sie die Schreibweise.',
     user_code_wrong: 'Der Code ist falsch oder abgelaufen. Sehen Sie auf Ihrem Gerät nach.',

@@ -300,6 +300,7 @@ export const en = {
     password_too_short: 'Choose a longer password.',
     password_too_common: 'That password is too easy to guess. Choose another one.',
     signup_refused: 'An account with these details cannot be created. If you have one, sign in instead.',
+    signup_denied: 'Sign-up is not possible.',
     user_code_missing: 'Enter the code that your device shows.',
     organization_unknown: 'There is no organization with that name. Check how it is spelled.',
     user_code_wrong: 'That code is not right, or it has expired. Check your device.',

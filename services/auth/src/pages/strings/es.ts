@@ -300,6 +300,7 @@ export const es: Strings = {
     password_too_short: 'Elige una contraseña más larga.',
     password_too_common: 'Esta contraseña es demasiado fácil de adivinar. Elige otra.',
     signup_refused: 'No se puede crear una cuenta con estos datos. Si ya tienes una, inicia sesión.',
+    signup_denied: 'No es posible registrarse.',
     user_code_missing: 'Introduce el código que aparece en tu dispositivo.',
     organization_unknown: 'No hay ninguna organización con ese nombre. Comprueba cómo está escrito.',
     user_code_wrong: 'El código no es correcto o ha caducado. Míralo otra vez en tu dispositivo.',

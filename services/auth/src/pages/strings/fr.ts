@@ -301,6 +301,7 @@ export const fr: Strings = {
     password_too_short: 'Choisissez un mot de passe plus long.',
     password_too_common: 'Ce mot de passe est trop facile à deviner. Choisissez-en un autre.',
     signup_refused: 'Impossible de créer un compte avec ces informations. Si vous en avez déjà un, connectez-vous.',
+    signup_denied: 'L’inscription n’est pas possible.',
     user_code_missing: 'Saisissez le code affiché sur votre appareil.',
     organization_unknown: 'Aucune organisation ne porte ce nom. Vérifiez l’orthographe.',
     user_code_wrong: 'Ce code est incorrect ou a expiré. Vérifiez-le sur votre appareil.',

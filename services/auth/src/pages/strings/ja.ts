@@ -300,6 +300,7 @@ export const ja: Strings = {
     password_too_short: 'もっと長いパスワードにしてください。',
     password_too_common: '推測されやすいパスワードです。別のパスワードにしてください。',
     signup_refused: 'この内容ではアカウントを作成できません。すでにお持ちの場合は、ログインしてください。',
+    signup_denied: '登録できません。',
     user_code_missing: 'デバイスに表示されているコードを入力してください。',
     organization_unknown: 'その名前の組織は見つかりません。入力内容をご確認ください。',
     user_code_wrong: 'コードが間違っているか、有効期限が切れています。デバイスの表示をご確認ください。',

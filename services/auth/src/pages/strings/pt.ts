@@ -300,6 +300,7 @@ export const pt: Strings = {
     password_too_short: 'Escolha uma senha mais longa.',
     password_too_common: 'Esta senha é fácil demais de adivinhar. Escolha outra.',
     signup_refused: 'Não é possível criar uma conta com esses dados. Se você já tem uma, entre com ela.',
+    signup_denied: 'Não é possível fazer o cadastro.',
     user_code_missing: 'Digite o código que aparece no seu dispositivo.',
     organization_unknown: 'Não existe organização com esse nome. Confira como ele se escreve.',
     user_code_wrong: 'O código está incorreto ou expirou. Confira no seu dispositivo.',

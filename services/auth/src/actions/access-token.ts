@@ -1,0 +1,24 @@
+/** What actions give an access token: claims, and scopes among those that its client may have at the API. */
+import type { KeptOutcome } from './outcomes.ts';
+
+type Token = { scope?: string; scopes?: Set<string>; resourceServer?: { scopes: Set<string> } };
+
+/** @param isManagement a token for the management API has its scopes by what somebody may, and none of an action’s own claims */
+export function applyToAccessToken(
+  { accessToken, scopes }: KeptOutcome,
+  token: Token,
+  payload: Record<string, unknown>,
+  isManagement: boolean,
+): void {
+  for (const [name, value] of Object.entries(accessToken))
+    if (!isManagement || name.includes(':')) payload[name] = value;
+  const changes = Object.entries(scopes);
+  if (isManagement || changes.length === 0 || !token.resourceServer) return;
+  const kept = new Set(token.scope?.split(' ').filter(Boolean));
+  for (const [scope, isAdded] of changes) {
+    if (!isAdded) kept.delete(scope);
+    else if (token.resourceServer.scopes.has(scope)) kept.add(scope);
+  }
+  token.scope = [...kept].join(' '); // what the answer says
+  payload.scope = token.scope || undefined;
+}

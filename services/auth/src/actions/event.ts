@@ -1,0 +1,182 @@
+/** What actions are told: Auth0’s `event`, as far as the gate knows of it. Never a password, a code or a client’s secret. */
+import type { IncomingMessage } from 'node:http';
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import type { OwnMetadata } from '../clients/metadata.ts';
+import type { Database, Pool } from '../database.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { addressOf } from '../http/head.ts';
+import { presentUsers } from '../management/present-user.ts';
+import type { OrganizationStore } from '../organizations/store.ts';
+import { audienceOf } from '../resources/audience.ts';
+import type { ConnectionStore } from '../settings/connections.ts';
+
+export type EventParts = {
+  issuer: string;
+  db: Database;
+  pool: Pool;
+  connections: ConnectionStore;
+  organizations: OrganizationStore;
+};
+
+type Params = Record<string, unknown>;
+
+/** What a request may say that is no secret. */
+const told = [
+  'acr_values',
+  'audience',
+  'client_id',
+  'connection',
+  'display',
+  'grant_type',
+  'invitation',
+  'login_hint',
+  'max_age',
+  'organization',
+  'prompt',
+  'realm',
+  'redirect_uri',
+  'resource',
+  'response_mode',
+  'response_type',
+  'scope',
+  'screen_hint',
+  'ui_locales',
+];
+
+const toldOf = (params: Params): Params =>
+  Object.fromEntries(
+    // What is not known to the gate is the application’s own, and may be meant for an action.
+    Object.entries(params).filter(([name, value]) => value !== undefined && told.includes(name)),
+  );
+
+export function requestOf(issuer: string, request: IncomingMessage, params: Params): object {
+  const isToken = request.url?.startsWith('/oauth/token') || request.url?.startsWith('/dbconnections');
+  const given = toldOf(params);
+  return {
+    ip: addressOf(request),
+    user_agent: String(request.headers['user-agent'] ?? '').slice(0, 1_000),
+    hostname: new URL(issuer).hostname,
+    language: String(request.headers['accept-language'] ?? '')
+      .split(',', 1)[0]!
+      .slice(0, 100),
+    method: request.method ?? '',
+    query: isToken ? {} : given,
+    body: isToken ? given : {},
+    geoip: {},
+  };
+}
+
+export const tenantOf = (issuer: string): object => ({ id: new URL(issuer).hostname });
+
+export function clientOf(client: Client | undefined): object {
+  const { clientId, clientName, client_metadata = {} } = (client ?? {}) as Partial<Client & OwnMetadata>;
+  return { client_id: clientId ?? '', name: clientName ?? '', metadata: client_metadata };
+}
+
+export async function connectionOf({ connections }: Pick<EventParts, 'connections'>, name: string): Promise<object> {
+  const found = await connections.find(name);
+  return { id: found?.id ?? '', name, strategy: found?.strategy ?? 'auth0', metadata: {} };
+}
+
+/** As the management API shows them, without what only that shows. */
+export async function userOf(parts: Pick<EventParts, 'db' | 'connections'>, account: AccountModel): Promise<object> {
+  const [user] = await presentUsers(parts, [account]);
+  const { blocked: _, logins_count: __, last_ip: ___, last_login: ____, ...rest } = user as Params;
+  return { ...rest, multifactor: account.factors };
+}
+
+export function transactionOf(params: Params, protocol: string): object {
+  const { acr_values, login_hint, prompt, redirect_uri, response_mode, response_type, scope, state, ui_locales } =
+    params;
+  const words = (value: unknown) => (typeof value === 'string' ? value.split(' ').filter(Boolean) : []);
+  return {
+    acr_values: words(acr_values),
+    ...(login_hint !== undefined && { login_hint }),
+    prompt: words(prompt),
+    protocol,
+    ...(redirect_uri !== undefined && { redirect_uri }),
+    requested_scopes: words(scope),
+    ...(response_mode !== undefined && { response_mode }),
+    ...(response_type !== undefined && { response_type: words(response_type) }),
+    ...(state !== undefined && { state }),
+    ui_locales: words(ui_locales),
+    locale: words(ui_locales)[0] ?? 'en',
+    metadata: {},
+  };
+}
+
+/** Names of the person’s roles, also those that everybody has and those of the organization they sign in to. */
+async function rolesOf(pool: Pool, userId: string, organization: string | undefined): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>({
+    name: 'role names',
+    text: `SELECT name FROM roles WHERE is_default OR id IN (
+             SELECT role_id FROM user_roles WHERE user_id = $1
+             UNION ALL SELECT role_id FROM organization_member_roles WHERE user_id = $1 AND organization_id = $2)
+           ORDER BY name`,
+    values: [userId, organization ?? null],
+  });
+  return rows.map(({ name }) => name);
+}
+
+/** Auth0’s names of the ways in which somebody has proven who they are. */
+const methodNames: Record<string, string> = {
+  pwd: 'pwd',
+  mfa: 'mfa',
+  otp: 'email',
+  sms: 'sms',
+  hwk: 'passkey',
+  fed: 'federated',
+};
+
+export function methodsOf(amr: readonly string[] | undefined, at: number | undefined): object[] {
+  const timestamp = new Date((at ?? Date.now() / 1000) * 1000).toISOString();
+  const names = new Set((amr ?? []).flatMap((value) => methodNames[value] ?? []));
+  // Of a second factor Auth0 says no more than that there was one.
+  if (names.has('mfa')) for (const second of ['email', 'sms']) names.delete(second);
+  return [...names].map((name) => ({ name, timestamp }));
+}
+
+export type SignIn = {
+  account: AccountModel;
+  protocol: string;
+  amr: readonly string[] | undefined;
+  authTime: number | undefined;
+  organization: string | undefined;
+  /** The id of the session, where there is one. */
+  session?: string | undefined;
+};
+
+/** `event` at post-login. */
+export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC, signIn: SignIn): Promise<object> {
+  const { issuer, pool, organizations } = parts;
+  const params = (ctx.oidc.params ?? {}) as Params;
+  const { account, organization: id } = signIn;
+  const [user, connection, roles, organization] = await Promise.all([
+    userOf(parts, account),
+    connectionOf(parts, account.connection),
+    rolesOf(pool, account.userId, id),
+    id === undefined ? undefined : organizations.find(id),
+  ]);
+  const audience = params.audience ?? params.resource;
+  return {
+    tenant: tenantOf(issuer),
+    request: requestOf(issuer, ctx.req, params),
+    client: clientOf(ctx.oidc.client),
+    connection,
+    user,
+    transaction: transactionOf(params, signIn.protocol),
+    authentication: { methods: methodsOf(signIn.amr, signIn.authTime) },
+    authorization: { roles },
+    stats: { logins_count: account.loginsCount },
+    ...(signIn.session !== undefined && { session: { id: signIn.session } }),
+    ...(typeof audience === 'string' && { resource_server: { identifier: audienceOf(audience) } }),
+    ...(organization && {
+      organization: {
+        id: organization.id,
+        name: organization.name,
+        display_name: organization.displayName ?? organization.name,
+        metadata: organization.metadata,
+      },
+    }),
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Actions by files (`ACTIONS_DIR`): a folder for each trigger, in it a file `NAME.js` for each action, in the order of their names, and
+ * beside it `NAME.secrets.json`, an object of texts, where it has secrets. Read once, at the start: other files take a new start.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { z } from '@gatepost/runtime/env';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import type { BoundAction } from './store.ts';
+import { syntaxProblem } from './syntax.ts';
+import { isTriggerId, type TriggerId, triggerIds } from './triggers.ts';
+
+const secretsShape = z.record(z.string().min(1).max(128), z.string().max(4_096));
+
+/** @throws Misconfigured naming each file that cannot be an action, and each folder that no trigger has */
+export function readActions(folder: string | undefined): Map<TriggerId, BoundAction[]> {
+  if (folder === undefined) return new Map();
+  const problems: string[] = [];
+  const folders = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith('.'));
+  for (const { name } of folders)
+    if (!isTriggerId(name))
+      problems.push(`${join(folder, name)}: there is no trigger of that name (${triggerIds.join(', ')})`);
+  const found = new Map(
+    folders.flatMap(({ name }) =>
+      isTriggerId(name) ? [[name, readTrigger(join(folder, name), name, problems)] as const] : [],
+    ),
+  );
+  if (problems.length > 0) throw new Misconfigured('ACTIONS_DIR', problems);
+  return found;
+}
+
+function readTrigger(folder: string, trigger: TriggerId, problems: string[]): BoundAction[] {
+  const files = readdirSync(folder)
+    .filter((file) => /^[^.].*\.c?js$/.test(file))
+    .sort();
+  return files.map((file) => {
+    const name = basename(file).replace(/\.c?js$/, '');
+    const path = join(folder, file);
+    const code = readFileSync(path, 'utf8');
+    const problem = syntaxProblem(code);
+    if (problem) problems.push(`${path}: ${problem}`);
+    const key = `file ${trigger}/${file}`;
+    return { id: key, name, version: key, code, secrets: readSecrets(join(folder, `${name}.secrets.json`), problems) };
+  });
+}
+
+function readSecrets(path: string, problems: string[]): Record<string, string> {
+  if (!existsSync(path)) return {};
+  try {
+    return secretsShape.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    problems.push(`${path}: must be a JSON object of texts`);
+    return {};
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * What came of the actions at one trigger: what they asked for through `api` (worker/api.ts), as far as it may be. Auth0’s rules for claims:
+ * https://auth0.com/docs/secure/tokens/json-web-tokens/create-custom-claims.
+ */
+import { merge } from '../management/merge.ts';
+import type { Command } from './worker/messages.ts';
+
+type Values = Record<string, unknown>;
+
+export type Outcome = {
+  accessToken: Values;
+  idToken: Values;
+  /** Scopes of the access token: true adds, false removes. */
+  scopes: Record<string, boolean>;
+  userMetadata: Values;
+  appMetadata: Values;
+  transaction: Values;
+  denied?: { code?: string; reason: string; userMessage?: string };
+  secondFactor?: { allowRememberBrowser: boolean };
+};
+
+export const noOutcome = (): Outcome => ({
+  accessToken: {},
+  idToken: {},
+  scopes: {},
+  userMetadata: {},
+  appMetadata: {},
+  transaction: {},
+});
+
+/** Claims that are the protocol’s, Auth0’s or ours: whoever sets one sets nothing, as at Auth0. */
+// biome-ignore format: a list
+const restricted = new Set([
+  'acr', 'act', 'active', 'amr', 'at_hash', 'ath', 'attest', 'aud', 'auth_time', 'authorization_details', 'azp', 'c_hash', 'client_id', 'cnf',
+  'cty', 'dest', 'entitlements', 'events', 'exp', 'groups', 'gty', 'htm', 'htu', 'iat', 'internalService', 'iss', 'jcard', 'jku', 'jti', 'jwe',
+  'jwk', 'kid', 'may_act', 'mky', 'nbf', 'nonce', 'object_id', 'org_id', 'org_name', 'orig', 'origid', 'permissions', 'roles', 'rph', 's_hash',
+  'sid', 'sip_callid', 'sip_cseq_num', 'sip_date', 'sip_from_tag', 'sip_via_branch', 'sub', 'sub_jwk', 'toe', 'txn', 'typ', 'uuid', 'vot', 'vtm',
+  'x5t#S256',
+  // Ours (../claims.ts).
+  'scope', 'gid', 'rbac', 'first_party',
+  // Of JavaScript’s objects.
+  '__proto__', 'constructor', 'prototype',
+]);
+/** Auth0 keeps its own names to itself. */
+const foreignNamespace = /^(?:https?:\/\/(?:[^/]+\.)?(?:auth0\.com|webtask\.io|webtask\.run)(?:[/:]|$)|urn:auth0)/i;
+const nameMax = 500;
+
+/** Auth0’s, of each token. */
+const claimsMaxBytes = 100 * 1024;
+/** Of somebody’s metadata. */
+const metadataMaxBytes = 16 * 1024;
+
+export class TooMuch extends Error {
+  override name = 'TooMuch';
+}
+
+/** Adds what one action asked for. @throws TooMuch */
+export function addCommands(outcome: Outcome, commands: Command[]): Outcome {
+  const after = structuredClone(outcome);
+  for (const { name, args } of commands) apply(after, name, args);
+  checkSize('the claims of an access token', after.accessToken, claimsMaxBytes);
+  checkSize('the claims of an ID token', after.idToken, claimsMaxBytes);
+  for (const metadata of [after.userMetadata, after.appMetadata, after.transaction])
+    checkSize('metadata', metadata, metadataMaxBytes);
+  return after;
+}
+
+function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void {
+  switch (name) {
+    case 'accessToken.setCustomClaim':
+      setClaim(outcome.accessToken, first, second);
+      return;
+    case 'idToken.setCustomClaim':
+      setClaim(outcome.idToken, first, second);
+      return;
+    case 'accessToken.addScope':
+    case 'accessToken.removeScope':
+      for (const scope of text(first).split(' ')) if (scope) define(outcome.scopes, scope, name.endsWith('addScope'));
+      return;
+    case 'user.setUserMetadata':
+      setMetadata(outcome.userMetadata, first, second);
+      return;
+    case 'user.setAppMetadata':
+      setMetadata(outcome.appMetadata, first, second);
+      return;
+    case 'transaction.setMetadata':
+      setMetadata(outcome.transaction, first, second);
+      return;
+    case 'multifactor.enable': {
+      const { allowRememberBrowser } = (second ?? {}) as { allowRememberBrowser?: unknown };
+      outcome.secondFactor = { allowRememberBrowser: allowRememberBrowser === true };
+      return;
+    }
+    case 'access.deny':
+      outcome.denied ??= { reason: text(first), ...(second != null && { userMessage: text(second) }) };
+      return;
+    case 'validation.error':
+      outcome.denied ??= { code: text(first), reason: text(first), userMessage: text(second) };
+      return;
+    default:
+      throw new TooMuch(`api.${name} is not known`);
+  }
+}
+
+function setClaim(claims: Values, name: unknown, value: unknown): void {
+  const key = text(name);
+  if (key === '' || key.length > nameMax || restricted.has(key) || foreignNamespace.test(key)) return;
+  if (value === undefined) delete claims[key];
+  else define(claims, key, value);
+}
+
+/** Null takes a property away. */
+function setMetadata(metadata: Values, name: unknown, value: unknown): void {
+  const key = text(name);
+  if (key !== '' && key.length <= 255 && key !== '__proto__') define(metadata, key, value ?? null);
+}
+
+function define(object: Values, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** What the audit log, tokens and PostgreSQL take. */
+const text = (value: unknown) =>
+  String(value ?? '')
+    .slice(0, 1_000)
+    .replaceAll('\0', '')
+    .toWellFormed();
+
+function checkSize(what: string, value: object, max: number): void {
+  const json = JSON.stringify(value);
+  if (Buffer.byteLength(json) > max) throw new TooMuch(`${what} have more than ${max} bytes`);
+  if (json.includes('\\u0000') || /\\ud[89a-f]/i.test(json)) throw new TooMuch(`${what} have NUL or half a character`);
+}
+
+/** Metadata with what the actions changed of it. */
+export const changedMetadata = (before: unknown, change: Values): Values => merge(before as object, change) as Values;

@@ -1,0 +1,75 @@
+/** The processes of the actions that run: one for each version, none before it is needed. */
+import { findNetworkNamespace } from './network-namespace.ts';
+import type { AskOutside } from './outside.ts';
+import { type ActionProcess, failed, type Limits, openActionProcess, type Ran } from './process.ts';
+
+/** Each is a process. */
+const trialsMax = 4;
+
+export type ActionPool = Disposable & {
+  /** Never rejects. */
+  run(
+    action: { version: string; code: string; secrets: Record<string, string> },
+    given: { trigger: string; handler: string; event: object },
+  ): Promise<Ran>;
+  /** The same once, in a process that ends with it. Never rejects. */
+  tryOut: ActionPool['run'];
+  /** Ends the processes of all other versions, once their runs have had time to end. */
+  keepOnly(versions: Set<string>): void;
+};
+
+/** @param onStart called before the first one starts. */
+export function openActionPool(given: {
+  limits: Limits;
+  outside: AskOutside;
+  onStart?: (network: { isSeparate: boolean }) => void;
+}): ActionPool {
+  const { limits, outside, onStart } = given;
+  const processes = new Map<string, ActionProcess>();
+  const leaving = new Set<ActionProcess>();
+  let trials = 0;
+  let looking: Promise<string[]> | undefined;
+  const prefix = () => {
+    looking ??= findNetworkNamespace().then((found) => {
+      onStart?.({ isSeparate: found.length > 0 });
+      return found;
+    });
+    return looking;
+  };
+  const end = (process: ActionProcess) => {
+    leaving.delete(process);
+    process[Symbol.dispose]();
+  };
+  return {
+    run({ version, code, secrets }, order) {
+      let process = processes.get(version);
+      if (!process) {
+        process = openActionProcess({ code, secrets, limits, prefix, outside });
+        processes.set(version, process);
+      }
+      return process.run(order);
+    },
+    async tryOut({ code, secrets }, order) {
+      if (trials >= trialsMax) return failed('busy', `${trialsMax} are tried out at the same time`);
+      trials += 1;
+      using process = openActionProcess({ code, secrets, limits, prefix, outside });
+      try {
+        return await process.run(order);
+      } finally {
+        trials -= 1;
+      }
+    },
+    keepOnly(versions) {
+      for (const [version, process] of processes) {
+        if (versions.has(version)) continue;
+        processes.delete(version);
+        leaving.add(process);
+        setTimeout(() => end(process), limits.timeoutMs * 2).unref();
+      }
+    },
+    [Symbol.dispose]() {
+      for (const process of [...processes.values(), ...leaving]) end(process);
+      processes.clear();
+    },
+  };
+}

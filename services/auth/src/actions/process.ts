@@ -1,0 +1,239 @@
+/**
+ * One version of an action in a process of its own (worker/main.ts), started when it is first needed and again after it has died. It is
+ * ended when it does not answer in time, grows too large, or says what it may not. What runs at that moment fails; nothing of it
+ * is repeated, since an action may have done something elsewhere.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { extname } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { AskOutside } from './outside.ts';
+import { reportShape } from './report-shape.ts';
+import { residentBytes } from './resident.ts';
+import { type Command, lineMaxBytes, type Order, type Report, readLines } from './worker/messages.ts';
+
+export type Limits = {
+  /** Of one run. */
+  timeoutMs: number;
+  /** Of the heap; the process as a whole may have `beyondHeap` more. */
+  memoryBytes: number;
+};
+
+export type FaultReason = 'threw' | 'timeout' | 'absent' | 'broken' | 'crashed' | 'memory' | 'busy' | 'too_large';
+
+export type Ran =
+  | { kind: 'done'; commands: Command[]; output: string[] }
+  | { kind: 'failed'; reason: FaultReason; message: string; output: string[] };
+
+export type ActionProcess = Disposable & {
+  /** Never rejects. */
+  run(given: { trigger: string; handler: string; event: object }): Promise<Ran>;
+};
+
+/** What runs in one process at a time; whoever comes then is told so. */
+const runsMax = 100;
+const startMs = 10_000;
+/** The process ends a run by itself, unless it is busy with itself. */
+const graceMs = 500;
+const watchMs = 50;
+const beyondHeap = 128 * 1024 * 1024;
+
+type Waiting = { resolve(ran: Ran): void; timer: NodeJS.Timeout };
+type Running = {
+  child: ChildProcess;
+  socket: Duplex;
+  loaded: Promise<Ran | undefined>;
+  waiting: Map<number, Waiting>;
+  /** A run that is too late still goes on in there. */
+  isStale: boolean;
+  end(reason: FaultReason, message: string): void;
+};
+
+export function openActionProcess(given: {
+  code: string;
+  secrets: Record<string, string>;
+  limits: Limits;
+  /** What the command begins with (network-namespace.ts). */
+  prefix: () => Promise<string[]>;
+  outside: AskOutside;
+}): ActionProcess {
+  const { limits } = given;
+  let running: Promise<Running> | undefined;
+  let isClosed = false;
+  let last = 0;
+
+  const start = async (): Promise<Running> => {
+    const started = launch(await given.prefix(), given, () => {
+      running = undefined;
+    });
+    if (isClosed) started.end('crashed', 'the gate stops');
+    return started;
+  };
+  return {
+    async run({ trigger, handler, event }) {
+      if (isClosed) return failed('crashed', 'the gate stops');
+      running ??= start();
+      const process = await running;
+      const broken = await process.loaded;
+      if (broken) return broken;
+      if (process.waiting.size >= runsMax) return failed('busy', `${runsMax} runs at the same time`);
+      last += 1;
+      const run = last;
+      const order: Order = { type: 'run', run, trigger, handler, event, timeoutMs: limits.timeoutMs };
+      const line = `${JSON.stringify(order)}\n`;
+      if (line.length > lineMaxBytes / 4) return failed('too_large', 'the event is too large');
+      return new Promise((resolve) => {
+        const late = () => process.end('timeout', `it took more than ${limits.timeoutMs} ms`);
+        process.waiting.set(run, { resolve, timer: setTimeout(late, limits.timeoutMs + graceMs) });
+        process.socket.write(line);
+      });
+    },
+    [Symbol.dispose]() {
+      isClosed = true;
+      void running?.then(({ end }) => end('crashed', 'the action was replaced, or the gate stops'));
+    },
+  };
+}
+
+export const failed = (reason: FaultReason, message: string, output: string[] = []): Ran => ({
+  kind: 'failed',
+  reason,
+  message,
+  output,
+});
+
+function launch(
+  prefix: string[],
+  given: { code: string; secrets: Record<string, string>; limits: Limits; outside: AskOutside },
+  gone: () => void,
+): Running {
+  const { code, secrets, limits, outside } = given;
+  const [command, ...args] = [...prefix, process.execPath, ...flags(limits)] as [string, ...string[]];
+  const child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const socket = child.stdio[3] as Duplex;
+  const { promise: loaded, resolve: settle } = Promise.withResolvers<Ran | undefined>();
+  const waiting: Running['waiting'] = new Map();
+  const stopping = new AbortController();
+  const end = (reason: FaultReason, message: string): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    gone();
+    child.kill('SIGKILL');
+    socket.destroy();
+    settle(failed(reason, message));
+    for (const { resolve, timer } of waiting.values()) {
+      clearTimeout(timer);
+      resolve(failed(reason, message));
+    }
+    waiting.clear();
+  };
+  const running: Running = { child, socket, loaded, waiting, isStale: false, end };
+  const tell = (order: Order): void => void (stopping.signal.aborted || socket.write(`${JSON.stringify(order)}\n`));
+
+  child.on('error', () => end('crashed', 'its process could not be started'));
+  child.on('exit', (code) => end('crashed', `its process ended (${code ?? 'killed'})`));
+  socket.on('error', () => end('crashed', 'its process does not listen'));
+  const hear = (line: string) => hearOf(running, settle, line, (request, number) => ask(request, number));
+  socket.on(
+    'data',
+    readLines(hear, () => end('too_large', `it answered with more than ${lineMaxBytes} bytes`)),
+  );
+  const slow = setTimeout(() => end('timeout', 'it did not start in time'), startMs);
+  void loaded.then(() => clearTimeout(slow));
+  void watchMemory(running, limits, stopping.signal);
+  tell({ type: 'load', code, secrets });
+  return running;
+
+  function ask(request: Parameters<AskOutside>[0], number: number): void {
+    outside(request, { signal: stopping.signal, timeoutMs: limits.timeoutMs }).then(
+      (answer) => tell({ type: 'fetched', fetch: number, answer }),
+      (error: unknown) => tell({ type: 'fetch failed', fetch: number, message: reasonOf(error) }),
+    );
+  }
+}
+
+function flags({ memoryBytes }: Limits): string[] {
+  const main = fileURLToPath(new URL(`./worker/main${extname(import.meta.filename)}`, import.meta.url));
+  const folder = fileURLToPath(new URL('./worker/', import.meta.url));
+  const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
+  return [
+    '--permission',
+    `--allow-fs-read=${folder}*`,
+    `--allow-fs-read=${manifest}`,
+    '--disallow-code-generation-from-strings',
+    '--no-addons',
+    '--no-warnings',
+    `--max-old-space-size=${Math.ceil(memoryBytes / 1024 / 1024)}`,
+    '--max-semi-space-size=2',
+    main,
+  ];
+}
+
+/** What the process says, if it is anything that it may say. */
+function hearOf(
+  running: Running,
+  settle: (ran: Ran | undefined) => void,
+  line: string,
+  ask: (request: Parameters<AskOutside>[0], number: number) => void,
+): void {
+  const report = parseReport(line);
+  if (!report) {
+    running.end('crashed', 'it said what makes no sense');
+    return;
+  }
+  switch (report.type) {
+    case 'loaded':
+      settle(undefined);
+      return;
+    case 'broken':
+      settle(failed('broken', report.message));
+      return;
+    case 'fetch':
+      ask(report.request, report.fetch);
+      return;
+    case 'failed':
+    case 'done': {
+      const waiting = running.waiting.get(report.run);
+      if (!waiting) return;
+      running.waiting.delete(report.run);
+      clearTimeout(waiting.timer);
+      const { output } = report;
+      waiting.resolve(
+        report.type === 'done'
+          ? { kind: 'done', commands: report.commands, output }
+          : failed(report.reason, report.message, output),
+      );
+      if (report.type === 'failed' && report.reason === 'timeout') running.isStale = true;
+      if (running.isStale && running.waiting.size === 0) running.end('crashed', 'a run of it did not end');
+    }
+  }
+}
+
+function parseReport(line: string): Report | undefined {
+  try {
+    return reportShape.parse(JSON.parse(line)) as Report;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The heap has a limit of its own; what lies beside it, such as buffers, has not. */
+async function watchMemory(
+  { child, waiting, end }: Running,
+  { memoryBytes }: Limits,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && child.pid !== undefined) {
+    const bytes = await residentBytes(child.pid);
+    if (bytes === undefined) return; // not on this system
+    if (bytes > memoryBytes + beyondHeap) return end('memory', 'its process has grown too large');
+    // Nothing grows that does not run.
+    await sleep(waiting.size > 0 ? watchMs : watchMs * 10, undefined, { ref: false });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, code } = (error ?? {}) as { message?: unknown; code?: unknown };
+  return String(message || code || 'no answer').slice(0, 300);
+}

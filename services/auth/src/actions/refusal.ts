@@ -1,0 +1,56 @@
+/** What an application hears of a request that actions refused, or could not decide. */
+import { errors } from 'oidc-provider';
+import type { Outcome } from './outcome.ts';
+import { ActionFailed } from './runner.ts';
+
+/** `api.access.deny`; the log has it already. Auth0 answers token requests with 403. */
+export class DeniedByAction extends errors.AccessDenied {
+  constructor(reason: string) {
+    super(reason || 'Access denied.');
+    this.error_description = reason || 'Access denied.';
+    this.statusCode = this.status = 403;
+  }
+}
+
+/** Of machines an action says with which error, as far as Auth0 lets it. */
+class RefusedByAction extends errors.CustomOIDCProviderError {
+  constructor(code: string, reason: string) {
+    super(code, reason);
+    this.statusCode = this.status = code === 'server_error' ? 500 : 400;
+  }
+}
+const codes = ['invalid_request', 'invalid_scope', 'server_error'];
+
+/** An action is broken. What is wrong with it is for the log alone. */
+export class BrokenAction extends errors.AccessDenied {
+  constructor() {
+    super('An action of this tenant failed.');
+    this.error_description = 'An action of this tenant failed.';
+    this.statusCode = this.status = 403;
+  }
+}
+
+/** Whether the log has it already, from where the actions ran. */
+export const isReported = (error: unknown): boolean =>
+  error instanceof DeniedByAction || error instanceof RefusedByAction || error instanceof BrokenAction;
+
+/** @throws DeniedByAction */
+export function checkAllowed(outcome: Outcome | undefined): void {
+  if (outcome?.denied) throw new DeniedByAction(outcome.denied.reason);
+}
+
+/** The same for machines: `api.access.deny(code, reason)`. */
+export function checkMachineAllowed(outcome: Outcome | undefined): void {
+  if (!outcome?.denied) return;
+  const { reason: code, userMessage: reason } = outcome.denied;
+  throw codes.includes(code) ? new RefusedByAction(code, reason ?? code) : new DeniedByAction(reason ?? code);
+}
+
+/** @throws what an application is told, instead of ActionFailed */
+export async function told<T>(running: Promise<T>): Promise<T> {
+  try {
+    return await running;
+  } catch (error) {
+    throw error instanceof ActionFailed ? new BrokenAction() : error;
+  }
+}

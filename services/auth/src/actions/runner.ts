@@ -1,0 +1,156 @@
+/** Runs the actions of a trigger one after the other, each with what those before it have set, and reports what failed. */
+import { randomUUID } from 'node:crypto';
+import { describeError, type Log } from '@gatepost/runtime/log';
+import type { Audit } from '../audit.ts';
+import type { ExecutionStore } from './executions.ts';
+import type { ActionMetrics } from './metrics.ts';
+import { addCommands, changedMetadata, noOutcome, type Outcome, TooMuch } from './outcome.ts';
+import type { ActionPool } from './pool.ts';
+import { failed, type Ran } from './process.ts';
+import { withoutSecrets } from './secrets.ts';
+import type { ActionStore, BoundAction } from './store.ts';
+import { handlerOf, type TriggerId } from './triggers.ts';
+
+/** Whom it is about, in the log. */
+export type About = { clientId?: string | undefined; userId?: string | undefined; ip?: string | undefined };
+
+export type ActionRunner = {
+  /** Whether anything would run: no statement and no process, while nothing changes. */
+  isBound(trigger: TriggerId): Promise<boolean>;
+  /**
+   * @param makeEvent asked only where something runs
+   * @returns undefined where nothing is bound
+   * @throws ActionFailed where one has failed and `ACTIONS_ON_FAULT` is `closed`
+   */
+  run(trigger: TriggerId, about: About, makeEvent: () => Promise<object>): Promise<Outcome | undefined>;
+};
+
+/** An action could not do its work, and nobody gets past it. What was wrong is in the log. */
+export class ActionFailed extends Error {
+  override name = 'ActionFailed';
+}
+
+export type RunnerParts = {
+  actions: ActionStore;
+  pool: ActionPool;
+  executions: ExecutionStore;
+  audit: Pick<Audit, 'add'>;
+  log: Log;
+  onFault: 'closed' | 'open';
+  metrics: ActionMetrics;
+};
+
+export function makeActionRunner(parts: RunnerParts): ActionRunner {
+  const { actions, onFault } = parts;
+  return {
+    isBound: async (trigger) => (await actions.at(trigger)).length > 0,
+    async run(trigger, about, makeEvent) {
+      const bound = await actions.at(trigger);
+      if (bound.length === 0) return undefined;
+      const event = await makeEvent();
+      let outcome = noOutcome();
+      for (const action of bound) {
+        const begun = new Date();
+        const step = await runOne(parts, trigger, action, eventAfter(event, outcome), outcome);
+        if ('ran' in step) {
+          await reportFault(parts, { trigger, action, about, begun, ...step.ran });
+          if (onFault === 'closed') throw new ActionFailed(`${trigger}: ${action.name}`);
+          continue;
+        }
+        outcome = step;
+        if (!outcome.denied) continue;
+        await reportDenial(parts, { trigger, action, about, begun, reason: outcome.denied.reason });
+        break;
+      }
+      return outcome;
+    },
+  };
+}
+
+type Fault = Extract<Ran, { kind: 'failed' }>;
+
+async function runOne(
+  { pool, metrics }: RunnerParts,
+  trigger: TriggerId,
+  action: BoundAction,
+  event: object,
+  outcome: Outcome,
+): Promise<Outcome | { ran: Fault }> {
+  const end = metrics.duration.startTimer({ trigger });
+  let ran = await pool.run(action, { trigger, handler: handlerOf(trigger), event });
+  let after = outcome;
+  if (ran.kind === 'done')
+    try {
+      after = addCommands(outcome, ran.commands);
+    } catch (error) {
+      if (!(error instanceof TooMuch)) throw error;
+      ran = failed('too_large', error.message);
+    }
+  end();
+  metrics.runs.inc({ trigger, result: ran.kind === 'done' ? 'done' : ran.reason });
+  return ran.kind === 'done' ? after : { ran };
+}
+
+/** The next action sees what is going to be: metadata as they were changed. */
+function eventAfter(event: object, outcome: Outcome): object {
+  const { user, transaction } = event as { user?: Record<string, object>; transaction?: object };
+  const { userMetadata, appMetadata } = outcome;
+  return {
+    ...event,
+    ...(user && {
+      user: {
+        ...user,
+        user_metadata: changedMetadata(user.user_metadata, userMetadata),
+        app_metadata: changedMetadata(user.app_metadata, appMetadata),
+      },
+    }),
+    ...(transaction && { transaction: { ...transaction, metadata: outcome.transaction } }),
+  };
+}
+
+type Happened = { trigger: TriggerId; action: BoundAction; about: About; begun: Date };
+
+/** In the audit log as at Auth0, and for who runs the gate. */
+async function reportFault(parts: RunnerParts, happened: Happened & Fault): Promise<void> {
+  const { trigger, action, about, reason } = happened;
+  const description = withoutSecrets(happened.message, action.secrets).slice(0, 300);
+  const execution = await keepExecution(parts, happened, description);
+  const details = { description, reason, trigger, action: action.name, on_fault: parts.onFault };
+  parts.audit.add({
+    type: 'actions_execution_failed',
+    ...about,
+    details: { ...details, actions: { executions: [execution] } },
+  });
+  parts.log.warn({ 'client.id': about.clientId, action: action.name, trigger, reason }, 'an action failed');
+}
+
+/** Somebody was refused by an action: which one, in the letters of what they wanted. */
+async function reportDenial(parts: RunnerParts, happened: Happened & { reason: string }): Promise<void> {
+  const { trigger, action, about } = happened;
+  const description = withoutSecrets(happened.reason, action.secrets).slice(0, 300);
+  const execution = await keepExecution(parts, happened, description);
+  const details = { error: 'access_denied', reason: 'denied_by_action', description, trigger, action: action.name };
+  const type = trigger === 'post-login' ? 'f' : trigger === 'credentials-exchange' ? 'feccft' : 'fs';
+  parts.audit.add({ type, ...about, details: { ...details, actions: { executions: [execution] } } });
+  parts.log.info({ 'client.id': about.clientId, action: action.name, trigger }, 'an action refused access');
+}
+
+/** What is not kept is in the log all the same. @returns its id */
+async function keepExecution({ executions, log }: RunnerParts, happened: Happened, msg: string): Promise<string> {
+  const id = randomUUID();
+  const [from, to] = [happened.begun.toISOString(), new Date().toISOString()];
+  const results = [{ action_name: happened.action.name, error: { msg }, started_at: from, ended_at: to }];
+  try {
+    await executions.keep({
+      id,
+      trigger_id: happened.trigger,
+      status: 'final',
+      results,
+      created_at: from,
+      updated_at: to,
+    });
+  } catch (error) {
+    log.warn({ error: describeError(error) }, 'an execution could not be kept');
+  }
+  return id;
+}

@@ -1,0 +1,61 @@
+/** Which actions run at a trigger, in order: those of the folder, then those that were deployed and bound. Remembered until that changes. */
+import type { Seal } from '@gatepost/runtime/seal';
+import { makeCache } from '../cache.ts';
+import type { Changes } from '../changes.ts';
+import type { Pool } from '../database.ts';
+import { openActionSecrets } from './secrets.ts';
+import { isTriggerId, type TriggerId } from './triggers.ts';
+
+export type BoundAction = {
+  id: string;
+  name: string;
+  /** Another one for other code or other secrets. */
+  version: string;
+  code: string;
+  secrets: Record<string, string>;
+};
+
+export type ActionStore = {
+  /** No statement, while nothing changes. */
+  at(trigger: TriggerId): Promise<readonly BoundAction[]>;
+  /** Something was changed by this process. */
+  clear(): void;
+};
+
+/** @param present called with all that run, whenever they were read anew */
+export function makeActionStore(parts: {
+  pool: Pool;
+  changes: Changes;
+  seal: Seal;
+  ofFolder: Map<TriggerId, BoundAction[]>;
+  present: (versions: Set<string>) => void;
+}): ActionStore {
+  const { pool, changes, seal, ofFolder, present } = parts;
+  const cache = makeCache<Map<TriggerId, BoundAction[]>>({
+    changes,
+    tables: ['action_versions', 'action_bindings'],
+    async load() {
+      const { rows } = await pool.query<Row>({
+        name: 'bound actions',
+        text: `SELECT binding.trigger_id, action.id, action.name, version.id AS version, version.code, version.secrets
+                 FROM action_bindings binding JOIN actions action ON action.id = binding.action_id
+                 JOIN action_versions version ON version.action_id = action.id AND version.deployed
+                ORDER BY binding.position`,
+      });
+      const found = new Map([...ofFolder].map(([trigger, actions]) => [trigger, [...actions]]));
+      for (const { trigger_id: trigger, secrets, ...action } of rows) {
+        if (!isTriggerId(trigger)) continue;
+        const named = openActionSecrets(secrets, seal).map(({ name, value }) => [name, value] as const);
+        const bound = { ...action, secrets: Object.fromEntries(named) };
+        found.set(trigger, [...(found.get(trigger) ?? []), bound]);
+      }
+      present(new Set([...found.values()].flat().map(({ version }) => version)));
+      return found;
+    },
+  });
+  return { at: async (trigger) => (await cache.get('all')).get(trigger) ?? none, clear: cache.clear };
+}
+
+const none: readonly BoundAction[] = [];
+
+type Row = Omit<BoundAction, 'secrets'> & { trigger_id: string; secrets: Buffer | null };

@@ -1,0 +1,32 @@
+/** Where an action can run: Auth0’s names of the triggers, their versions, and of the functions that an action exports for each. */
+
+export type TriggerId =
+  | 'post-login'
+  | 'credentials-exchange'
+  | 'pre-user-registration'
+  | 'post-user-registration'
+  | 'post-change-password';
+
+type Trigger = { version: string; handler: string };
+
+// biome-ignore format: a table
+const triggers: Record<TriggerId, Trigger> = {
+  'post-login':             { version: 'v3', handler: 'onExecutePostLogin' },
+  'credentials-exchange':   { version: 'v2', handler: 'onExecuteCredentialsExchange' },
+  'pre-user-registration':  { version: 'v2', handler: 'onExecutePreUserRegistration' },
+  'post-user-registration': { version: 'v2', handler: 'onExecutePostUserRegistration' },
+  'post-change-password':   { version: 'v2', handler: 'onExecutePostChangePassword' },
+};
+
+export const triggerIds = Object.keys(triggers) as TriggerId[];
+
+export const isTriggerId = (text: string): text is TriggerId => Object.hasOwn(triggers, text);
+
+export const versionOf = (id: TriggerId): string => triggers[id].version;
+
+/** What an action exports to run there. */
+export const handlerOf = (id: TriggerId): string => triggers[id].handler;
+
+/** The only one; what Auth0’s tools write for older ones runs there too. */
+export const defaultRuntime = 'node22';
+export const runtimes = ['node22', 'node18', 'node18-actions', 'node16', 'node12'];

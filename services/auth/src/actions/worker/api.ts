@@ -1,0 +1,99 @@
+/**
+ * `api`, Auth0’s object for each trigger (https://auth0.com/docs/customize/actions/reference). It does nothing by itself: it writes down what
+ * the action asks for, and the gate does that afterwards, as far as it may (../outcome.ts). What Auth0 has and Gatepost has not throws, so
+ * that nobody takes it for done.
+ */
+import { makeCacheApi } from './cache.ts';
+import type { Command } from './messages.ts';
+
+type Api = Record<string, unknown>;
+type Writes = (name: string) => (...args: unknown[]) => Api;
+
+const commandsMax = 200;
+
+const cache = makeCacheApi();
+
+/** @returns the object, and what was asked for through it so far */
+export function makeApi(trigger: string): { api: Api; commands(): Command[] } {
+  const asked: Command[] = [];
+  const record: Writes =
+    (name) =>
+    (...args) => {
+      if (asked.length >= commandsMax) throw new Error(`more than ${commandsMax} calls of api`);
+      // As it is now, whatever happens to it afterwards.
+      asked.push({ name, args: JSON.parse(JSON.stringify(args)) as unknown[] });
+      return api;
+    };
+  const absent: Writes = (name) => () => {
+    throw new Error(`api.${name} is not in Gatepost`);
+  };
+  const api: Api = { ...partsOf(trigger, record, absent), cache };
+  return { api, commands: () => asked };
+}
+
+function partsOf(trigger: string, record: Writes, absent: Writes): Api {
+  const user = {
+    setUserMetadata: record('user.setUserMetadata'),
+    setAppMetadata: record('user.setAppMetadata'),
+  };
+  switch (trigger) {
+    case 'post-login':
+      return { ...postLogin(record, absent), user };
+    case 'credentials-exchange':
+      return {
+        access: { deny: record('access.deny') },
+        accessToken: { setCustomClaim: record('accessToken.setCustomClaim') },
+      };
+    case 'pre-user-registration':
+      return { access: { deny: record('access.deny') }, user, validation: { error: record('validation.error') } };
+    default:
+      return {};
+  }
+}
+
+/** Several of Auth0’s ways to ask for a second factor. Which one it is, the person’s methods and the tenant’s factors decide. */
+function postLogin(record: Writes, absent: Writes): Api {
+  const secondFactor = record('multifactor.enable');
+  const anyFactor = () => secondFactor('any');
+  const all = (group: string, names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, absent(`${group}.${name}`)]));
+  return {
+    access: { deny: record('access.deny') },
+    accessToken: {
+      setCustomClaim: record('accessToken.setCustomClaim'),
+      addScope: record('accessToken.addScope'),
+      removeScope: record('accessToken.removeScope'),
+    },
+    idToken: { setCustomClaim: record('idToken.setCustomClaim') },
+    multifactor: { enable: secondFactor },
+    authentication: {
+      challengeWith: anyFactor,
+      challengeWithAny: anyFactor,
+      enrollWith: anyFactor,
+      enrollWithAny: anyFactor,
+      ...all('authentication', ['recordMethod', 'setPrimaryUser']),
+    },
+    transaction: { setMetadata: record('transaction.setMetadata') },
+    redirect: { canRedirect: () => false, ...all('redirect', ['sendUserTo', 'encodeToken', 'validateToken']) },
+    rules: { wasExecuted: () => false },
+    prompt: all('prompt', ['render']),
+    session: all('session', [
+      'revoke',
+      'setExpiresAt',
+      'setIdleExpiresAt',
+      'setCookieMode',
+      'setMetadata',
+      'deleteMetadata',
+      'evictMetadata',
+    ]),
+    refreshToken: all('refreshToken', [
+      'revoke',
+      'setExpiresAt',
+      'setIdleExpiresAt',
+      'setMetadata',
+      'deleteMetadata',
+      'evictMetadata',
+    ]),
+    samlResponse: all('samlResponse', ['setAttribute', 'setAudience', 'setRecipient', 'setDestination', 'setIssuer']),
+  };
+}

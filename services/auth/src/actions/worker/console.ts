@@ -1,0 +1,31 @@
+/** What an action prints, for whoever tries it out; in a sign-in nobody reads it. Of runs at the same time each has all of it. */
+import { format } from 'node:util';
+
+const linesMax = 100;
+const lineMax = 1_000;
+
+/** Takes the place of `console`. `begin` starts listening, and gives a function that ends it with what was said. */
+export function collectOutput(): { begin(): () => string[] } {
+  const listeners = new Set<string[]>();
+  const say = (...given: unknown[]): void => {
+    if (listeners.size === 0) return;
+    const line = format(...given).slice(0, lineMax);
+    for (const lines of listeners) if (lines.length < linesMax) lines.push(line);
+  };
+  const nothing = () => {};
+  const console = new Proxy(
+    { log: say, info: say, warn: say, error: say, debug: say, trace: say, dir: say },
+    { get: (target, name) => Reflect.get(target, name) ?? nothing },
+  );
+  Object.defineProperty(globalThis, 'console', { value: console, configurable: true, writable: true });
+  return {
+    begin() {
+      const lines: string[] = [];
+      listeners.add(lines);
+      return () => {
+        listeners.delete(lines);
+        return lines;
+      };
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * The process in which one version of an action runs, and nothing else. It starts with no environment and no permission to read files,
+ * to start processes or threads or to load native code (process.ts says with what it is started); what it could do to the network and to
+ * itself is taken away here before the action’s code is read. It knows the action’s own secrets, and no other’s.
+ */
+import { Socket } from 'node:net';
+import { compileFunction } from 'node:vm';
+import { makeApi } from './api.ts';
+import { confine } from './confine.ts';
+import { collectOutput } from './console.ts';
+import { type Order, type Report, readLines } from './messages.ts';
+import { makeFetch } from './outside.ts';
+
+const socket = new Socket({ fd: 3, readable: true, writable: true });
+const { parse, stringify } = JSON;
+const { setTimeout, clearTimeout } = globalThis;
+const exit = process.exit.bind(process);
+const tell = (report: Report): void => void socket.write(`${stringify(report)}\n`);
+
+// An error that nobody waits for is the action’s own affair: the run that it belongs to cannot be told.
+process.on('unhandledRejection', () => {}).on('uncaughtException', () => {});
+
+const outside = makeFetch((request) => tell({ type: 'fetch', ...request }));
+const require = confine(outside.fetch);
+const output = collectOutput();
+
+let exported: Record<string, unknown> = {};
+let secrets: Record<string, string> = {};
+
+socket.on(
+  'data',
+  readLines(
+    (line) => obey(parse(line) as Order),
+    () => exit(1),
+  ),
+);
+// The gate is gone.
+socket.on('close', () => exit(0));
+socket.on('error', () => exit(0));
+
+function obey(order: Order): void {
+  switch (order.type) {
+    case 'load':
+      load(order);
+      return;
+    case 'run':
+      return void run(order);
+    case 'fetched':
+      outside.answered(order.fetch, order.answer);
+      return;
+    case 'fetch failed':
+      outside.failed(order.fetch, order.message);
+      return;
+  }
+}
+
+function load(order: Extract<Order, { type: 'load' }>): void {
+  secrets = order.secrets;
+  try {
+    const module = { exports: {} as Record<string, unknown> };
+    const names = ['exports', 'require', 'module', '__filename', '__dirname'];
+    const body = compileFunction(order.code, names, { filename: 'action.js' });
+    body.call(module.exports, module.exports, require, module, 'action.js', '/');
+    exported = module.exports;
+    tell({ type: 'loaded' });
+  } catch (error) {
+    tell({ type: 'broken', message: messageOf(error) });
+  }
+}
+
+async function run(order: Extract<Order, { type: 'run' }>): Promise<void> {
+  const { run: number, trigger, handler, timeoutMs } = order;
+  const said = output.begin();
+  const failed = (reason: 'threw' | 'timeout' | 'absent', message: string) =>
+    tell({ type: 'failed', run: number, reason, message, output: said() });
+  const execute = exported[handler];
+  if (typeof execute !== 'function') return failed('absent', `the action does not export ${handler}`);
+  const { api, commands } = makeApi(trigger);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), timeoutMs);
+  });
+  try {
+    const event = { ...order.event, secrets: { ...secrets }, configuration: {} };
+    const ended = await Promise.race([execute(event, api), late]);
+    if (ended === 'late') failed('timeout', `it took more than ${timeoutMs} ms`);
+    else tell({ type: 'done', run: number, commands: commands(), output: said() });
+  } catch (error) {
+    failed('threw', messageOf(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? `${error.name}: ${error.message}` : error).slice(0, 1_000);
+  } catch {
+    return 'an error that cannot be shown';
+  }
+}

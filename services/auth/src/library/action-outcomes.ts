@@ -1,0 +1,29 @@
+/** What actions have decided goes with what the library keeps between two requests, and into its ID tokens. */
+import Provider, { type Provider as ProviderType } from 'oidc-provider';
+import { outcomeFor, outcomeNow } from '../actions/outcomes.ts';
+import { keepProperty } from './seam.ts';
+
+type Kept = { actions?: object; save(...given: unknown[]): Promise<unknown> };
+type IdToken = { set(name: string, value: unknown): void; issue(options: { use: string }): Promise<string> };
+
+export function keepActionOutcomes(provider: ProviderType): void {
+  for (const model of [provider.AuthorizationCode, provider.DeviceCode, provider.Interaction]) {
+    keepProperty(model, 'actions');
+    const prototype = model.prototype as unknown as Kept;
+    const { save } = prototype;
+    prototype.save = function (...given) {
+      const ctx = Provider.ctx;
+      const outcome = ctx && outcomeNow(ctx);
+      if (outcome) this.actions = outcome;
+      return save.apply(this, given);
+    };
+  }
+  // The typings have no prototype of it.
+  const prototype = provider.IdToken.prototype as unknown as IdToken;
+  const { issue } = prototype;
+  prototype.issue = function (options) {
+    const outcome = options.use === 'idtoken' ? outcomeFor(Provider.ctx) : undefined;
+    for (const [name, value] of Object.entries(outcome?.idToken ?? {})) this.set(name, value);
+    return issue.call(this, options);
+  };
+}

@@ -1,0 +1,359 @@
+/** The tenant’s own code at Auth0’s triggers (https://auth0.com/docs/customize/actions/explore-triggers). */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { openActionsGate, password } from './actions.ts';
+import { api } from './seeds.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
+await mkdir(join(folder, 'post-login'));
+await writeFile(
+  join(folder, 'post-login', '10-from-a-file.js'),
+  'exports.onExecutePostLogin = async (event, api) => { api.idToken.setCustomClaim("from_a_file", event.secrets.GREETING); };',
+);
+await writeFile(join(folder, 'post-login', '10-from-a-file.secrets.json'), '{ "GREETING": "hello" }');
+// A machine with much to do starts processes slowly.
+const gate = stack.use(
+  await openActionsGate({ ACTIONS_DIR: folder, ACTIONS_TIMEOUT_MS: '20000', OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8' }),
+);
+const { set, signIn, machine, byPassword, manage, logs } = gate;
+const mine = 'https://mine.example/';
+/** The entry whose description says this. */
+const logged = (q: string, said: string) =>
+  until(`${said} in the log`, async () =>
+    (await logs(q)).find(({ details }) => String(details.description).includes(said)),
+  );
+
+// As Auth0's documents have it.
+const unmodified = `
+  const namespace = '${mine}';
+  if (event.authorization) {
+    api.idToken.setCustomClaim(\`\${namespace}roles\`, event.authorization.roles);
+    api.accessToken.setCustomClaim(\`\${namespace}roles\`, event.authorization.roles);
+  }
+  if (event.user.app_metadata.plan) api.accessToken.setCustomClaim(\`\${namespace}plan\`, event.user.app_metadata.plan);
+  api.accessToken.setCustomClaim(\`\${namespace}seen\`, {
+    email: event.user.email, client: event.client.client_id, connection: event.connection.strategy, ip: event.request.ip,
+    protocol: event.transaction.protocol, methods: event.authentication.methods.map(({ name }) => name),
+  });
+  api.user.setAppMetadata('plan', 'gold');
+  api.user.setUserMetadata('colour', 'blue');
+  if (api.redirect.canRedirect()) api.redirect.sendUserTo('https://nowhere.example');
+`;
+
+describe('post-login', () => {
+  test('sets claims in tokens and keeps metadata, by what it is told of the sign-in', async () => {
+    await set('post-login', unmodified);
+    const first = await signIn();
+    expect(first.id).toMatchObject({ from_a_file: 'hello', [`${mine}roles`]: [] });
+    expect(first.access).toMatchObject({
+      [`${mine}seen`]: {
+        email: 'alice@example.com',
+        client: 'web',
+        connection: 'auth0',
+        protocol: 'oidc-basic-profile',
+        methods: ['pwd'],
+      },
+    });
+    expect(first.access).not.toHaveProperty([`${mine}plan`]);
+    expect((await signIn()).access).toMatchObject({ [`${mine}plan`]: 'gold' });
+    expect((await manage('GET', 'users/auth0%7Calice')).body).toMatchObject({
+      app_metadata: { plan: 'gold' },
+      user_metadata: { colour: 'blue' },
+    });
+  });
+
+  test('runs again for a refresh token, a password and an exchange, and then only', async () => {
+    await set('post-login', `api.accessToken.setCustomClaim('protocol', event.transaction.protocol);`);
+    const { json, access } = await signIn();
+    expect(access.protocol).toBe('oidc-basic-profile');
+    const client = { client_id: 'web', client_secret: 'web-secret' };
+    const refreshed = await gate.ask({ grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! });
+    expect(refreshed.access.protocol).toBe('oauth2-refresh-token');
+    expect((await byPassword()).access.protocol).toBe('oauth2-password');
+    const exchanged = await gate.ask({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      client_id: 'api',
+      client_secret: 'api-secret',
+      subject_token: json.access_token!,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      audience: 'urn:es',
+    });
+    expect(exchanged.access.protocol).toBe('oauth2-token-exchange');
+    expect((await machine()).access).not.toHaveProperty('protocol');
+  });
+
+  test('refuses: the application hears why, the log too, and a refresh token that was refused is still good', async () => {
+    await set(
+      'post-login',
+      `if (event.transaction.protocol !== 'oidc-basic-profile' || event.request.query.login_hint) api.access.deny('Not on Mondays');`,
+    );
+    const { json } = await signIn();
+    const { error } = await signIn({ login_hint: 'alice@example.com' });
+    expect(Object.fromEntries(error)).toMatchObject({
+      error: 'access_denied',
+      error_description: 'Not on Mondays',
+      state: 's',
+    });
+    expect(await byPassword()).toMatchObject({
+      status: 403,
+      json: { error: 'access_denied', error_description: 'Not on Mondays' },
+    });
+    const refresh = {
+      grant_type: 'refresh_token',
+      client_id: 'web',
+      client_secret: 'web-secret',
+      refresh_token: json.refresh_token!,
+    };
+    expect((await gate.ask(refresh)).status).toBe(403);
+    await set('post-login');
+    expect((await gate.ask(refresh)).status).toBe(200);
+    const entry = await logged('type:f', 'Not on Mondays');
+    expect(entry).toMatchObject({ details: { reason: 'denied_by_action', trigger: 'post-login' } });
+    const [id] = (entry.details.actions as { executions: string[] }).executions;
+    expect((await manage('GET', `actions/executions/${id}`)).body).toMatchObject({
+      trigger_id: 'post-login',
+      status: 'final',
+      results: [{ error: { msg: 'Not on Mondays' } }],
+    });
+  });
+
+  test('adds and removes scopes among those of the API', async () => {
+    await set(
+      'post-login',
+      `api.accessToken.addScope('write:x').accessToken.removeScope('read:x'); api.accessToken.addScope('no:such');`,
+    );
+    const { scope, access } = await signIn();
+    expect(scope.split(' ').sort()).toEqual(['email', 'offline_access', 'openid', 'profile', 'write:x']);
+    expect(access.scope).toBe(scope);
+  });
+
+  test('cannot set what is the protocol’s', async () => {
+    await set(
+      'post-login',
+      `for (const name of ['sub', 'aud', 'iss', 'exp', 'scope', 'permissions', 'org_id', 'gid', '__proto__', 'https://x.auth0.com/a', 'mine']) {
+      api.accessToken.setCustomClaim(name, 'false'); api.idToken.setCustomClaim(name, 'false'); }`,
+    );
+    const { access, id } = await signIn();
+    for (const claims of [access, id])
+      expect(Object.keys(claims).filter((name) => claims[name] === 'false')).toEqual(['mine']);
+  });
+
+  test('several run in order, and the later ones see what the earlier ones have set', async () => {
+    await set(
+      'post-login',
+      `api.user.setAppMetadata('step', 1); api.transaction.setMetadata('a', 'b');`,
+      `api.idToken.setCustomClaim('steps', [event.user.app_metadata.step, event.transaction.metadata.a]); api.user.setAppMetadata('step', null);`,
+    );
+    expect((await signIn()).id.steps).toEqual([1, 'b']);
+    expect((await manage('GET', 'users/auth0%7Calice')).body.app_metadata).not.toHaveProperty('step');
+  });
+
+  test('asks for a second factor: a page, or `mfa_required`; where none is switched on nobody gets past it', async () => {
+    await set(
+      'post-login',
+      `if (!event.authentication.methods.find(({ name }) => name === 'mfa')) api.multifactor.enable('any', { allowRememberBrowser: false });`,
+    );
+    expect((await signIn()).error.get('error')).toBe('access_denied');
+    await manage('PUT', 'guardian/factors/otp', { enabled: true });
+    const browser = new Browser(gate);
+    await browser.logIn(
+      await browser.authorize({
+        client_id: 'web',
+        redirect_uri: 'https://app.example/cb',
+        response_type: 'code',
+        scope: 'openid',
+      }),
+    );
+    const page = await browser.authorize({
+      client_id: 'web',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'openid',
+    });
+    expect(page.url).toContain('/mfa');
+    expect((await byPassword()).json).toMatchObject({ error: 'mfa_required', mfa_token: expect.any(String) });
+    await manage('PUT', 'guardian/factors/otp', { enabled: false });
+  });
+
+  test('runs once in a sign-in, though a page of consent comes between', async () => {
+    await set(
+      'post-login',
+      `api.user.setAppMetadata('count', (event.user.app_metadata.count ?? 0) + 1); api.idToken.setCustomClaim('count', 1);`,
+    );
+    const browser = new Browser(gate);
+    const request = {
+      client_id: 'third',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'openid',
+    };
+    const consent = await browser.logIn(await browser.authorize(request));
+    expect(consent.location).toBeUndefined();
+    const { location } = await browser.submit(consent, { action: 'default' });
+    const code = location!.searchParams.get('code')!;
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: 'third',
+      client_secret: 'third-secret',
+      redirect_uri: request.redirect_uri,
+      code,
+    };
+    expect((await gate.ask(form)).id.count).toBe(1);
+    expect((await manage('GET', 'users/auth0%7Calice')).body.app_metadata.count).toBe(1);
+  });
+
+  test('reaches what it may by fetch', async () => {
+    const server = createServer((request, response) =>
+      response.setHeader('x-method', request.method!).end('{"plan":"silver"}'),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    await set(
+      'post-login',
+      `const answer = await fetch('http://127.0.0.1:${port}/plan', { method: 'POST', body: 'x' });
+      api.idToken.setCustomClaim('fetched', [answer.status, answer.headers.get('x-method'), (await answer.json()).plan]);`,
+    );
+    expect((await signIn()).id.fetched).toEqual([200, 'POST', 'silver']);
+    server.close();
+  });
+
+  test('that is changed runs as it is from the next sign-in on', async () => {
+    await set('post-login', `api.idToken.setCustomClaim('which', 'old');`);
+    expect((await signIn()).id.which).toBe('old');
+    await set('post-login', `api.idToken.setCustomClaim('which', 'new');`);
+    expect((await signIn()).id.which).toBe('new');
+    await set('post-login');
+    expect((await signIn()).id).not.toHaveProperty('which');
+  });
+});
+
+test('credentials-exchange sets claims of a machine’s token, and refuses it with the error that it names', async () => {
+  await set(
+    'credentials-exchange',
+    `if (event.client.client_id !== 'machine') return;
+    if (event.transaction.requested_scopes.length > 1) api.access.deny('invalid_scope', 'one at a time');
+    api.accessToken.setCustomClaim('${mine}for', event.resource_server.identifier);`,
+  );
+  expect((await machine({ scope: 'read:x' })).access).toMatchObject({ [`${mine}for`]: api, scope: 'read:x' });
+  expect(await machine()).toMatchObject({
+    status: 400,
+    json: { error: 'invalid_scope', error_description: 'one at a time' },
+  });
+  await set('credentials-exchange');
+  expect((await machine()).access).not.toHaveProperty([`${mine}for`]);
+});
+
+describe('around an account', () => {
+  const signUp = (email: string) =>
+    gate.post('dbconnections/signup', {
+      client_id: 'web',
+      connection: 'Username-Password-Authentication',
+      email,
+      password,
+    });
+
+  test('pre-user-registration refuses in its own words, to applications and on the page, and gives metadata', async () => {
+    await set(
+      'pre-user-registration',
+      `if (event.user.email.endsWith('@blocked.example')) return api.access.deny('domain', 'Use your <b>own</b> address.');
+      api.user.setUserMetadata('from', event.client.client_id); api.user.setAppMetadata('approved', false);`,
+    );
+    expect(await signUp('eve@blocked.example')).toMatchObject({
+      status: 400,
+      json: { code: 'extensibility_error', description: 'Use your <b>own</b> address.' },
+    });
+    const { json } = await signUp('eve@example.com');
+    expect((await manage('GET', `users/auth0%7C${json._id}`)).body).toMatchObject({
+      user_metadata: { from: 'web' },
+      app_metadata: { approved: false },
+    });
+    const browser = new Browser(gate);
+    const request = {
+      client_id: 'web',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'openid',
+      screen_hint: 'signup',
+    };
+    const page = await browser.submit(await browser.authorize(request), { email: 'eve@blocked.example', password });
+    expect(page.html).toContain('Use your &lt;b&gt;own&lt;/b&gt; address.');
+    await set('pre-user-registration');
+  });
+
+  test('post-user-registration and post-change-password run afterwards, and hold nobody up', async () => {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(decodeURIComponent(request.url!));
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const tell = `await fetch('http://127.0.0.1:${port}/' + encodeURIComponent(event.user.email));`;
+    await set('post-user-registration', tell);
+    expect((await signUp('frank@example.com')).status).toBe(200);
+    await until('the run after a sign-up', () => seen.includes('/frank@example.com'));
+    await set('post-change-password', tell);
+    await manage('PATCH', 'users/auth0%7Cbob', { password: 'another long passphrase' });
+    await until('the run after a change', () => seen.includes('/bob@example.com'));
+    await set('post-user-registration');
+    await set('post-change-password');
+    server.close();
+  });
+});
+
+describe('one that fails', () => {
+  test('keeps everybody out, tells the application nothing of itself, and is in the log without its secrets', async () => {
+    const body = `throw new Error('no answer with ' + event.secrets.KEY);`;
+    await set('post-login', { body, secrets: { KEY: 'a secret value' } });
+    const { error } = await signIn();
+    expect(Object.fromEntries(error)).toMatchObject({
+      error: 'access_denied',
+      error_description: 'An action of this tenant failed.',
+    });
+    expect(await logged('type:actions_execution_failed', 'no answer with')).toMatchObject({
+      client_id: 'web',
+      user_id: 'auth0|alice',
+      details: { reason: 'threw', description: 'Error: no answer with ***', trigger: 'post-login', on_fault: 'closed' },
+    });
+    expect((await byPassword()).status).toBe(403);
+  });
+
+  test.each([
+    ['what is not here', `api.redirect.sendUserTo('https://x.example');`, 'not in Gatepost'],
+    ['what is not installed', `require('axios');`, 'Cannot find module'],
+  ])('names %s', async (_what, body, said) => {
+    await set('post-login', body);
+    expect((await signIn()).error.get('error')).toBe('access_denied');
+    await logged('type:actions_execution_failed', said);
+    await set('post-login');
+  });
+
+  test('lets everybody past where that was chosen', async () => {
+    await using open = await openActionsGate({ ACTIONS_ON_FAULT: 'open', ACTIONS_TIMEOUT_MS: '20000' });
+    await open.set(
+      'post-login',
+      `api.idToken.setCustomClaim('a', 1); throw new Error('broken');`,
+      `api.idToken.setCustomClaim('b', 2);`,
+    );
+    const { id } = await open.signIn();
+    expect(id).toMatchObject({ b: 2 });
+    expect(id).not.toHaveProperty('a');
+    const failed = await until('the log', async () => (await open.logs('type:actions_execution_failed'))[0]);
+    expect(failed).toMatchObject({ details: { on_fault: 'open' } });
+  });
+});
+
+test('a folder that no trigger has, or code that is none, stops the start', async () => {
+  const wrong = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
+  await mkdir(join(wrong, 'post-sign-in'));
+  await mkdir(join(wrong, 'post-login'));
+  await writeFile(join(wrong, 'post-login', 'bad.js'), 'const x = ;');
+  await expect(openActionsGate({ ACTIONS_DIR: wrong })).rejects.toThrow(/post-sign-in[\s\S]*bad\.js/);
+});

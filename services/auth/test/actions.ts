@@ -1,0 +1,171 @@
+/** A gate whose actions a test sets one after the other, as an administrator does. */
+import { Browser } from '@gatepost/testkit/browser';
+import type { LogLines } from '@gatepost/testkit/log-lines';
+import { pkce } from '@gatepost/testkit/pkce';
+import { expect } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { openGate } from './gate.ts';
+import { api, fullSeed } from './seeds.ts';
+
+type Form = Record<string, string>;
+export type Tokens = {
+  status: number;
+  scope: string;
+  access: Record<string, unknown>;
+  id: Record<string, unknown>;
+  json: Form;
+};
+
+const redirect_uri = 'https://app.example/cb';
+export const password = 'correct horse battery staple';
+
+export async function openActionsGate(env: Record<string, string> = {}, log?: LogLines, more: object = {}) {
+  const gate = await openGate(
+    (issuer: string) => ({
+      ...fullSeed,
+      ...more,
+      clients: [
+        ...fullSeed.clients,
+        {
+          client_id: 'manager',
+          client_secret: 'manager-secret',
+          grant_types: ['client_credentials'],
+          client_grants: [
+            {
+              audience: `${issuer}api/v2/`,
+              scope: [
+                ...['read', 'create', 'update', 'delete'].map((verb) => `${verb}:actions`),
+                'read:users',
+                'update:users',
+                'read:logs',
+                'update:guardian_factors',
+              ],
+            },
+          ],
+        },
+      ],
+    }),
+    env,
+    log,
+  );
+  let token: string | undefined;
+  const manage = async (method: string, path: string, body?: unknown) => {
+    token ??= (
+      await gate.post('oauth/token', {
+        grant_type: 'client_credentials',
+        client_id: 'manager',
+        client_secret: 'manager-secret',
+        audience: `${gate.issuer}api/v2/`,
+      })
+    ).json.access_token as string;
+    const response = await fetch(`${gate.issuer}api/v2/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const handlers: Record<string, string> = {
+    'post-login': 'onExecutePostLogin',
+    'credentials-exchange': 'onExecuteCredentialsExchange',
+    'pre-user-registration': 'onExecutePreUserRegistration',
+    'post-user-registration': 'onExecutePostUserRegistration',
+    'post-change-password': 'onExecutePostChangePassword',
+  };
+  /** From now on these and no others run there, in this order; each is the body of the function that an action exports. */
+  async function set(
+    trigger: string,
+    ...actions: (string | { body: string; secrets?: Form; before?: string })[]
+  ): Promise<void> {
+    const ids: string[] = [];
+    for (const given of actions) {
+      const { body, secrets = {}, before = '' } = typeof given === 'string' ? { body: given } : given;
+      const made = await manage('POST', 'actions/actions', {
+        name: `action ${Math.random()}`,
+        supported_triggers: [{ id: trigger }],
+        code: `${before}\nexports.${handlers[trigger]} = async (event, api) => { ${body} };`,
+        secrets: Object.entries(secrets).map(([name, value]) => ({ name, value })),
+        deploy: true,
+      });
+      expect([made.status, made.body]).toEqual([201, expect.anything()]);
+      ids.push(made.body.id);
+    }
+    const bindings = ids.map((value) => ({ ref: { type: 'action_id', value } }));
+    expect((await manage('PATCH', `actions/triggers/${trigger}/bindings`, { bindings })).status).toBe(200);
+  }
+
+  /** A whole sign-in by code, up to its tokens or the error in the redirect. */
+  async function signIn(given: Form = {}, browser = new Browser(gate)): Promise<Tokens & { error: URLSearchParams }> {
+    const { code_verifier, ...challenge } = pkce();
+    const scope = 'openid profile email offline_access read:x';
+    const request = {
+      client_id: 'web',
+      redirect_uri,
+      response_type: 'code',
+      audience: api,
+      scope,
+      state: 's',
+      ...challenge,
+      ...given,
+    };
+    let page = await browser.authorize(request);
+    if (!page.location) page = await browser.logIn(page);
+    const { searchParams } = page.location ?? new URL('https://nowhere.example/?error=no_redirect');
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: 'web',
+      client_secret: 'web-secret',
+      redirect_uri,
+      code: searchParams.get('code') ?? '',
+      code_verifier,
+    };
+    return { ...(await ask(form)), error: searchParams };
+  }
+
+  async function ask(form: Form): Promise<Tokens> {
+    const { status, json } = await gate.post('oauth/token', form);
+    const { access_token, id_token, scope = '' } = json as Form;
+    return {
+      status,
+      scope,
+      json: json as Form,
+      access: access_token?.includes('.') ? decodeJwt(access_token) : {},
+      id: id_token ? decodeJwt(id_token) : {},
+    };
+  }
+  const machine = (given: Form = {}) =>
+    ask({
+      grant_type: 'client_credentials',
+      client_id: 'machine',
+      client_secret: 'machine-secret',
+      audience: api,
+      ...given,
+    });
+  const byPassword = (given: Form = {}) =>
+    ask({
+      grant_type: 'password',
+      client_id: 'trusted',
+      client_secret: 'trusted-secret',
+      username: 'alice@example.com',
+      password,
+      audience: api,
+      scope: 'openid read:x',
+      ...given,
+    });
+  const logs = async (q: string) =>
+    (await manage('GET', `logs?${new URLSearchParams({ q })}`)).body as { details: Record<string, unknown> }[];
+
+  return {
+    ...gate,
+    gate,
+    manage,
+    set,
+    signIn,
+    ask,
+    machine,
+    byPassword,
+    logs,
+    [Symbol.asyncDispose]: () => gate[Symbol.asyncDispose](),
+  };
+}

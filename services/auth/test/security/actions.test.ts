@@ -1,0 +1,204 @@
+/** A tenant's own code has its process, its time, its memory and what it is told; and nothing of the gate's, or of another action's. */
+import { createServer } from 'node:http';
+import { openLogLines } from '@gatepost/testkit/log-lines';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { openActionsGate } from '../actions.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const lines = openLogLines();
+const gate = stack.use(await openActionsGate({ ACTIONS_TIMEOUT_MS: '2000' }, lines));
+const { set, machine, logs } = gate;
+const trigger = 'credentials-exchange';
+const claim = (value: string) => `api.accessToken.setCustomClaim('https://mine.example/a', ${value});`;
+const claimed = async () => (await machine()).access['https://mine.example/a'];
+let heard = 0;
+/** What the log says of the next one that failed. */
+async function faultOf(reason: string): Promise<void> {
+  const entries = await until('the log', async () => {
+    const found = await logs('type:actions_execution_failed');
+    return found.length > heard && found;
+  });
+  heard = entries.length;
+  expect(entries[0]!.details.reason).toBe(reason);
+}
+
+describe('ends, and the next request is served by another process', () => {
+  test.each([
+    ['an endless loop', 'timeout', 'for (;;);'],
+    ['waiting for ever', 'timeout', 'await new Promise(() => {});'],
+    ['taking all memory for objects', 'crashed', 'const all = []; for (;;) all.push({ list: [1, 2, 3] });'],
+    ['taking all memory for bytes', 'memory', 'const all = []; for (;;) all.push(Buffer.alloc(10_000_000, 1));'],
+    ['an answer that is too large', 'too_large', `console.log('x'); ${claim(`'x'.repeat(3_000_000)`)}`],
+    ['claims that are too large', 'too_large', claim(`'x'.repeat(200_000)`)],
+  ])('%s', async (_what, reason, body) => {
+    await set(trigger, `if (event.transaction.requested_scopes.length === 1) { ${body} return; } ${claim(`'fine'`)}`);
+    expect(await claimed()).toBe('fine');
+    expect((await machine({ scope: 'read:x' })).status).toBe(403);
+    await faultOf(reason);
+    expect(await claimed()).toBe('fine');
+  });
+});
+
+test('has no way out of its process: files, processes, threads, the network, code made of text', async () => {
+  const ways = {
+    exit: `process.exit(0)`,
+    kill: `process.kill(process.ppid, 'SIGKILL')`,
+    binding: `process.binding('fs')`,
+    builtin: `process.getBuiltinModule('fs')`,
+    import: `await import('node:fs')`,
+    text: `new Function('return process')()`,
+    eval: `(0, eval)('1')`,
+    constructor: `require('node:util').inspect.constructor('return process')()`,
+    websocket: `new WebSocket('ws://127.0.0.1:1')`,
+    ...Object.fromEntries(
+      [
+        'fs',
+        'child_process',
+        'worker_threads',
+        'net',
+        'http',
+        'https',
+        'tls',
+        'dgram',
+        'dns',
+        'vm',
+        'module',
+        'inspector',
+        'process',
+        'os',
+        'async_hooks',
+      ].map((name) => [name, `require('node:${name}')`]),
+    ),
+  };
+  const tries = Object.entries(ways).map(([name, way]) => `try { ${way}; open.push('${name}'); } catch {}`);
+  await set(trigger, `const open = []; ${tries.join('\n')} ${claim('open')}`);
+  expect(await claimed()).toEqual([]);
+});
+
+test('there are no variables of the gate, and no arguments', async () => {
+  await set(trigger, claim(`[Object.keys(process.env), process.argv]`));
+  expect(await claimed()).toEqual([[], []]);
+});
+
+test('whoever gets at the real process by its own listeners finds no way to files, processes or the network', async () => {
+  await set(
+    trigger,
+    `const { EventEmitter } = require('events');
+     let real;
+     const { emit } = EventEmitter.prototype;
+     EventEmitter.prototype.emit = function (...given) { if (this && this.pid && this.memoryUsage) real = this; return emit.apply(this, given); };
+     Promise.reject(new Error('heard by the real one'));
+     await new Promise((resolve) => setTimeout(resolve, 50));
+     const found = real !== undefined;
+     const ways = ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', '_kill', 'mainModule'].filter((name) => real && real[name]);
+     ${claim(`{ ways, env: found ? Object.keys(real.env) : [] }`)}`,
+  );
+  expect(await claimed()).toEqual({ ways: [], env: [] });
+});
+
+test('one sees nothing of another’s: neither its secrets, nor its globals, nor what it did to prototypes', async () => {
+  await set(
+    trigger,
+    {
+      body: `globalThis.left = event.secrets.KEY; Object.prototype.polluted = 'yes'; Array.prototype.map = () => ['bad'];`,
+      secrets: { KEY: 'of the first' },
+    },
+    {
+      body: claim(`[typeof left, ({}).polluted ?? null, [1].map((n) => n + 1), Object.keys(event.secrets)]`),
+      secrets: { OTHER: 'of the second' },
+    },
+  );
+  expect(await claimed()).toEqual(['undefined', null, [2], ['OTHER']]);
+});
+
+test('what it says over the boundary changes no prototype of the gate', async () => {
+  await set(
+    trigger,
+    `for (const name of ['__proto__', 'constructor', 'prototype']) api.accessToken.setCustomClaim(name, { polluted: true });
+     api.accessToken.setCustomClaim('https://mine.example/a', JSON.parse('{"__proto__": {"polluted": true}, "b": 1}'));`,
+  );
+  expect((await machine()).status).toBe(200);
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+});
+
+test('functions of the language that it replaces are not those that its process speaks to the gate with', async () => {
+  await set(
+    trigger,
+    `const { stringify } = JSON;
+     JSON.stringify = (value) => (value && value.type === 'done' ? '{"type":"done","run":1,"commands":"all","output":[]}' : stringify(value));
+     JSON.parse = () => ({});
+     ${claim(`'fine'`)}`,
+  );
+  expect([200, 403]).toContain((await machine()).status);
+  await set(trigger, claim(`'fine'`));
+  expect(await claimed()).toBe('fine');
+});
+
+describe('the network', () => {
+  test('of the gate is closed to it: private addresses are not asked, nor other protocols', async () => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked += 1;
+      response.end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    for (const url of [
+      `http://127.0.0.1:${port}/`,
+      `http://[::ffff:127.0.0.1]:${port}/`,
+      'http://169.254.169.254/',
+      'file:///etc/passwd',
+    ]) {
+      await set(trigger, `await fetch('${url}');`);
+      expect((await machine()).status).toBe(403);
+    }
+    expect(asked).toBe(0);
+    server.close();
+  });
+
+  test('is open at the hosts that are named alone, also after a redirect', async () => {
+    const server = createServer((request, response) => {
+      if (request.url === '/away') response.writeHead(302, { location: `http://localhost:${port}/` });
+      response.end('here');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    await using named = await openActionsGate({
+      ACTIONS_ALLOWED_HOSTS: '127.0.0.1',
+      OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+    });
+    const text = (path: string) => claim(`await (await fetch('${path}')).text()`);
+    await named.set(trigger, text(`http://127.0.0.1:${port}/`));
+    expect((await named.machine()).access['https://mine.example/a']).toBe('here');
+    for (const path of [`http://localhost:${port}/`, `http://127.0.0.1:${port}/away`]) {
+      await named.set(trigger, text(path));
+      expect((await named.machine()).status).toBe(403);
+    }
+    server.close();
+  });
+});
+
+test('the management API gets no scope and no claim of an action’s', async () => {
+  await set(trigger, `${claim(`1`)} api.accessToken.setCustomClaim('plain', 1);`);
+  const { access } = await gate.ask({
+    grant_type: 'client_credentials',
+    client_id: 'manager',
+    client_secret: 'manager-secret',
+    audience: `${gate.issuer}api/v2/`,
+  });
+  expect(access).not.toHaveProperty('plain');
+});
+
+test('its secrets are in no log', async () => {
+  const value = 'a-secret-that-nobody-reads';
+  await set(trigger, {
+    body: `console.log(event.secrets.KEY); throw new Error(event.secrets.KEY + ' twice ' + event.secrets.KEY);`,
+    secrets: { KEY: value },
+  });
+  expect((await machine()).json).not.toEqual(expect.stringContaining(value));
+  await faultOf('threw');
+  expect(JSON.stringify(await logs('type:actions_execution_failed'))).not.toContain(value);
+  expect(JSON.stringify(lines.lines)).not.toContain(value);
+});
