@@ -21,6 +21,8 @@ const connections = 50;
 const perSecondBar = 2_500;
 const p99Bar = 20;
 const rounds = 4;
+/** Of a round at a steady rate; else its slowest hundredth would be its own begin. */
+const leadSeconds = 1;
 
 type Api = { service: Service; port: number; profile: string | undefined };
 type Sum = { requests: number; failed: number; seconds: number; latencies: number[] } & Record<CpuOf, number>;
@@ -75,7 +77,10 @@ export async function api(options: Record<string, string | undefined>): Promise<
     });
     const load: Load = { port, requests, paths: [], connections, seconds: wantedSeconds };
     const before = used();
-    const report = await runLoad<Load, LoadReport>('./http-load.ts', at === undefined ? load : { ...load, rate: at });
+    const report = await runLoad<Load, LoadReport>(
+      './http-load.ts',
+      at === undefined ? load : { ...load, rate: at, leadSeconds },
+    );
     const after = used();
     return {
       ...report,

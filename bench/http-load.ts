@@ -19,6 +19,8 @@ export type Load = {
   once?: boolean;
   connections: number;
   seconds: number;
+  /** So long before that it asks already, and counts nothing: connections are opened, and who asks is compiled. */
+  leadSeconds?: number;
   /** Requests per second over all connections; undefined: as fast as answers come. */
   rate?: number;
 };
@@ -41,12 +43,11 @@ process.once('message', async (load: Load) => {
 async function run(load: Load): Promise<LoadReport> {
   const report: LoadReport = { requests: 0, failed: 0, seconds: 0, latencies: [], cpuSeconds: 0 };
   const startedAt = performance.now();
-  const endsAt = startedAt + load.seconds * 1_000;
+  const countsFrom = startedAt + (load.leadSeconds ?? 0) * 1_000;
+  const times = { startedAt, countsFrom, endsAt: countsFrom + load.seconds * 1_000 };
   const requests = load.requests ?? requestsOf(load);
-  await Promise.all(
-    Array.from({ length: load.connections }, (_, index) => ask(load, requests, index, startedAt, endsAt, report)),
-  );
-  report.seconds = (performance.now() - startedAt) / 1_000;
+  await Promise.all(Array.from({ length: load.connections }, (_, index) => ask(load, requests, index, times, report)));
+  report.seconds = (performance.now() - countsFrom) / 1_000;
   const { user, system } = process.cpuUsage();
   report.cpuSeconds = (user + system) / 1e6;
   return report;
@@ -65,8 +66,7 @@ async function ask(
   load: Load,
   requests: string[],
   index: number,
-  startedAt: number,
-  endsAt: number,
+  { startedAt, countsFrom, endsAt }: { startedAt: number; countsFrom: number; endsAt: number },
   report: LoadReport,
 ): Promise<void> {
   const socket = connect(load.port, '127.0.0.1');
@@ -84,9 +84,11 @@ async function ask(
     if (request === undefined) break;
     socket.write(request);
     const { status } = await read();
-    report.requests += 1;
     if (status !== 200) report.failed += 1;
-    report.latencies.push(performance.now() - dueAt);
+    if (dueAt >= countsFrom) {
+      report.requests += 1;
+      report.latencies.push(performance.now() - dueAt);
+    }
     dueAt += intervalMs;
   }
   socket.destroy();
