@@ -149,7 +149,7 @@ test('custom texts are written for a prompt and a language, shown there, and rep
 
 test.each([
   ['prompts/login/custom-text/en', { login: { tilte: 'x' } }, 'login.login.tilte: the page has no such text'],
-  ['prompts/mfa/custom-text/en', { 'mfa-login-options': { title: 'x' } }, 'mfa.mfa-login-options'],
+  ['prompts/mfa-push/custom-text/en', { 'mfa-push-welcome': { title: 'x' } }, 'mfa-push.mfa-push-welcome'],
   ['prompts/login/custom-text/tlh', { login: { title: 'x' } }, 'tlh: not a language of the pages'],
   ['prompts/login/custom-text/en', { login: { title: 1 } }, 'login.title'],
 ])('what the pages do not have is refused with its path: PUT %s %j', async (path, body, message) => {
