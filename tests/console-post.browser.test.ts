@@ -71,64 +71,6 @@ test('deliveries appear live, those that failed are chosen and delivered again',
   expect(await faultsOf(page)).toEqual([]);
 });
 
-/** What stands between the page and the stream of a hook, in the page: it holds back, drops, adds and cuts. */
-const betweenTheStream = `(() => {
-  const proxy = { holds: false, drops: false, streams: new Set(), cut() { for (const stream of proxy.streams) stream.error(new Error('cut')); },
-    add(text) { for (const stream of proxy.streams) stream.enqueue(new TextEncoder().encode(text)); } };
-  window.proxy = proxy;
-  const real = window.fetch;
-  window.fetch = async (...asked) => {
-    const response = await real(...asked);
-    if (!String(asked[0]).endsWith('/deliveries/stream') || !response.ok) return response;
-    const reader = response.body.getReader();
-    const body = new ReadableStream({
-      async start(stream) {
-        proxy.streams.add(stream);
-        for (let part = await reader.read(); !part.done; part = await reader.read())
-          if (!proxy.holds && !proxy.drops) stream.enqueue(part.value);
-        stream.close();
-      },
-    });
-    return new Response(body, response);
-  };
-})()`;
-
-test('where the stream breaks, is held back by a proxy or has a gap, the list is read, and nothing is missing', async () => {
-  await using receiver = await openReceiver();
-  const page = await openPage();
-  await page.addInitScript(betweenTheStream);
-  await signIn(page, await makeHook(`${receiver.url}/cut-off`, { events: ['push'] }));
-  const row = (guid: string) => page.getByRole('listitem').filter({ hasText: guid });
-  const live = page.getByText('live', { exact: true });
-  await live.waitFor();
-
-  // It is open and brings nothing: what is new is read as soon as somebody says that something is missing.
-  await page.evaluate('proxy.drops = true');
-  const unseen = await producer.publish({ subject: 'acme/gadgets' });
-  await until('the delivery', () => receiver.received.some(({ headers }) => headers['x-github-delivery'] === unseen));
-  await until('its row, of a gap', async () => {
-    await page.evaluate(`proxy.add('event: gap\\ndata: {"reason":"too_many"}\\n\\n')`);
-    return (await row(unseen).count()) === 1;
-  });
-  expect(await live.isVisible()).toBe(true);
-
-  // It is cut, and the next ones answer and are held back: the list is read instead.
-  await page.evaluate('proxy.drops = false; proxy.holds = true; proxy.cut()');
-  await page.getByText('looked at every 3 s').waitFor();
-  await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
-  expect(await live.isVisible()).toBe(false);
-  expect(await faultsOf(page)).toEqual([]);
-  await page.evaluate('proxy.holds = false');
-  await until('it is live again', async () => {
-    await page.evaluate('proxy.cut()');
-    return live
-      .waitFor({ timeout: 5_000 })
-      .then(() => true)
-      .catch(() => false);
-  });
-  await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
-});
-
 test('who administers the site sees all of it, throttles an account, and watches it drain', async () => {
   await using receiver = await openReceiver();
   const page = await openPage();
@@ -198,6 +140,64 @@ test('a poison event is a dead letter that says why, is published again, comes b
   expect(await faultsOf(page)).toEqual([]);
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('There are no dead letters').waitFor();
+});
+
+/** What stands between the page and the stream of a hook, in the page: it holds back, drops, adds and cuts. */
+const betweenTheStream = `(() => {
+  const proxy = { holds: false, drops: false, streams: new Set(), cut() { for (const stream of proxy.streams) stream.error(new Error('cut')); },
+    add(text) { for (const stream of proxy.streams) stream.enqueue(new TextEncoder().encode(text)); } };
+  window.proxy = proxy;
+  const real = window.fetch;
+  window.fetch = async (...asked) => {
+    const response = await real(...asked);
+    if (!String(asked[0]).endsWith('/deliveries/stream') || !response.ok) return response;
+    const reader = response.body.getReader();
+    const body = new ReadableStream({
+      async start(stream) {
+        proxy.streams.add(stream);
+        for (let part = await reader.read(); !part.done; part = await reader.read())
+          if (!proxy.holds && !proxy.drops) stream.enqueue(part.value);
+        stream.close();
+      },
+    });
+    return new Response(body, response);
+  };
+})()`;
+
+test('where the stream breaks, is held back by a proxy or has a gap, the list is read, and nothing is missing', async () => {
+  await using receiver = await openReceiver();
+  const page = await openPage();
+  await page.addInitScript(betweenTheStream);
+  await signIn(page, await makeHook(`${receiver.url}/cut-off`, { events: ['push'] }));
+  const row = (guid: string) => page.getByRole('listitem').filter({ hasText: guid });
+  const live = page.getByText('live', { exact: true });
+  await live.waitFor();
+
+  // It is open and brings nothing: what is new is read as soon as somebody says that something is missing.
+  await page.evaluate('proxy.drops = true');
+  const unseen = await producer.publish({ subject: 'acme/gadgets' });
+  await until('the delivery', () => receiver.received.some(({ headers }) => headers['x-github-delivery'] === unseen));
+  await until('its row, of a gap', async () => {
+    await page.evaluate(`proxy.add('event: gap\\ndata: {"reason":"too_many"}\\n\\n')`);
+    return (await row(unseen).count()) === 1;
+  });
+  expect(await live.isVisible()).toBe(true);
+
+  // It is cut, and the next ones answer and are held back: the list is read instead.
+  await page.evaluate('proxy.drops = false; proxy.holds = true; proxy.cut()');
+  await page.getByText('looked at every 3 s').waitFor();
+  await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
+  expect(await live.isVisible()).toBe(false);
+  expect(await faultsOf(page)).toEqual([]);
+  await page.evaluate('proxy.holds = false');
+  await until('it is live again', async () => {
+    await page.evaluate('proxy.cut()');
+    return live
+      .waitFor({ timeout: 5_000 })
+      .then(() => true)
+      .catch(() => false);
+  });
+  await row(await producer.publish({ subject: 'acme/gadgets' })).waitFor();
 });
 
 test('what one may not do is not offered', async () => {

@@ -31,6 +31,7 @@ export type Application = {
   require_proof_of_possession: boolean;
   is_token_endpoint_ip_header_trusted: boolean;
   organization_usage?: 'deny' | 'allow' | 'require';
+  organization_require_behavior?: 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt';
   initiate_login_uri?: string;
   created_at: string;
   updated_at: string;

@@ -20,6 +20,12 @@ const usages = [
   ['require', 'Business Users: people sign in to an organization only'],
 ] as const;
 
+const behaviours = [
+  ['no_prompt', 'No Prompt: the application names the organization'],
+  ['pre_login_prompt', 'Prompt for Organization: its name is asked for first'],
+  ['post_login_prompt', 'Prompt for Credentials: one of their own is chosen afterwards'],
+] as const;
+
 export function ApplicationSettings({ application }: { application: Application }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
@@ -156,6 +162,14 @@ export function ApplicationSettings({ application }: { application: Application 
                 onChange={(organization_usage) => change({ organization_usage })}
                 options={usages}
               />
+              {form.organization_usage === 'require' && (
+                <Select
+                  label="Login Flow"
+                  value={form.organization_require_behavior}
+                  onChange={(organization_require_behavior) => change({ organization_require_behavior })}
+                  options={behaviours}
+                />
+              )}
               <TextField
                 label="Application Login URI"
                 value={form.initiate_login_uri}
@@ -269,6 +283,7 @@ function formOf(application: Application) {
     dpop: application.require_proof_of_possession,
     trustsAddress: application.is_token_endpoint_ip_header_trusted,
     organization_usage: application.organization_usage ?? 'deny',
+    organization_require_behavior: application.organization_require_behavior ?? 'no_prompt',
     initiate_login_uri: application.initiate_login_uri ?? '',
   };
 }
@@ -288,6 +303,7 @@ function changes(application: Application, form: SettingsForm): object {
       'is_first_party',
       'grant_types',
       'organization_usage',
+      'organization_require_behavior',
       'initiate_login_uri',
     ] as const
   ).filter((name) => differs(name));

@@ -8,7 +8,7 @@ import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { useApplications } from './applications.tsx';
-import { Area, Some } from './fields.tsx';
+import { Area, Catalogue, Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { strategies } from './strategies.ts';
 
@@ -238,7 +238,7 @@ function Enabled({ connection }: { connection: Connection }) {
   return (
     <div className="form">
       {applications.data.length > 12 && <TextField label="Find an application" value={search} onChange={setSearch} />}
-      <div className="catalogue">
+      <Catalogue label="Applications that may use it">
         <Some
           legend="Its accounts may sign in to"
           isDisabled={change.isPending}
@@ -254,7 +254,7 @@ function Enabled({ connection }: { connection: Connection }) {
             if (client_id !== undefined) change.mutate({ client_id, status: added !== undefined });
           }}
         />
-      </div>
+      </Catalogue>
       {change.error && <Problem error={change.error} />}
     </div>
   );

@@ -93,3 +93,13 @@ export function Some({
     </fieldset>
   );
 }
+
+/** What is long and scrolls within itself: reached by the keyboard also while nothing in it can be. */
+export function Catalogue({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+    <section className="catalogue" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}

@@ -7,7 +7,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { grantsKey } from './application-apis.tsx';
-import { Some } from './fields.tsx';
+import { Catalogue, Some } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 
 export function Grant({
@@ -86,7 +86,7 @@ export function Grant({
               None
             </Button>
           </div>
-          <div className="catalogue">
+          <Catalogue label="All scopes">
             <Some
               legend="Scopes"
               all={server.scopes
@@ -102,7 +102,7 @@ export function Grant({
               chosen={scope}
               onChange={setScope}
             />
-          </div>
+          </Catalogue>
           <Button className="button primary" isDisabled={save.isPending} onPress={() => save.mutate()}>
             {grant ? 'Save' : 'Authorize it'}
           </Button>

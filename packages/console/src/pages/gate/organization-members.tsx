@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components';
 import type { Member, Organization } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { Some } from './fields.tsx';
+import { Catalogue, Some } from './fields.tsx';
 import { FindPerson } from './find-person.tsx';
 import { useGate } from './gate-page.tsx';
 import { List } from './list.tsx';
@@ -146,7 +146,7 @@ function MemberRoles({
   });
   return (
     <div className="form">
-      <div className="catalogue">
+      <Catalogue label="All roles">
         <Some
           legend="Roles within this organization"
           isDisabled={change.isPending}
@@ -159,7 +159,7 @@ function MemberRoles({
             else if (removed !== undefined) change.mutate({ method: 'DELETE', role: removed });
           }}
         />
-      </div>
+      </Catalogue>
       {(all.error ?? change.error) && <Problem error={all.error ?? change.error} />}
     </div>
   );

@@ -6,7 +6,7 @@ import type { HeldPermission, ResourceServer } from '../../api/management-types.
 import { Select, TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { apisKey, nameOfApi } from './application-apis.tsx';
-import { Some } from './fields.tsx';
+import { Catalogue, Some } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 
 type Server = Pick<ResourceServer, 'identifier' | 'name' | 'is_system' | 'scopes' | 'enforce_policies'>;
@@ -172,7 +172,7 @@ function OfApi({
               None
             </Button>
           </div>
-          <div className="catalogue">
+          <Catalogue label="All permissions">
             <Some
               legend="Permissions"
               all={found.map(({ value, description }) => ({
@@ -186,7 +186,7 @@ function OfApi({
               chosen={chosen}
               onChange={setChosen}
             />
-          </div>
+          </Catalogue>
           <Button className="button primary" isDisabled={save.isPending} onPress={() => save.mutate()}>
             {save.isPending ? 'Saving …' : 'Save permissions'}
           </Button>
