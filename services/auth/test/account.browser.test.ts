@@ -99,8 +99,8 @@ test('a walk: sign up with a passkey, lose it, recover, link another provider, b
     await context.clearCookies();
     await open(page, 'account/security');
     // The browser offers it in the field, or a button asks for it: here whichever comes first.
-    await page.click('[data-passkey]', { timeout: 5_000 }).catch(() => {});
-    await page.waitForSelector('.gp-list');
+    const pressed = page.click('[data-passkey]', { timeout: 5_000 }).catch(() => {});
+    await Promise.race([pressed.then(() => page.waitForSelector('.gp-list')), page.waitForSelector('.gp-list')]);
     await page.click('summary');
     await page.fill('details [name=name]', 'My laptop');
     await page.click('[value=rename]');
