@@ -58,6 +58,8 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   const change = { passwordHash: hashed, lastPasswordReset: new Date(), sessionsNotBefore: mark };
   const changed = await parts.accounts.updateState(stateOf(current), change);
   if (!changed) return visit.turnTo(path, { problems: ['refused'] });
+  if (changed.userId !== visit.account.userId)
+    await parts.accounts.update(visit.account.userId, { sessionsNotBefore: mark });
   await endOthers(visit, mark);
   parts.report.passwordChanged(visit.account.userId, address);
   await parts.people.afterPasswordChange(changed, { ip: address });
