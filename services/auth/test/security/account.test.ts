@@ -212,10 +212,9 @@ test('twenty deletions at once are one', async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => browser.post('account/delete', { csrf, confirm: 'yes' })),
   );
-  for (const answer of answers)
-    expect([200, 'Your account is deleted', 'Sign in']).toEqual(
-      expect.arrayContaining([answer.status, titleOf(answer)]),
-    );
+  // Who comes after the deletion is to sign in; of several sign-ins with one set of cookies the last begun counts, the others' pages have expired.
+  const fine = ['200 Your account is deleted', '200 Sign in', '400 This page has expired'];
+  for (const answer of answers) expect(fine).toContain(`${answer.status} ${titleOf(answer)}`);
   expect(answers.some((answer) => titleOf(answer) === 'Your account is deleted')).toBe(true);
   expect((await db.query("SELECT FROM accounts WHERE user_id = 'auth0|dave'")).rowCount).toBe(0);
   const deletions = () => db.query("SELECT FROM logs WHERE user_id = 'auth0|dave' AND type = 'sdu'");
