@@ -145,8 +145,13 @@ export const variables = z.object({
     .meta({ description: 'time for a whole request to arrive; then 408', unit: 'ms' }),
   OUTBOUND_ALLOWED_NETWORKS: cidrList.default([]).meta({
     description:
-      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`, `SMS_URL`, providers of connections), separated by commas',
+      'CIDRs exempt from the private-address guard of what the gate asks of others (back-channel logout, `jwks_uri`, `SMS_URL`, providers of connections, `BREACHED_PASSWORDS`), separated by commas',
     shownDefault: 'empty; loopback under `npm start`',
+  }),
+  BREACHED_PASSWORDS: url(['file:', 'http:', 'https:']).optional().meta({
+    description:
+      'where breached passwords are looked up once `attack-protection/breached-password-detection` is on: a `file:` URL of a file of Pwned Passwords ordered by hash, or the URL of a range service, to which the first five characters of a SHA-1 are added (`https://api.pwnedpasswords.com/range/`); a private address only if `OUTBOUND_ALLOWED_NETWORKS` lists it ([protection](reference/protection.md))',
+    shownDefault: 'none; passwords are not looked up',
   }),
   TRUSTED_PROXIES: trustedProxiesVariable,
 });

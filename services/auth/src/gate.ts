@@ -109,6 +109,8 @@ import { makeLinks } from './passwordless/link.ts';
 import { makeSendMessage } from './passwordless/message.ts';
 import { makePasswordlessRoutes } from './passwordless/routes.ts';
 import { makeSendCode } from './passwordless/send-code.ts';
+import { makeIsBreached } from './protection/breached/source.ts';
+import { makeChallengeRoutes } from './protection/challenge-routes.ts';
 import { makeProtection } from './protection/protection.ts';
 import { makeProvider } from './provider.ts';
 import { makeProviderPages } from './provider-pages.ts';
@@ -235,9 +237,10 @@ async function openOutlets({ env, log, stack, registry, pool }: Ground) {
   const mailbox = hasMailbox(env) ? openMailbox(announce) : undefined;
   const postBox = mailbox?.around(outside) ?? outside;
   const background = stack.use(openBackground(logOfModule(log, 'mail')));
+  const isBreached = makeIsBreached(env, logOfModule(log, 'protection'));
   const counters = openCounters(registry);
   const observe = makeRequestObserver(logOfModule(log, 'http'), registry);
-  return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background };
+  return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background, isBreached };
 }
 
 /** @throws Misconfigured when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
@@ -338,7 +341,11 @@ function makeSteps(parts: Shared) {
   };
   const sendMessage = makeSendMessage(sending);
   const verificationMails = makeVerificationMails(sending);
-  const protection = makeProtection({ ...sending, log: logOfModule(parts.log, 'protection') });
+  const protection = makeProtection({
+    ...sending,
+    challengeMac: makeMac(keysFor('challenges')),
+    log: logOfModule(parts.log, 'protection'),
+  });
   const upstream = makeUpstream(parts);
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   const people = makePeopleActions(parts);
@@ -352,7 +359,7 @@ function makeSteps(parts: Shared) {
     csrf: makeMac(keysFor('csrf')),
     exportLinks: makeMac(keysFor('exports of users')),
     ...protection,
-    authenticate: makeAuthenticate(accounts, protection.tries),
+    authenticate: makeAuthenticate({ accounts, ...protection }),
     checkCode: makeCheckCode({ accounts, connections, codes, ...protection }),
     sendPasswordMail: makeSendPasswordMail(sending),
     verificationMails,
@@ -364,7 +371,7 @@ function makeSteps(parts: Shared) {
     sendFactorCode: makeSendFactorCode(sending),
     factorEvents,
     openAccount: makeOpenAccount(accounts, settings, connections, people),
-    signUp: makeSignUp(accounts, settings, verificationMails, people),
+    signUp: makeSignUp({ accounts, settings, verificationMails, people, ...protection }),
     upstream,
     linking: makeLinking({ ...parts, upstream }),
     federated: makeFederatedLogout({ ...parts, log: logOfModule(parts.log, 'sign-in') }),
@@ -420,6 +427,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     makePasswordlessRoutes({ ...parts, provider, sendLink: links.sendLink }),
     links.router,
     makeDatabaseConnectionRoutes({ ...parts, provider }),
+    makeChallengeRoutes({ ...parts, provider }),
     makeChangePasswordRoutes({
       ...parts,
       provider,

@@ -26,7 +26,13 @@ export type Report = {
   loggedIn(account: Pick<AccountModel, 'userId'>, clientId: string, ip: string, amr: string[]): void;
   loginFailed(
     where: Pick<Interaction, 'address'> & { client: { clientId: string } },
-    reason: 'wrong_password' | 'wrong_code' | 'code_expired' | 'too_many_attempts' | 'too_many_from_address',
+    reason:
+      | 'wrong_password'
+      | 'password_leaked'
+      | 'wrong_code'
+      | 'code_expired'
+      | 'too_many_attempts'
+      | 'too_many_from_address',
     subject: Subject,
   ): void;
   /** A sign-in at another provider did not come about. */
@@ -147,6 +153,8 @@ function failedType(reason: Parameters<Report['loginFailed']>[1], isKnown: boole
       return 'limit_wc';
     case 'too_many_from_address':
       return 'limit_mu';
+    case 'password_leaked':
+      return 'pwd_leak';
     case 'wrong_password':
       return isKnown ? 'fp' : 'fu';
     case 'wrong_code':

@@ -1,6 +1,7 @@
-/** The forms of the hosted pages in a real browser, without JavaScript: reloads, the way back, what was typed. */
+/** The forms of the hosted pages in a real browser, without JavaScript: reloads, the way back, what was typed; and with it, a proof of work. */
 import { patienceMs } from '@gatepost/testkit/chromium';
 import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import type { Page } from 'playwright-core';
 import { logIn, openBrowserOfApplication } from './chromium.ts';
 import { openGate } from './gate.ts';
@@ -15,8 +16,12 @@ const addressFor = (client_id: string, more: object = {}) =>
   `${gate.issuer}authorize?${new URLSearchParams({ client_id, ...asked, ...more })}`;
 
 /** Gives the test a tab, and the paths of the forms that it has sent. */
-async function inTab(locale: string, work: (page: Page, posts: string[]) => Promise<void>): Promise<void> {
-  const context = await browser.newContext({ javaScriptEnabled: false, locale, ignoreHTTPSErrors: true });
+async function inTab(
+  locale: string,
+  work: (page: Page, posts: string[]) => Promise<void>,
+  javaScriptEnabled = false,
+): Promise<void> {
+  const context = await browser.newContext({ javaScriptEnabled, locale, ignoreHTTPSErrors: true });
   context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const posts: string[] = [];
@@ -81,4 +86,36 @@ test('what was typed goes along to the sign-up, and somebody else may answer for
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.waitForURL('https://app.example/cb?code=**');
   });
+});
+
+test('a login that wants a proof of work goes on with JavaScript, and says that it needs it without', async () => {
+  const db = new pg.Client(gate.databaseUrl);
+  await db.connect();
+  await db.query(
+    `UPDATE auth.settings SET attack_protection = '{"bot-detection": {"challenge_password_policy": "always"}}'`,
+  );
+  await db.end();
+  const toPassword = async (page: Page) => {
+    await page.goto(addressFor('spa'));
+    await page.fill('[name=identifier]', alice.email);
+    await page.click('.gp-main');
+    await page.fill('[name=password]', alice.password);
+  };
+  await inTab('en', async (page) => {
+    await toPassword(page);
+    expect(await page.getByText('The check needs JavaScript').isVisible()).toBe(true);
+    await page.click('.gp-main');
+    expect(await page.getByRole('alert').textContent()).toContain('the check needs JavaScript');
+  });
+  await inTab(
+    'en',
+    async (page, posts) => {
+      await toPassword(page);
+      expect(await page.getByText('The check needs JavaScript').isVisible()).toBe(false);
+      await page.click('.gp-main');
+      await page.waitForURL('https://app.example/**');
+      expect(posts).toHaveLength(2);
+    },
+    true,
+  );
 });

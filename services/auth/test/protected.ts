@@ -1,4 +1,5 @@
 /** A gate behind a trusted proxy, whose `attack-protection` a test sets, and who tries what there. */
+import { createHash } from 'node:crypto';
 import { Browser, type Page } from '@gatepost/testkit/browser';
 import type { LogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
@@ -123,3 +124,26 @@ export async function openProtected(env: Form = {}, log?: LogLines) {
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+/** What a browser finds for a challenge, as a page or an API gave it out. */
+export function solve(given: string | Record<string, unknown>): string {
+  const challenge = (typeof given === 'string' ? JSON.parse(given) : given) as Record<string, string> & {
+    maxnumber: number;
+  };
+  const { algorithm, salt, signature } = challenge;
+  let number = 0;
+  while (createHash('sha256').update(`${salt}${number}`).digest('hex') !== challenge.challenge) {
+    number += 1;
+    if (number > challenge.maxnumber) throw new Error('the challenge has no solution');
+  }
+  const solution = { algorithm, challenge: challenge.challenge, number, salt, signature };
+  return Buffer.from(JSON.stringify(solution)).toString('base64');
+}
+
+/** The challenge on a page. */
+export const challengeOn = ({ html }: Page): string | undefined =>
+  /data-challenge="([^"]+)"/
+    .exec(html)?.[1]
+    ?.replaceAll('&#34;', '"')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');

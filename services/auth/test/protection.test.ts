@@ -2,13 +2,28 @@
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { openProtected } from './protected.ts';
+import pg from 'pg';
+import { challengeOn, openProtected, request, solve } from './protected.ts';
+import { openRanges } from './ranges.ts';
 import { alice } from './seeds.ts';
+
+/** What the gate asks of PostgreSQL; what is written behind a login, for several at once, is no part of one. */
+const statements: string[] = [];
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+  const asked = given[0] as string | { name?: string; text: string };
+  if (typeof asked === 'string' || !/^(?:audit insert|last logins)$/.test(asked.name ?? ''))
+    statements.push(typeof asked === 'string' ? asked : asked.text);
+  return (query as (...all: unknown[]) => unknown).apply(this, given);
+} as never;
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const log = openLogLines();
-const { gate, ask, protect, grant, signup, browserAt, passwordPage, logged } = stack.use(await openProtected({}, log));
+const pwned = stack.use(await openRanges());
+const { gate, ask, protect, grant, signup, post, browserAt, passwordPage, logged } = stack.use(
+  await openProtected({ BREACHED_PASSWORDS: pwned.url, OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8' }, log),
+);
 
 const statuses = async (count: number, work: (index: number) => Promise<{ status: number }>) => {
   const found: number[] = [];
@@ -16,7 +31,9 @@ const statuses = async (count: number, work: (index: number) => Promise<{ status
   return found;
 };
 const usual = {
+  'bot-detection': (await ask('GET', 'attack-protection/bot-detection')).body,
   'brute-force-protection': (await ask('GET', 'attack-protection/brute-force-protection')).body,
+  'breached-password-detection': (await ask('GET', 'attack-protection/breached-password-detection')).body,
   'suspicious-ip-throttling': (await ask('GET', 'attack-protection/suspicious-ip-throttling')).body,
 };
 const back = (name: keyof typeof usual) => protect(name, usual[name]);
@@ -129,4 +146,238 @@ describe('suspicious-ip-throttling', () => {
     expect((await logged('limit_mu', '192.0.2.40')).details).toEqual({ stage: 'pre-user-registration', blocked: true });
     await back(name);
   });
+});
+
+describe('breached-password-detection', () => {
+  const name = 'breached-password-detection';
+  const leaked = 'this one was seen elsewhere';
+
+  test('is off at first: nothing is asked', async () => {
+    pwned.add(alice.password);
+    expect(usual[name]).toMatchObject({ enabled: false, shields: [], method: 'standard' });
+    expect((await grant('192.0.2.50', 'bob@example.com')).status).toBe(200);
+    expect(pwned.asked).toEqual([]);
+    expect((await ask('PATCH', `attack-protection/${name}`, { method: 'enhanced' })).status).toBe(404);
+  });
+
+  test('a login is refused, told to the person by mail and to administrators, as the shields say', async () => {
+    await protect(name, { enabled: true, shields: ['user_notification', 'admin_notification'] });
+    expect((await grant('192.0.2.51', 'bob@example.com')).status).toBe(200);
+    expect((await logged('pwd_leak', '192.0.2.51')).details).toEqual({ reason: 'password_leaked', blocked: false });
+    await until('the mail', async () =>
+      (await gate.outbox()).find((text) => text.includes('known to others') && text.includes('bob@example.com')),
+    );
+    expect(log.lines.some(({ message }) => message === 'a breached password was used')).toBe(true);
+
+    await protect(name, { shields: ['block'] });
+    expect(await grant('192.0.2.52', 'bob@example.com')).toMatchObject({
+      status: 400,
+      json: { error: 'password_leaked', error_description: expect.stringContaining('data breach') },
+    });
+    expect(await logged('pwd_leak', '192.0.2.52')).toMatchObject({ user_id: 'auth0|bob', client_id: 'trusted' });
+    const browser = browserAt('192.0.2.53');
+    const page = await browser.submit(await passwordPage(browser, 'bob@example.com'), { password: alice.password });
+    expect([page.status, page.html.includes('known from a data breach')]).toEqual([400, true]);
+    expect(page.html).toContain('forgot-password');
+    // A wrong password is not looked up.
+    const asked = pwned.asked.length;
+    await grant('192.0.2.52', 'bob@example.com', 'wrong');
+    expect(pwned.asked.length).toBe(asked);
+    await back(name);
+  });
+
+  test('nobody signs up with one, nor chooses one, where the stage says so; five characters leave the gate', async () => {
+    pwned.add(leaked);
+    const stage = { 'pre-user-registration': { shields: ['block'] }, 'pre-change-password': { shields: ['block'] } };
+    await protect(name, { enabled: true, stage });
+    const signedUp = await signup('192.0.2.54', 'leaky@example.com', { password: leaked });
+    expect(signedUp).toMatchObject({ status: 400, json: { code: 'password_leaked' } });
+    expect((await logged('signup_pwd_leak', '192.0.2.54')).details).toMatchObject({ blocked: true });
+    expect((await signup('192.0.2.54', 'leaky@example.com')).status).toBe(200);
+
+    const browser = browserAt('192.0.2.55');
+    await browser.post('dbconnections/change_password', { client_id: 'spa', email: 'carol@example.com' });
+    const mail = await until('the mail', async () =>
+      (await gate.outbox()).find(
+        (text) => text.includes('carol@example.com') && text.includes('Choose a new password'),
+      ),
+    );
+    const ticket = /change-password\?ticket=([\w-]+)/.exec(mail.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '='))![1]!;
+    const form = await browser.get(`change-password?ticket=${ticket}`);
+    const again = await browser.submit(form, { password: leaked });
+    expect([again.status, again.html.includes('known from a data breach')]).toEqual([400, true]);
+    expect(await logged('reset_pwd_leak', '192.0.2.55')).toMatchObject({ user_id: 'auth0|carol' });
+    expect((await browser.submit(again, { password: 'nobody has seen this one' })).status).toBe(200);
+    expect(pwned.asked.every((path) => /^\/range\/[0-9A-F]{5}$/.test(path))).toBe(true);
+    await back(name);
+  });
+
+  test('while the list is away logins go on, and a line in the log says so', async () => {
+    await protect(name, { enabled: true, shields: ['block'] });
+    pwned.answer = () => ({ status: 503, body: '' });
+    expect((await grant('192.0.2.56', 'bob@example.com')).status).toBe(200);
+    expect(log.lines.some(({ message }) => message === 'breached passwords could not be looked up')).toBe(true);
+    await back(name);
+  });
+});
+
+describe('bot-detection', () => {
+  const name = 'bot-detection';
+  const signIn = async (address: string, captcha?: string | ((challenge: string) => string)) => {
+    const browser = browserAt(address);
+    const page = await passwordPage(browser, 'bob@example.com');
+    const given = typeof captcha === 'function' ? captcha(challengeOn(page)!) : captcha;
+    return browser.submit(page, { password: alice.password, ...(given !== undefined && { captcha: given }) });
+  };
+
+  test('asks nobody at first', async () => {
+    expect(usual[name]).toMatchObject({ challenge_password_policy: 'never', monitoring_mode_enabled: false });
+    const page = await passwordPage(browserAt('192.0.2.70'), 'bob@example.com');
+    expect(challengeOn(page)).toBeUndefined();
+    expect((await post('192.0.2.70', 'usernamepassword/challenge', { client_id: 'spa' })).json).toEqual({
+      required: false,
+    });
+  });
+
+  test('always: the password page wants its challenge solved, and says so where there is no JavaScript', async () => {
+    await protect(name, { challenge_password_policy: 'always' });
+    const page = await passwordPage(browserAt('192.0.2.71'), 'bob@example.com');
+    expect(page.html).toContain('The check needs JavaScript');
+    expect((await signIn('192.0.2.71', solve)).location?.hash).toContain('id_token=');
+    for (const captcha of [undefined, 'rubbish']) {
+      const refused = await signIn('192.0.2.72', captcha);
+      expect([refused.status, refused.html.includes('not a robot')]).toEqual([400, true]);
+    }
+    expect((await logged('pla', '192.0.2.72')).details).toEqual({
+      stage: 'login',
+      challenge: 'missing',
+      monitored: false,
+    });
+    // Machines have no pages; nor does a client that has shown its secret.
+    expect((await grant('192.0.2.73', 'bob@example.com')).status).toBe(200);
+    const machine = { grant_type: 'client_credentials', client_id: 'machine', client_secret: 'machine-secret' };
+    expect((await post('192.0.2.73', 'oauth/token', { ...machine, audience: 'https://api.example.com/' })).status).toBe(
+      200,
+    );
+    const open = {
+      grant_type: 'password',
+      client_id: 'public',
+      username: 'bob@example.com',
+      password: alice.password,
+    };
+    expect((await post('192.0.2.73', 'oauth/token', open)).json.error).toBe('requires_verification');
+    expect((await post('192.0.2.73', 'oauth/token', { ...open, captcha: 'x' })).json.error).toBe('invalid_captcha');
+    const { json } = await post('192.0.2.73', 'usernamepassword/challenge', { client_id: 'public' });
+    const captcha = solve(json.challenge as Record<string, unknown>);
+    expect((await post('192.0.2.73', 'oauth/token', { ...open, captcha })).status).toBe(200);
+    await back(name);
+  });
+
+  test('when risky: after failures from that address, or of that login', async () => {
+    await protect(name, { challenge_password_policy: 'when_risky', bot_detection_level: 'medium' });
+    const first = await passwordPage(browserAt('192.0.2.74'), 'alice@example.com');
+    expect(challengeOn(first)).toBeUndefined();
+    expect(await statuses(3, () => grant('192.0.2.75', 'alice@example.com', 'wrong'))).toEqual([400, 400, 400]);
+    expect(challengeOn(await passwordPage(browserAt('192.0.2.74'), 'Alice@example.com'))).toBeDefined();
+    expect(challengeOn(await passwordPage(browserAt('192.0.2.74'), 'bob@example.com'))).toBeUndefined();
+    expect(await statuses(2, (index) => grant('192.0.2.75', `z${index}@example.com`, 'wrong'))).toEqual([400, 400]);
+    const form = { client_id: 'spa', login: 'bob@example.com' };
+    expect((await post('192.0.2.75', 'usernamepassword/challenge', form)).json.required).toBe(true);
+    expect((await post('192.0.2.74', 'usernamepassword/challenge', form)).json.required).toBe(false);
+    await back(name);
+  });
+
+  test('sign-ups, mails for a new password and codes by API answer in Auth0’s words, and take a solution', async () => {
+    const always = { challenge_password_policy: 'always', challenge_passwordless_policy: 'always' };
+    await protect(name, { ...always, challenge_password_reset_policy: 'always' });
+    const doors = [
+      ['dbconnections/signup', { email: 'careful@example.com', password: 'a fresh and long one' }],
+      ['dbconnections/change_password', { email: 'carol@example.com' }],
+      ['passwordless/start', { connection: 'email', email: 'carol@example.com' }],
+    ] as const;
+    for (const [path, form] of doors) {
+      const at = (captcha?: string) =>
+        post('192.0.2.76', path, { client_id: 'spa', ...form, ...(captcha && { captcha }) });
+      expect(await at()).toMatchObject({
+        status: 401,
+        json: { code: 'requires_verification', error: 'requires_verification' },
+      });
+      expect(await at('eyJ9')).toMatchObject({ status: 400, json: { code: 'invalid_captcha' } });
+      const where = path === 'passwordless/start' ? 'passwordless/challenge' : `${path}/challenge`;
+      const { json } = await post('192.0.2.76', where, { client_id: 'spa' });
+      expect(json).toMatchObject({ required: true, provider: 'auth_challenge' });
+      expect((await at(solve(json.challenge as Record<string, unknown>))).status).toBe(200);
+    }
+    await back(name);
+  });
+
+  test('the pages for a sign-up, a new password and a code want theirs', async () => {
+    const always = { challenge_password_policy: 'always', challenge_passwordless_policy: 'always' };
+    await protect(name, { ...always, challenge_password_reset_policy: 'always' });
+    const browser = browserAt('192.0.2.77');
+    const first = await browser.authorize(request);
+    expect(challengeOn(first)).toBeDefined();
+    const signupPage = await browser.submit(first, { action: 'signup' });
+    const fields = { email: 'paging@example.com', password: 'a fresh and long one' };
+    expect((await browser.submit(signupPage, fields)).html).toContain('not a robot');
+    const captcha = solve(challengeOn(signupPage)!);
+    expect((await browser.submit(signupPage, { ...fields, captcha })).location).toBeDefined();
+
+    const reader = browserAt('192.0.2.78');
+    const password = await passwordPage(reader, 'carol@example.com');
+    const forgot = await reader.get(password.url.replace('/password', '/forgot-password'));
+    expect((await reader.submit(forgot, { email: 'carol@example.com' })).html).toContain('not a robot');
+    const sent = await reader.submit(forgot, { email: 'carol@example.com', captcha: solve(challengeOn(forgot)!) });
+    expect(sent.html).toContain('carol@example.com');
+    // Another mail to the same person is asked for without one; a mail to somebody else is not.
+    expect((await reader.submit(sent, { action: 'again' })).html).not.toContain('not a robot');
+    expect((await reader.submit(sent, { action: 'again', email: 'bob@example.com' })).html).toContain('not a robot');
+
+    const asked = { action: 'code', identifier: 'carol@example.com' };
+    expect((await reader.submit(password, asked)).html).toContain('not a robot');
+    const code = await reader.submit(password, { ...asked, captcha: solve(challengeOn(password)!) });
+    expect(code.html).toContain('name="code"');
+    expect((await reader.submit(code, { action: 'resend' })).html).toContain('name="code"');
+    expect((await reader.submit(code, { action: 'resend', identifier: 'bob@example.com' })).html).toContain(
+      'not a robot',
+    );
+    await back(name);
+  });
+
+  test('in monitoring mode nobody is kept out, and the log says who would have been', async () => {
+    await protect(name, { challenge_password_policy: 'always', monitoring_mode_enabled: true });
+    expect((await signIn('192.0.2.79')).location).toBeDefined();
+    expect((await logged('pla', '192.0.2.79')).details).toEqual({
+      stage: 'login',
+      challenge: 'missing',
+      monitored: true,
+    });
+    await protect(name, { monitoring_mode_enabled: false, allowlist: ['192.0.2.64/26'] });
+    expect((await signIn('192.0.2.80')).location).toBeDefined();
+    await back(name);
+  });
+});
+
+test('a login costs no statement more, be it all off or on', async () => {
+  const statementsOf = async (login: () => Promise<{ status: number }>) => {
+    await login();
+    const before = statements.length;
+    expect((await login()).status).toBe(200);
+    return statements.slice(before);
+  };
+  const login = () => grant('192.0.2.60', 'bob@example.com');
+  const off = await statementsOf(login);
+  expect(off.filter((text) => text.includes('settings'))).toEqual([]);
+  const all = { enabled: true, shields: ['block', 'admin_notification'] };
+  await protect('suspicious-ip-throttling', all);
+  await protect('brute-force-protection', { shields: ['block', 'user_notification'] });
+  await protect('breached-password-detection', { ...all, shields: ['block'] });
+  pwned.answer = () => ({ status: 200, body: '' });
+  await until('the settings to be read anew', async () => {
+    const before = statements.length;
+    await login();
+    return !statements.slice(before).some((text) => text.includes('settings'));
+  });
+  expect((await statementsOf(login)).length).toBe(off.length);
+  for (const name of Object.keys(usual)) await back(name as keyof typeof usual);
 });

@@ -1,6 +1,7 @@
 /** Checks a login and its password, for the hosted page and the password grant alike. */
 import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
+import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Closed, Tries } from '../protection/tries.ts';
 import { parseIdentifier } from './identifier.ts';
 import { hashPassword, isOurs, passwordMatches } from './password.ts';
@@ -14,6 +15,8 @@ export type Authentication =
   /** Also for an unknown or blocked account, so that nobody outside can tell them apart. The subject is for the log. */
   | { kind: 'wrong'; subject: Subject }
   | { kind: 'locked'; seconds: number; subject: Subject; reason: Closed['reason'] }
+  /** The right password, but one that others know. */
+  | { kind: 'leaked'; account: AccountModel; subject: Subject }
   /** `excess`: because of all the other requests from this network. */
   | { kind: 'busy'; excess: boolean };
 
@@ -30,7 +33,15 @@ export type Authenticate = (given: {
   clientId: string;
 }) => Promise<Authentication>;
 
-export function makeAuthenticate(accounts: AccountStore, tries: Tries): Authenticate {
+export function makeAuthenticate({
+  accounts,
+  tries,
+  breached,
+}: {
+  accounts: AccountStore;
+  tries: Tries;
+  breached: Pick<BreachedPasswords, 'refusesLogin'>;
+}): Authenticate {
   const share = makeShare(networkMax);
   return async ({ connection, login, password, address, clientId }) => {
     const network = networkOf(address);
@@ -61,6 +72,8 @@ export function makeAuthenticate(accounts: AccountStore, tries: Tries): Authenti
       return { kind: 'wrong', subject };
     }
     await attempt.succeeded();
+    if (await breached.refusesLogin(password, owner.userId, { ip: address, network, clientId }))
+      return { kind: 'leaked', account: owner, subject };
     const found = await withOurHash(account!, password, { network, account: subject.key });
     return { kind: 'right', account: found.userId === owner.userId ? found : owner };
   };

@@ -9,6 +9,7 @@ import { setRoute } from '../http/route.ts';
 import { type Asker, type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack, rememberedClient } from '../interaction/way-back.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
+import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Tries } from '../protection/tries.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -27,6 +28,7 @@ export type ChangePasswordParts = DeadLinkParts & {
   connections: ConnectionStore;
   passwordTickets: AccountTickets;
   tries: Tries;
+  breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
   report: Report;
@@ -92,8 +94,12 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   if (!csrf.matches(value, token)) return again('refused');
   const problem = passwordProblem(password, ticket.email);
   if (problem) return again(problem);
-  const network = networkOf(addressOf(request));
-  const passwordHash = await hashPassword(password!, { network, account: ticket.account.userId }).catch((error) => {
+  const ip = addressOf(request);
+  const network = networkOf(ip);
+  const { userId } = ticket.account;
+  if (await parts.breached.refusesChange(password!, userId, { ip, network, clientId: ticket.clientId }))
+    return again('password_leaked');
+  const passwordHash = await hashPassword(password!, { network, account: userId }).catch((error) => {
     throw error instanceof TooBusy ? busy(error.excess) : error;
   });
   // The ticket is spent only now, so that after a refused password another can be chosen.
@@ -114,9 +120,9 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   await parts.endAccess(ownerId);
   await sessionsEnded(mark);
   // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
-  await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, addressOf(request));
-  parts.report.passwordChanged(ownerId, addressOf(request));
-  await parts.people.afterPasswordChange(changed, { ip: addressOf(request) });
+  await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);
+  parts.report.passwordChanged(ownerId, ip);
+  await parts.people.afterPasswordChange(changed, { ip });
   const { resultUrl } = redeemed;
   seeOther(
     response,

@@ -4,6 +4,7 @@ import type { AccountModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
 import { merge } from '../management/merge.ts';
+import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { isCommonPassword } from './common-password.ts';
 import { isEmail, parseIdentifier } from './identifier.ts';
@@ -27,6 +28,7 @@ export type SignupProblem =
   | 'email_invalid'
   | 'password_too_short'
   | 'password_too_common'
+  | 'password_leaked'
   | 'signup_refused'
   | 'signup_denied'
   | 'busy';
@@ -52,21 +54,25 @@ export type SignUp = (given: {
 }) => Promise<Signup>;
 
 /** An account with an address that nobody has confirmed is asked to, by mail. */
-export function makeSignUp(
-  accounts: AccountStore,
-  settings: SettingsStore,
-  verificationMails: Pick<VerificationMails, 'signedUp'>,
-  actions: PeopleActions,
-): SignUp {
+export function makeSignUp(parts: {
+  accounts: AccountStore;
+  settings: SettingsStore;
+  verificationMails: Pick<VerificationMails, 'signedUp'>;
+  breached: Pick<BreachedPasswords, 'refusesSignup'>;
+  people: PeopleActions;
+}): SignUp {
+  const { accounts, settings, verificationMails, breached, people: actions } = parts;
   return async ({ connection, email, password, ip, clientId, languages, profile }) => {
     const address = typeof email === 'string' && isEmail(email.trim()) && parseIdentifier(email) ? email : undefined;
     const problem = passwordProblem(password, address ?? '');
     if (address === undefined || problem)
       return refused(...(address === undefined ? (['email_invalid'] as const) : []), ...(problem ? [problem] : []));
     if (!(await settings.load()).allowSignup) return refused('signup_refused');
+    const network = networkOf(ip);
+    if (await breached.refusesSignup(password as string, { ip, network, clientId })) return refused('password_leaked');
     try {
       // Hashed before the account is looked up, so that a taken address does not answer faster.
-      const passwordHash = await hashPassword(password as string, { network: networkOf(ip), account: address });
+      const passwordHash = await hashPassword(password as string, { network, account: address });
       const owned = address.trim().toLowerCase();
       // Whether or not the address is taken.
       const admitted = await actions.beforeSignUp({ connection, clientId, ip, user: userOf(owned, profile) });

@@ -9,6 +9,8 @@ import { ApiError } from '../http/api-error.ts';
 import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts';
 import { addressOf } from '../http/head.ts';
 import { languagesOf } from '../mail/language.ts';
+import type { Bots } from '../protection/bots.ts';
+import { checkPerson } from '../protection/refused-challenge.ts';
 import type { TakeSignup } from '../protection/signups.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -19,6 +21,7 @@ export type DatabaseConnectionParts = {
   signUp: SignUp;
   sendPasswordMail: SendPasswordMail;
   takeSignup: TakeSignup;
+  bots: Bots;
   report: Report;
 };
 
@@ -33,6 +36,8 @@ function signup(parts: DatabaseConnectionParts): ApiHandler {
   return async ({ fields, client, request, response }) => {
     const connection = await databaseOf(parts, fields, client.clientId);
     const ip = addressOf(request);
+    const { clientId } = client;
+    await checkPerson(parts.bots, { stage: 'signup', ip, clientId }, textField(fields, 'captcha'));
     if (!(await parts.takeSignup({ ip, clientId: client.clientId })))
       throw new ApiError(429, 'too_many_requests', 'too many sign-ups from this address; try again later');
     const result = await parts.signUp({
@@ -65,6 +70,9 @@ function changePassword(parts: DatabaseConnectionParts): ApiHandler {
     const connection = await databaseOf(parts, fields, client.clientId);
     const email = textField(fields, 'email')?.trim().toLowerCase() ?? '';
     if (!isEmail(email)) throw new ApiError(400, 'invalid_request', 'missing or malformed email');
+    const { clientId } = client;
+    const asking = { stage: 'password-reset', ip: addressOf(request), clientId } as const;
+    await checkPerson(parts.bots, asking, textField(fields, 'captcha'));
     const asked = {
       connection: connection.name,
       email,
@@ -124,6 +132,8 @@ function refusal(problem: string, said?: string): ApiError {
       return signupError(400, 'invalid_password', 'PasswordDictionaryError', 'Password is too common');
     case 'signup_denied':
       return signupError(400, 'extensibility_error', 'Error', said ?? '', { friendly_message: said });
+    case 'password_leaked':
+      return signupError(400, 'password_leaked', 'PasswordLeakedError', 'Password is known from a data breach');
     case 'busy':
       return new ApiError(503, 'temporarily_unavailable', 'try again in a moment');
     default:

@@ -25,6 +25,23 @@ const authenticator = object({
   name: text(''),
 });
 
+/** A proof of work, in ALTCHA's form. */
+const challenge = {
+  description: 'Whether one is to be solved; its solution goes along as `captcha`',
+  schema: object({
+    required: { type: 'boolean' },
+    provider: text(''),
+    challenge: object({
+      algorithm: text(''),
+      challenge: text(''),
+      maxnumber: { type: 'integer' },
+      salt: text(''),
+      signature: text(''),
+    }),
+  }),
+  example: { required: false },
+};
+
 /** Path, method, and what is there. */
 export const auth0: Record<string, Record<string, Operation>> = {
   '/v2/logout': {
@@ -76,6 +93,54 @@ export const auth0: Record<string, Record<string, Operation>> = {
         401: clientError,
         429: tooMany,
       },
+    },
+  },
+  '/usernamepassword/challenge': {
+    post: {
+      id: 'login-challenge',
+      tag: 'auth0',
+      summary: 'Get the challenge that whoever signs in with a password has to solve, if there is one',
+      json: object(
+        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
+        ['client_id'],
+      ),
+      answers: { 200: challenge, 400: oauthError, 401: clientError },
+    },
+  },
+  '/passwordless/challenge': {
+    post: {
+      id: 'passwordless-challenge',
+      tag: 'auth0',
+      summary: 'Get the challenge that whoever asks for a code or a link has to solve, if there is one',
+      json: object(
+        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
+        ['client_id'],
+      ),
+      answers: { 200: challenge, 400: oauthError, 401: clientError },
+    },
+  },
+  '/dbconnections/signup/challenge': {
+    post: {
+      id: 'signup-challenge',
+      tag: 'auth0',
+      summary: 'Get the challenge that whoever signs up has to solve, if there is one',
+      json: object(
+        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
+        ['client_id'],
+      ),
+      answers: { 200: challenge, 400: oauthError, 401: clientError },
+    },
+  },
+  '/dbconnections/change_password/challenge': {
+    post: {
+      id: 'change-password-challenge',
+      tag: 'auth0',
+      summary: 'Get the challenge that whoever asks for the mail for a new password has to solve, if there is one',
+      json: object(
+        { client_id: clientId, login: text('Who is asked about, where that is known', 'alice@example.com') },
+        ['client_id'],
+      ),
+      answers: { 200: challenge, 400: oauthError, 401: clientError },
     },
   },
   '/passwordless/verify': {

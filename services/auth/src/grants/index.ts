@@ -17,6 +17,7 @@ import { registerDeviceCode } from '../library/grants/device-code.ts';
 import { registerRefreshToken } from '../library/grants/refresh-token.ts';
 import { revokeOnReplay } from '../library/grants/replay.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
+import type { Bots } from '../protection/bots.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -37,6 +38,7 @@ export type GrantParts = {
   connections: ConnectionStore;
   resources: ResourceStore;
   report: Report;
+  bots: Bots;
   /** The modules named by GRANT_PLUGINS. */
   plugins: GrantPlugin[];
   requireSecondFactor: RequireSecondFactor;

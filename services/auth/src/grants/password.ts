@@ -4,6 +4,8 @@ import type { Authenticate } from '../accounts/authenticate.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { RequireSecondFactor } from '../factors/mfa-token.ts';
+import type { Bots } from '../protection/bots.ts';
+import { refusalOf } from '../protection/refused-challenge.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooManyAttempts } from '../stores-away.ts';
@@ -14,21 +16,26 @@ export function passwordGrants(parts: {
   connections: ConnectionStore;
   report: Report;
   requireSecondFactor: RequireSecondFactor;
+  bots: Bots;
 }): GrantPlugin[] {
   const { authenticate, connections, report, requireSecondFactor } = parts;
   return ['password', 'http://auth0.com/oauth/grant-type/password-realm'].map((grantType) => ({
     grantType,
-    parameters: ['username', 'password', 'realm'],
+    parameters: ['username', 'password', 'realm', 'captcha'],
     async authenticate(ctx, client) {
       if (!(client as Client & OwnMetadata).is_first_party)
         throw new errors.UnauthorizedClient('only first-party clients may use this grant');
-      const { username, password, realm } = ctx.oidc.params as Record<string, string | undefined>;
+      const { username, password, realm, captcha } = ctx.oidc.params as Record<string, string | undefined>;
       if (!username || !password) throw new errors.InvalidRequest('missing required parameter(s) username, password');
       const { clientId } = client;
       const connection = await (realm ? connections.find(realm, clientId) : connections.database(clientId));
       if (connection?.strategy !== 'auth0') throw new errors.InvalidRequest('unknown connection');
       const isAuthenticated = client.clientAuthMethod !== 'none';
       const address = personAddress(ctx.req, { client, isAuthenticated, report });
+      // A client that has shown its secret has pages of its own, and answers for them.
+      const asking = { stage: 'login', ip: address, clientId, login: username } as const;
+      const person = isAuthenticated ? 'passed' : await parts.bots.check(asking, captcha);
+      if (person !== 'passed') throw challengeRefused(person);
       const result = await authenticate({ connection: connection.name, login: username, password, address, clientId });
       switch (result.kind) {
         case 'right':
@@ -39,6 +46,10 @@ export function passwordGrants(parts: {
         case 'locked':
           report.loginFailed({ client, address }, result.reason, result.subject);
           throw tooManyAttempts(result.seconds, result.reason).withHeader(ctx);
+        case 'leaked': {
+          report.loginFailed({ client, address }, 'password_leaked', result.subject);
+          throw passwordLeaked();
+        }
         case 'wrong': {
           report.loginFailed({ client, address }, 'wrong_password', result.subject);
           const error = new errors.InvalidGrant('wrong password');
@@ -48,4 +59,17 @@ export function passwordGrants(parts: {
       }
     },
   }));
+}
+
+function challengeRefused(answer: 'missing' | 'wrong'): errors.OIDCProviderError {
+  const { code, description } = refusalOf(answer);
+  return new errors.CustomOIDCProviderError(code, description);
+}
+
+/** In Auth0's words. */
+function passwordLeaked(): errors.OIDCProviderError {
+  return new errors.CustomOIDCProviderError(
+    'password_leaked',
+    'This login attempt has been blocked because the password you’re using was previously disclosed through a data breach (not in this application).',
+  );
 }

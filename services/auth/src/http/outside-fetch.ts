@@ -18,42 +18,49 @@ const bodyMaxBytes = 64 * 1024;
  * No redirect is followed and no connection kept; the body of a POST’s answer is not read, that of a GET’s is bounded.
  */
 export function makeOutsideFetch(guard: Guard): Fetch {
-  return makeFetch(guard, (method, status) => method === 'GET' && status === 200);
+  return makeFetch(guard, (method, status) => method === 'GET' && status === 200, bodyMaxBytes);
 }
 
 /** The same for providers: what they answer is read whatever it is. @throws AnswerTooLarge */
-export function makeAnsweredFetch(guard: Guard): typeof fetch {
-  return makeFetch(guard, () => true) as typeof fetch;
+export function makeAnsweredFetch(guard: Guard, maxBytes = bodyMaxBytes): typeof fetch {
+  return makeFetch(guard, () => true, maxBytes) as typeof fetch;
 }
 
 export class AnswerTooLarge extends Error {
   override name = 'AnswerTooLarge';
-  constructor() {
-    super(`an answer of more than ${bodyMaxBytes} bytes`);
+  constructor(maxBytes: number) {
+    super(`an answer of more than ${maxBytes} bytes`);
   }
 }
 
 type Reads = (method: string, status: number) => boolean;
 
-function makeFetch(guard: Guard, reads: Reads): Fetch {
+function makeFetch(guard: Guard, reads: Reads, maxBytes: number): Fetch {
   return async (url, options) => {
     const target = new URL(String(url));
     guard.checkLiteral(target.hostname);
     const { method = 'GET', headers, body, signal } = (options ?? {}) as RequestInit;
-    return ask(target, String(body ?? ''), reads, {
-      method,
-      headers: Object.fromEntries(new Headers(headers)),
-      lookup: guard.lookup,
-      agent: false, // of its own: no connection is shared with what was not checked
-      ...(signal ? { signal } : {}),
-    });
+    return ask(
+      target,
+      String(body ?? ''),
+      { reads, maxBytes },
+      {
+        method,
+        headers: Object.fromEntries(new Headers(headers)),
+        lookup: guard.lookup,
+        agent: false, // of its own: no connection is shared with what was not checked
+        ...(signal ? { signal } : {}),
+      },
+    );
   };
 }
 
 /** What an answer says beside its body. */
 const kept = ['cache-control', 'content-type', 'www-authenticate'];
 
-function ask(target: URL, body: string, reads: Reads, options: RequestOptions): Promise<Response> {
+type Bounds = { reads: Reads; maxBytes: number };
+
+function ask(target: URL, body: string, { reads, maxBytes }: Bounds, options: RequestOptions): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
   const answered = (response: IncomingMessage) => {
     response.on('error', reject);
@@ -64,7 +71,10 @@ function ask(target: URL, body: string, reads: Reads, options: RequestOptions): 
         headers[name] === undefined ? [] : [[name, String(headers[name])] as const],
       );
       const init = { status: statusCode, headers: given as [string, string][] };
-      readBody(response).then((text) => resolve(new Response(isBodiless(statusCode) ? null : text, init)), reject);
+      readBody(response, maxBytes).then(
+        (text) => resolve(new Response(isBodiless(statusCode) ? null : text, init)),
+        reject,
+      );
       return;
     } else resolve(new Response(null, { status: statusCode }));
     response.destroy();
@@ -76,12 +86,12 @@ function ask(target: URL, body: string, reads: Reads, options: RequestOptions): 
 
 const isBodiless = (status: number) => [204, 205, 304].includes(status);
 
-async function readBody(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > bodyMaxBytes) throw new AnswerTooLarge();
+    if (bytes > maxBytes) throw new AnswerTooLarge(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

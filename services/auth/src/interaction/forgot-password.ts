@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { isEmail } from '../accounts/identifier.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from './interaction.ts';
+import { challengeFor, isPerson } from './person-check.ts';
 
 /** How many mails one interaction may ask for, the first one included. */
 const mails = { max: 6, windowSeconds: 600 };
@@ -11,7 +12,11 @@ export async function showForgotPassword(interaction: Interaction): Promise<void
   const { typed, outcome } = await interaction.recall('forgot-password');
   // What was typed elsewhere may be a number or a username.
   const email = typed.includes('@') || outcome.problems ? typed : '';
-  return interaction.show('forgot-password', { step: 'forgot-password', email, back: true }, outcome);
+  return interaction.show(
+    'forgot-password',
+    { step: 'forgot-password', email, back: true, ...(await challengeFor(interaction, ['password-reset'])) },
+    outcome,
+  );
 }
 
 export async function requestPasswordMail(interaction: Interaction, request: Request): Promise<void> {
@@ -21,6 +26,10 @@ export async function requestPasswordMail(interaction: Interaction, request: Req
   if (!isEmail(email)) return interaction.turnTo('forgot-password', facts, { problems: ['email_invalid'] });
   const { parts, client, uid, languages, address: ip } = interaction;
   const resent = action === 'again';
+  // Where one was sent from here already, the challenge is solved.
+  const isFurther = resent && (await interaction.recall('password-mail')).mailTo === email;
+  if (!isFurther && !(await isPerson(interaction, request, { stage: 'password-reset' })))
+    return interaction.turnTo('forgot-password', facts, { problems: ['captcha_failed'] });
   const refused = () =>
     interaction.turnTo(resent ? 'password-mail' : 'forgot-password', facts, {
       problems: ['too_many_mails'],

@@ -24,6 +24,7 @@ import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, Form, PageName, Pages } from '../pages/pages.ts';
 import type { OpenAccount } from '../passwordless/account.ts';
 import type { SendCode } from '../passwordless/send-code.ts';
+import type { Bots } from '../protection/bots.ts';
 import type { TakeSignup } from '../protection/signups.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
@@ -44,6 +45,7 @@ export type InteractionParts = FactorParts & {
   openAccount: OpenAccount;
   signUp: SignUp;
   takeSignup: TakeSignup;
+  bots: Bots;
   sendPasswordMail: SendPasswordMail;
   consents: ConsentStore;
   tickets: TicketStore;

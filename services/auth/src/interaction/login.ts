@@ -11,27 +11,15 @@ import { logInByPasskey, passkeyOptions } from '../factors/passkey.ts';
 import { beginSecondFactor, completeLogin } from '../factors/second-factor.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
-import type { OrganizationStore } from '../organizations/store.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
-import type { Channel } from '../passwordless/message.ts';
 import type { Closed } from '../protection/tries.ts';
 import { busySeconds } from '../stores-away.ts';
 import { buttonsOf, hasHomes, homeOf } from '../upstream/offered.ts';
 import { leaveFor } from '../upstream/sign-in.ts';
-import { isUpstream } from '../upstream/strategies.ts';
 import type { Interaction, Recalled } from './interaction.ts';
-
-/** The ways to log in that this request offers. */
-type Ways = {
-  identifierFirst: boolean;
-  database: ConnectionModel | undefined;
-  email: ConnectionModel | undefined;
-  sms: ConnectionModel | undefined;
-  signup: boolean;
-  /** Where people sign in elsewhere. */
-  upstream: ConnectionModel[];
-};
+import { challengeFor, isPerson } from './person-check.ts';
+import { codeTarget, type Ways, waysOf } from './ways.ts';
 
 export async function showFirstPage(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
@@ -46,11 +34,13 @@ export async function showFirstPage(interaction: Interaction): Promise<void> {
 export async function showIdentifier(interaction: Interaction): Promise<void> {
   const ways = await waysOf(interaction);
   if (isClassic(ways)) return showClassic(interaction, ways, await interaction.recall('password'));
-  const [{ typed, outcome }, passkey] = await Promise.all([
+  const [{ typed, outcome }, passkey, captcha] = await Promise.all([
     interaction.recall('identifier'),
     passkeyOptions(interaction),
+    ways.email || ways.sms ? challengeFor(interaction, ['passwordless']) : {},
   ]);
-  const page = { step: 'identifier', ...identifierField(interaction, ways, typed), ...(passkey && { passkey }) };
+  const fields = identifierField(interaction, ways, typed);
+  const page = { step: 'identifier', ...fields, ...(passkey && { passkey }), ...captcha };
   return interaction.show('identifier', page, outcome);
 }
 
@@ -81,7 +71,7 @@ export async function checkIdentifier(interaction: Interaction, request: Request
     return again(interaction, 'identifier', typed, ['identifier_unusable']);
   if (ways.database && (identifier.kind !== 'phone' || !ways.sms))
     return interaction.turnTo('password', { identifier: identifier.value });
-  return startCode(interaction, ways, identifier.value);
+  return startCode(interaction, ways, { identifier: identifier.value, request });
 }
 
 export async function showPassword(interaction: Interaction): Promise<void> {
@@ -96,6 +86,7 @@ export async function showPassword(interaction: Interaction): Promise<void> {
     edit: interaction.path('identifier'),
     forgot: interaction.path('forgot-password'),
     code: codeTarget(ways, identifier) !== undefined,
+    ...(await challengeFor(interaction, ['login', ...offered(ways, identifier)], identifier)),
   };
   return interaction.show('password', page, outcome);
 }
@@ -105,7 +96,7 @@ export async function checkPassword(interaction: Interaction, request: Request):
   const { identifier = '', password = '', action } = fieldsOf(request);
   const { parts } = interaction;
   const ways = await waysOf(interaction);
-  if (action === 'code') return startCode(interaction, ways, identifier);
+  if (action === 'code') return startCode(interaction, ways, { identifier, request, page: 'password' });
   // Whose address is a company's signs in there, whatever was typed beside it.
   const home = isClassic(ways) ? homeOf(ways.upstream, identifier) : undefined;
   if (home) return goHome(interaction, home, identifier);
@@ -116,6 +107,8 @@ export async function checkPassword(interaction: Interaction, request: Request):
   if (!identifier.trim() && !isClassic(ways)) return again(interaction, 'identifier', identifier, missing.slice(0, 1));
   if (missing.length > 0) return again(interaction, 'password', identifier, missing);
   if (!ways.database) return again(interaction, 'identifier', identifier, ['wrong_credentials']);
+  if (!(await isPerson(interaction, request, { stage: 'login', login: identifier })))
+    return again(interaction, 'password', identifier, ['captcha_failed']);
   const connection = ways.database.name;
   const result = await parts.authenticate({
     connection,
@@ -130,6 +123,9 @@ export async function checkPassword(interaction: Interaction, request: Request):
     case 'wrong':
       parts.report.loginFailed(interaction, 'wrong_password', result.subject);
       return again(interaction, 'password', identifier, ['wrong_credentials']);
+    case 'leaked':
+      parts.report.loginFailed(interaction, 'password_leaked', result.subject);
+      return again(interaction, 'password', identifier, ['login_password_leaked']);
     case 'locked':
       return pause(interaction, result, { identifier, reset: result.reason === 'too_many_attempts' });
     case 'busy':
@@ -211,7 +207,11 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
   const ways = await waysOf(interaction);
   const target = codeTarget(ways, identifier);
   if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
-  if (action === 'resend') return startCode(interaction, ways, identifier, true);
+  if (action === 'resend') {
+    const { codeTo } = await interaction.recall('code');
+    // Where one was sent from here already, the challenge is solved.
+    return startCode(interaction, ways, { identifier, ...(codeTo !== target.recipient && { request }), resent: true });
+  }
   const { channel, connection, recipient } = target;
   const failed = (problem: ProblemName, more = {}) =>
     interaction.turnTo('code', { codeTo: recipient }, { problems: [problem], ...more });
@@ -247,6 +247,7 @@ export async function showSignup(interaction: Interaction): Promise<void> {
     passwordMinLength,
     login: true,
     ...(email && { email }),
+    ...(await challengeFor(interaction, ['signup'])),
     elsewhere: buttonsOf(ways.upstream, interaction.path),
   };
   return interaction.show('signup', page, outcome);
@@ -259,6 +260,8 @@ export async function checkSignup(interaction: Interaction, request: Request): P
   if (!ways.signup || !ways.database) return interaction.turnTo('identifier');
   const home = homeOf(ways.upstream, email);
   if (home) return goHome(interaction, home, email);
+  if (!(await isPerson(interaction, request, { stage: 'signup' })))
+    return again(interaction, 'signup', email, ['captcha_failed']);
   const { address: ip, languages } = interaction;
   const { clientId } = interaction.client;
   if (!(await parts.takeSignup({ ip, clientId })))
@@ -281,39 +284,6 @@ export async function finishLogin(
 ): Promise<void> {
   const { isDue, isRemembered } = await beginSecondFactor(interaction, account, { amr, isReported });
   if (!isDue) await completeLogin(interaction, { account: stateOf(account), amr, isRemembered, isReported });
-}
-
-async function waysOf({ parts, params, client }: Interaction): Promise<Ways> {
-  const [settings, all] = await Promise.all([parts.settings.load(), parts.connections.list(client.clientId)]);
-  const inOrganization = await waysInto(parts.organizations, params);
-  const connections = all.filter(({ id }) => inOrganization.takes(id));
-  const asked = connections.find((connection) => connection.name === params.connection);
-  const offers = (strategy: string) =>
-    asked ? (asked.strategy === strategy ? asked : undefined) : connections.find((one) => one.strategy === strategy);
-  const database = offers('auth0');
-  return {
-    identifierFirst: settings.identifierFirst,
-    database,
-    // Without identifier-first there is one page with both fields, and no choice of a code.
-    email: settings.identifierFirst || !database ? offers('email') : undefined,
-    sms: settings.identifierFirst || !database ? offers('sms') : undefined,
-    signup: settings.allowSignup && database !== undefined && inOrganization.takesNewcomers(database.id),
-    upstream: (asked ? [asked] : connections).filter(({ strategy }) => isUpstream(strategy)),
-  };
-}
-
-/** Where the request names an organization: its connections, and whether signing up there leads anywhere. */
-async function waysInto(organizations: OrganizationStore, { organization: id, invitation }: Interaction['params']) {
-  const organization = typeof id === 'string' ? await organizations.find(id) : undefined;
-  const named = organization?.connections ?? [];
-  const of = (connection: string) => named.find(({ connectionId }) => connectionId === connection);
-  return {
-    takes: (connection: string) => named.length === 0 || of(connection) !== undefined,
-    takesNewcomers(connection: string) {
-      const { isSignupEnabled = false, assignMembershipOnLogin = false } = of(connection) ?? {};
-      return !organization || invitation !== undefined || (isSignupEnabled && assignMembershipOnLogin);
-    },
-  };
 }
 
 /** The provider that leads straight there: it was asked for, or there is no other way. */
@@ -349,29 +319,31 @@ function identifierField({ path }: Interaction, ways: Ways, identifier: string) 
   };
 }
 
-function showClassic(interaction: Interaction, ways: Ways, { typed, outcome }: Recalled): Promise<void> {
-  return interaction.show(
-    'login',
-    { step: 'password', forgot: true, ...identifierField(interaction, ways, typed) },
-    outcome,
-  );
+async function showClassic(interaction: Interaction, ways: Ways, { typed, outcome }: Recalled): Promise<void> {
+  const captcha = await challengeFor(interaction, ['login'], typed);
+  const fields = { ...identifierField(interaction, ways, typed), ...captcha };
+  return interaction.show('login', { step: 'password', forgot: true, ...fields }, outcome);
 }
 
-type CodeTarget = { channel: Channel; connection: string; recipient: string };
+/** What a code that is offered beside the password asks for. */
+const offered = (ways: Ways, identifier: string) => (codeTarget(ways, identifier) ? (['passwordless'] as const) : []);
 
-/** Where a code for this identifier would be sent, if any connection sends codes there. */
-function codeTarget(ways: Ways, typed: string): CodeTarget | undefined {
-  const identifier = parseIdentifier(typed);
-  if (identifier?.kind === 'email' && ways.email)
-    return { channel: 'email', connection: ways.email.name, recipient: identifier.value };
-  if (identifier?.kind === 'phone' && ways.sms)
-    return { channel: 'sms', connection: ways.sms.name, recipient: identifier.value };
-  return undefined;
-}
-
-async function startCode(interaction: Interaction, ways: Ways, identifier: string, resent = false): Promise<void> {
+/** @param asked `request`: whose challenge is to be solved first; `page`: which showed it */
+async function startCode(
+  interaction: Interaction,
+  ways: Ways,
+  asked: { identifier: string; request?: Request; page?: 'identifier' | 'password'; resent?: boolean },
+): Promise<void> {
+  const { identifier, request, page = 'identifier', resent = false } = asked;
   const target = codeTarget(ways, identifier);
   if (!target) return again(interaction, 'identifier', identifier, ['identifier_unusable']);
+  const check = {
+    stage: 'passwordless',
+    login: identifier,
+    also: page === 'password' ? (['login'] as const) : [],
+  } as const;
+  if (request && !(await isPerson(interaction, request, check)))
+    return again(interaction, page, identifier, ['captcha_failed']);
   const { parts, uid, languages, address: ip } = interaction;
   const { clientId } = interaction.client;
   const sent = await parts.sendCode({ ...target, binding: uid, ip, clientId, languages });

@@ -109,31 +109,7 @@ const twilio = { auth_token: null, from: null, messaging_service_sid: null, sid:
 
 /** Settings: path, what is read there, how Auth0 has it written, and the resource in its scopes. */
 const settings: [path: string, standing: Standing, method: 'patch' | 'put', resource: string][] = [
-  [
-    '/attack-protection/bot-detection',
-    {
-      bot_detection_level: 'low',
-      challenge_password_policy: 'never',
-      challenge_passwordless_policy: 'never',
-      challenge_password_reset_policy: 'never',
-      allowlist: [],
-      monitoring_mode_enabled: false,
-    },
-    'patch',
-    'attack_protection',
-  ],
-  [
-    '/attack-protection/breached-password-detection',
-    {
-      enabled: false,
-      shields: [],
-      admin_notification_frequency: [],
-      method: 'standard',
-      stage: { 'pre-user-registration': { shields: [] }, 'pre-change-password': { shields: [] } },
-    },
-    'patch',
-    'attack_protection',
-  ],
+  // The one provider there is, which has nothing to set (protection/proof-of-work.ts).
   ['/attack-protection/captcha', { active_provider_id: 'auth_challenge' }, 'patch', 'attack_protection'],
   ['/attack-protection/phone-provider-protection', { type: 'none' }, 'patch', 'attack_protection'],
   ['/prompts/:id/partials', {}, 'put', 'prompts'],

@@ -2,7 +2,9 @@
 import type { z } from '@gatepost/runtime/env';
 import type { Prisma } from '../database.ts';
 import { changed, type ProtectionName, protectionOf, shapes } from '../protection/settings.ts';
+import { notHere } from './absent.ts';
 import { type Operation, ok, operation } from './operation.ts';
+import type { Parts } from './parts.ts';
 
 export const getProtection = (name: ProtectionName): Operation =>
   operation({ run: async ({ parts }) => ok(protectionOf(await parts.settings.load())[name]) });
@@ -13,8 +15,19 @@ export function updateProtection(name: ProtectionName): Operation {
   return operation({
     body,
     async run({ parts, body: change }) {
+      const lacking = lacks(parts, name, change);
+      if (lacking !== undefined) throw notHere(lacking);
       const attackProtection = changed(await parts.settings.load(), name, change) as Prisma.InputJsonObject;
       return ok(protectionOf(await parts.settings.update({ attackProtection }))[name]);
     },
   });
+}
+
+/** What Auth0 takes and this gate cannot do. */
+function lacks({ breached }: Parts, name: ProtectionName, change: { enabled?: boolean; method?: string }) {
+  if (name !== 'breached-password-detection') return undefined;
+  if (change.method === 'enhanced') return 'method stays as it is';
+  if (change.enabled && !breached.isPossible)
+    return 'enabled stays as it is, until BREACHED_PASSWORDS says where passwords are looked up';
+  return undefined;
 }

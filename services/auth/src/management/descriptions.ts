@@ -83,6 +83,21 @@ export const resources = {
     created_at: time,
     updated_at: time,
   }),
+  BotDetection: resource({
+    bot_detection_level: 'low',
+    challenge_password_policy: 'when_risky',
+    challenge_passwordless_policy: 'never',
+    challenge_password_reset_policy: 'always',
+    allowlist: ['192.0.2.0/24'],
+    monitoring_mode_enabled: false,
+  }),
+  BreachedPasswordDetection: resource({
+    enabled: true,
+    shields: ['block', 'user_notification'],
+    admin_notification_frequency: ['daily'],
+    method: 'standard',
+    stage: { 'pre-user-registration': { shields: ['block'] }, 'pre-change-password': { shields: ['block'] } },
+  }),
   BruteForceProtection: resource({
     enabled: true,
     shields: ['block'],
@@ -649,6 +664,10 @@ export const descriptions: Record<string, Description> = {
   'delete /grants': ['End all that a person allowed', none()],
   'delete /grants/:id': ['End what a person allowed an application', none()],
 
+  'get /attack-protection/bot-detection': ['Get who has to solve a challenge', one('BotDetection')],
+  'patch /attack-protection/bot-detection': ['Change who has to solve a challenge', one('BotDetection'), { challenge_password_policy: 'when_risky' }],
+  'get /attack-protection/breached-password-detection': ['Get what a breached password leads to', one('BreachedPasswordDetection')],
+  'patch /attack-protection/breached-password-detection': ['Change what a breached password leads to', one('BreachedPasswordDetection'), { enabled: true, shields: ['block', 'user_notification'] }],
   'get /attack-protection/brute-force-protection': ['Get how many wrong passwords pause an account', one('BruteForceProtection')],
   'patch /attack-protection/brute-force-protection': ['Change how many wrong passwords pause an account', one('BruteForceProtection'), { max_attempts: 5 }],
   'get /attack-protection/suspicious-ip-throttling': ['Get how addresses are throttled', one('SuspiciousIpThrottling')],

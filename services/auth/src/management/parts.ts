@@ -25,6 +25,7 @@ import type { RevokedTokens } from '../library/tokens/structured.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { SendInvitation } from '../organizations/invitation-mail.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
+import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Tries } from '../protection/tries.ts';
 import type { Report } from '../report.ts';
 import type { ResourceStore } from '../resources/store.ts';
@@ -71,6 +72,7 @@ export type ManagementParts = {
   exportLinks: Mac;
   sessions: Sessions;
   tries: Tries;
+  breached: Pick<BreachedPasswords, 'isPossible'>;
   connections: ConnectionStore;
   upstreamTokens: Pick<UpstreamTokens, 'find'>;
   people: PeopleActions;

@@ -308,6 +308,10 @@ export const routes: Route[] = [
   at('delete', '/grants',                            ['delete:grants'],                          deleteGrantsOfUser),
   at('delete', '/grants/:id',                        ['delete:grants'],                          deleteGrant),
 
+  at('get',    '/attack-protection/bot-detection',               ['read:attack_protection'],   getProtection('bot-detection')),
+  at('patch',  '/attack-protection/bot-detection',               ['update:attack_protection'], updateProtection('bot-detection')),
+  at('get',    '/attack-protection/breached-password-detection', ['read:attack_protection'], getProtection('breached-password-detection')),
+  at('patch',  '/attack-protection/breached-password-detection', ['update:attack_protection'], updateProtection('breached-password-detection')),
   at('get',    '/attack-protection/brute-force-protection',   ['read:attack_protection'],   getProtection('brute-force-protection')),
   at('patch',  '/attack-protection/brute-force-protection',   ['update:attack_protection'], updateProtection('brute-force-protection')),
   at('get',    '/attack-protection/suspicious-ip-throttling', ['read:attack_protection'],   getProtection('suspicious-ip-throttling')),

@@ -29,10 +29,15 @@ export const style: Inline = inline(
     .replaceAll(': ', ':'),
 );
 
-export const scripts: Record<'page' | 'page-with-keys' | 'form-post' | 'web-message', Inline> = {
+export const scripts: Record<
+  'page' | 'page-with-keys' | 'page-with-captcha' | 'page-with-keys-and-captcha' | 'form-post' | 'web-message',
+  Inline
+> = {
   page: script('page.js'),
   // First what asks for a key: while that goes on, nothing is sent.
   'page-with-keys': script('webauthn.js', 'page.js'),
+  'page-with-captcha': script('captcha.js', 'page.js'),
+  'page-with-keys-and-captcha': script('webauthn.js', 'captcha.js', 'page.js'),
   'form-post': script('form-post.js'),
   'web-message': script('web-message.js'),
 };

@@ -65,6 +65,8 @@ export type Form = {
   problems?: ProblemName[];
   /** In place of the text of `signup_denied`: an action’s own words. */
   said?: string;
+  /** A challenge: the script of `identifier`, `password`, `login`, `signup` and `forgot-password` posts its solution under this name. */
+  captcha?: string;
 };
 
 /** One API of a consent; the OpenID Connect scopes come as one without `identifier`. A scope without description shows ours, or its value. */

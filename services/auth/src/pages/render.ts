@@ -37,9 +37,11 @@ export function renderPage<Name extends PageName>(name: Name, context: PageConte
   }
 }
 
-function scriptOf(name: PageName, { options, passkey }: Record<string, unknown>): keyof typeof scripts {
+function scriptOf(name: PageName, { options, passkey, captcha }: Record<string, unknown>): keyof typeof scripts {
   if (name === 'form-post' || name === 'web-message') return name;
-  return options !== undefined || passkey !== undefined ? 'page-with-keys' : 'page';
+  const hasKeys = options !== undefined || passkey !== undefined;
+  if (captcha !== undefined) return hasKeys ? 'page-with-keys-and-captcha' : 'page-with-captcha';
+  return hasKeys ? 'page-with-keys' : 'page';
 }
 
 /** Where the page may lead, and who may frame it. */

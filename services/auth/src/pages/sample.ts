@@ -34,6 +34,15 @@ const elsewhere = [
   { href: '#acme', label: 'Acme International Holdings & Sons', mark: 'oidc' },
 ];
 
+/** One that any number solves: none does. */
+const captcha = JSON.stringify({
+  algorithm: 'SHA-256',
+  challenge: '0'.repeat(64),
+  maxnumber: 9,
+  salt: 's',
+  signature: '',
+});
+
 type Sample = {
   name: string;
   page: PageName;
@@ -153,6 +162,16 @@ export const samples: Sample[] = [
     passwordMinLength: 12,
     problems: ['email_invalid', 'password_too_short'],
   }),
+  sample('signup-captcha', 'signup', { ...common, login: true, passwordMinLength: 12, captcha }),
+  sample('password-captcha', 'password', {
+    ...common,
+    identifier: 'alice@example.com',
+    edit: '#e',
+    forgot: '#f',
+    captcha,
+    problems: ['captcha_failed'],
+  }),
+  sample('forgot-captcha', 'forgot-password', { ...common, back: true, captcha }),
   sample('consent', 'consent', { ...common, user, apis, redirectHost: 'localhost:4599' }),
   sample('organization', 'organization', common),
   sample('organization-problem', 'organization', {

@@ -39,6 +39,8 @@ const problemFields: Partial<Record<ProblemName, string>> = {
   email_invalid: 'email',
   password_too_short: 'password',
   password_too_common: 'password',
+  password_leaked: 'password',
+  login_password_leaked: 'password',
   code_used: 'code',
   recovery_code_wrong: 'code',
   phone_invalid: 'address',

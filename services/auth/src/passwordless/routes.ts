@@ -16,6 +16,8 @@ import { type ApiHandler, makeApiRouter, textField } from '../http/api-router.ts
 import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
 import { languagesOf } from '../mail/language.ts';
+import type { Bots } from '../protection/bots.ts';
+import { checkPerson } from '../protection/refused-challenge.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooMany } from '../stores-away.ts';
@@ -34,6 +36,7 @@ export type PasswordlessParts = {
   openAccount: OpenAccount;
   tickets: TicketStore;
   clientThrottle: ClientThrottle;
+  bots: Bots;
   report: Report;
 };
 
@@ -88,6 +91,10 @@ function start(parts: PasswordlessParts): ApiHandler {
     const target = await targetOf(parts, fields, client.clientId);
     const ip = await askerAddress(parts, { request, client, fields });
     const { clientId } = client;
+    // A server that has shown its secret has pages of its own, and answers for them.
+    const isServer = client.clientAuthMethod !== 'none' && textField(fields, 'client_secret') !== undefined;
+    const asking = { stage: 'passwordless', ip, clientId, login: target.recipient } as const;
+    if (!isServer) await checkPerson(parts.bots, asking, textField(fields, 'captcha'));
     const languages = languagesOf(request);
     const link = wantsLink(fields, target.channel) ? linkOf(fields, client, target) : undefined;
     const sent = link

@@ -5,6 +5,7 @@
 import type { Log } from '@gatepost/runtime/log';
 import type { Rate } from '../accounts/rate.ts';
 import type { Audit } from '../audit.ts';
+import type { Frequency } from './settings.ts';
 
 /** Where an attempt comes from: its address, the network of that as limits count it, and the application. */
 export type Whence = { ip: string; network: string; clientId?: string | undefined };
@@ -14,10 +15,28 @@ export type ProtectionEvents = {
   throttled(stage: string, whence: Whence, shields: { blocks: boolean; alerts: boolean }): Promise<void>;
   /** Too many wrong passwords, and the shields do not block. */
   notBlocked(whence: Whence, userId: string | undefined): void;
+  /** A challenge was to be solved. */
+  challenged(
+    asking: { stage: string; ip: string; clientId: string },
+    what: { answer: 'passed' | 'missing' | 'wrong'; isMonitored: boolean },
+  ): void;
+  /** A breached password: one that its owner signed in with, or that somebody chose. A login that is refused for it writes its own entry. */
+  leaked(
+    type: 'pwd_leak' | 'signup_pwd_leak' | 'reset_pwd_leak',
+    whence: Whence,
+    what: { userId?: string; blocks: boolean; alerts: Frequency[] | undefined },
+  ): Promise<void>;
 };
 
 /** Of warnings about one network. */
 const hourSeconds = 3_600;
+const daySeconds = 86_400;
+/** The rarest that is named. */
+const frequencies: [Frequency, number][] = [
+  ['monthly', 30 * daySeconds],
+  ['weekly', 7 * daySeconds],
+  ['daily', daySeconds],
+];
 
 export function makeProtectionEvents({ audit, log, rate }: { audit: Audit; log: Log; rate: Rate }): ProtectionEvents {
   return {
@@ -29,5 +48,18 @@ export function makeProtectionEvents({ audit, log, rate }: { audit: Audit; log: 
     },
     notBlocked: ({ ip, clientId }, userId) =>
       audit.add({ type: 'limit_wc', clientId, userId, ip, details: { blocked: false } }),
+    challenged({ stage, ip, clientId }, { answer, isMonitored }) {
+      audit.add({ type: 'pla', clientId, ip, details: { stage, challenge: answer, monitored: isMonitored } });
+      if (answer !== 'passed')
+        log.info({ 'client.id': clientId, stage, challenge: answer }, 'a challenge was not solved');
+    },
+    async leaked(type, { ip, clientId }, { userId, blocks, alerts }) {
+      if (type !== 'pwd_leak' || !blocks)
+        audit.add({ type, clientId, userId, ip, details: { reason: 'password_leaked', blocked: blocks } });
+      if (!alerts) return;
+      const seconds = frequencies.find(([name]) => alerts.includes(name) && !alerts.includes('immediately'))?.[1];
+      if (seconds === undefined || (await rate.take('alerts', type, 1, seconds)))
+        log.warn({ 'client.id': clientId, type, blocked: blocks }, 'a breached password was used');
+    },
   };
 }

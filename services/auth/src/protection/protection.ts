@@ -1,23 +1,33 @@
 /** What guards sign-ins and sign-ups against attacks, each part steered by `attack-protection` (settings.ts). */
+import type { Mac } from '../keys/mac.ts';
 import { makeAddressThrottle } from './address-throttle.ts';
+import { makeBots } from './bots.ts';
+import { makeBreachedPasswords } from './breached/breached-passwords.ts';
 import { makeProtectionEvents } from './events.ts';
+import { makeProofOfWork } from './proof-of-work.ts';
+import { makeRisk } from './risk.ts';
 import { makeTakeSignup } from './signups.ts';
 import { makeTries } from './tries.ts';
 import { makeWarnByMail } from './warning-mail.ts';
 
-type Given = Parameters<typeof makeProtectionEvents>[0] &
+type Given = { challengeMac: Mac } & Pick<Parameters<typeof makeBreachedPasswords>[0], 'isBreached'> &
+  Parameters<typeof makeProtectionEvents>[0] &
   Parameters<typeof makeWarnByMail>[0] &
   Omit<
     Parameters<typeof makeAddressThrottle>[0] & Parameters<typeof makeTries>[0],
-    'events' | 'throttle' | 'warnByMail'
+    'events' | 'throttle' | 'warnByMail' | 'bots'
   >;
 
 export function makeProtection(given: Given) {
   const events = makeProtectionEvents(given);
   const warnByMail = makeWarnByMail(given);
   const throttle = makeAddressThrottle({ ...given, events });
+  const provider = makeProofOfWork({ ...given, mac: given.challengeMac });
+  const bots = makeBots({ ...given, provider, risk: makeRisk(given.redis, given.prefix), events });
   return {
-    tries: makeTries({ ...given, events, warnByMail, throttle }),
+    bots,
+    breached: makeBreachedPasswords({ ...given, events, warnByMail }),
+    tries: makeTries({ ...given, events, warnByMail, throttle, bots }),
     takeSignup: makeTakeSignup({ ...given, throttle }),
   };
 }

@@ -22,6 +22,10 @@ const bucket = z
   .strictObject({ max_attempts: z.int().min(1).max(100_000), rate: z.int().min(1).max(86_400_000) })
   .partial();
 
+const shielded = z.strictObject({ shields: anyOf('block', 'admin_notification') }).partial();
+
+const policy = z.enum(['never', 'when_risky', 'always']);
+
 /** What a PATCH takes, by the last part of its path. */
 export const shapes = {
   'brute-force-protection': z
@@ -43,9 +47,30 @@ export const shapes = {
         .partial(),
     })
     .partial(),
+  'bot-detection': z
+    .strictObject({
+      bot_detection_level: z.enum(['low', 'medium', 'high']),
+      challenge_password_policy: policy,
+      challenge_passwordless_policy: policy,
+      challenge_password_reset_policy: policy,
+      allowlist,
+      monitoring_mode_enabled: z.boolean(),
+    })
+    .partial(),
+  'breached-password-detection': z
+    .strictObject({
+      enabled: z.boolean(),
+      shields: anyOf('block', 'user_notification', 'admin_notification'),
+      admin_notification_frequency: anyOf('immediately', 'daily', 'weekly', 'monthly'),
+      method: z.enum(['standard', 'enhanced']),
+      stage: z.strictObject({ 'pre-user-registration': shielded, 'pre-change-password': shielded }).partial(),
+    })
+    .partial(),
 };
 
 type Stage = { max_attempts: number; rate: number };
+type Policy = z.infer<typeof policy>;
+export type Frequency = 'immediately' | 'daily' | 'weekly' | 'monthly';
 export type Shield = 'block' | 'user_notification' | 'admin_notification';
 export type Protection = {
   'brute-force-protection': {
@@ -60,6 +85,23 @@ export type Protection = {
     shields: Shield[];
     allowlist: string[];
     stage: { 'pre-login': Stage; 'pre-user-registration': Stage };
+  };
+  'bot-detection': {
+    bot_detection_level: 'low' | 'medium' | 'high';
+    /** Of logins and sign-ups. */
+    challenge_password_policy: Policy;
+    challenge_passwordless_policy: Policy;
+    challenge_password_reset_policy: Policy;
+    allowlist: string[];
+    monitoring_mode_enabled: boolean;
+  };
+  'breached-password-detection': {
+    enabled: boolean;
+    /** At a login. */
+    shields: Shield[];
+    admin_notification_frequency: Frequency[];
+    method: 'standard';
+    stage: { 'pre-user-registration': { shields: Shield[] }; 'pre-change-password': { shields: Shield[] } };
   };
 };
 export type ProtectionName = keyof Protection;
@@ -80,6 +122,21 @@ const standard: Protection = {
       'pre-login': { max_attempts: 100, rate: 864_000 },
       'pre-user-registration': { max_attempts: 50, rate: 1_200 },
     },
+  },
+  'bot-detection': {
+    bot_detection_level: 'low',
+    challenge_password_policy: 'never',
+    challenge_passwordless_policy: 'never',
+    challenge_password_reset_policy: 'never',
+    allowlist: [],
+    monitoring_mode_enabled: false,
+  },
+  'breached-password-detection': {
+    enabled: false,
+    shields: [],
+    admin_notification_frequency: [],
+    method: 'standard',
+    stage: { 'pre-user-registration': { shields: [] }, 'pre-change-password': { shields: [] } },
   },
 };
 

@@ -8,6 +8,7 @@ import { networkOf } from '../http/network.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { AddressThrottle } from './address-throttle.ts';
 import { isListed } from './allowlist.ts';
+import type { Bots } from './bots.ts';
 import type { ProtectionEvents } from './events.ts';
 import { protectionOf } from './settings.ts';
 import type { WarnByMail } from './warning-mail.ts';
@@ -49,6 +50,7 @@ export function makeTries(parts: {
   settings: SettingsStore;
   events: ProtectionEvents;
   warnByMail: WarnByMail;
+  bots: Pick<Bots, 'failed'>;
 }): Tries {
   const { lockout, throttle, settings, events } = parts;
   const rulesOf = async () => protectionOf(await settings.load())['brute-force-protection'];
@@ -80,20 +82,22 @@ export function makeTries(parts: {
       const network = networkOf(from.ip);
       const pass = await throttle.take('pre-login', { ...from, network });
       if (pass?.kind === 'closed') return { ...pass, reason: 'too_many_from_address' };
-      if (!pass) return beginFor(subject, network, from);
+      const giveBack = async () => pass?.giveBack();
       const attempt = await beginFor(subject, network, from).catch(async (error) => {
-        await pass.giveBack();
+        await giveBack();
         throw error;
       });
-      if (attempt.kind !== 'open') {
-        if (attempt.kind === 'busy') await pass.giveBack();
-        return attempt;
-      }
-      const both = (end: () => Promise<void>) => async () => {
-        await end();
-        await pass.giveBack();
+      if (attempt.kind === 'busy') await giveBack();
+      if (attempt.kind !== 'open') return attempt;
+      return {
+        kind: 'open',
+        async failed() {
+          await parts.bots.failed(network, subject.typed);
+          return attempt.failed();
+        },
+        succeeded: () => attempt.succeeded().then(giveBack),
+        takenBack: () => attempt.takenBack().then(giveBack),
       };
-      return { ...attempt, succeeded: both(attempt.succeeded), takenBack: both(attempt.takenBack) };
     },
     async clear(subjectKey, ip) {
       await lockout.clear(subjectKey, counted(await rulesOf(), networkOf(ip)));

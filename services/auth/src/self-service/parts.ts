@@ -14,6 +14,7 @@ import type { FactorParts } from '../factors/parts.ts';
 import type { MakeCommonContext } from '../interaction/common-context.ts';
 import type { PageMemory } from '../interaction/page-memory.ts';
 import type { Mac } from '../keys/mac.ts';
+import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -33,6 +34,7 @@ export type AccountParts = FactorParts & {
   sessions: Sessions;
   endAccess: EndAccess;
   authenticate: Authenticate;
+  breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
   linking: Linking;
   rate: Rate;

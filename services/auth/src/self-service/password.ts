@@ -46,10 +46,15 @@ export async function changePassword(visit: Visit, request: Request): Promise<vo
   });
   if (proven.kind === 'busy') return tryLater(visit);
   if (proven.kind === 'locked') return visit.turnTo(path, { problems: ['locked'], status: 429 });
-  if (proven.kind !== 'right' || proven.account.userId !== visit.account.userId) {
+  // One that others know is theirs to change.
+  const isRight = proven.kind === 'right' || proven.kind === 'leaked';
+  if (!isRight || proven.account.userId !== visit.account.userId) {
     visit.note('fcp', { reason: 'wrong_password' });
     return visit.turnTo(path, { problems: ['old_password_wrong'] });
   }
+  const from = { ip: address, network: networkOf(address), clientId: accountClientId };
+  if (await parts.breached.refusesChange(password!, visit.account.userId, from))
+    return visit.turnTo(path, { problems: ['password_leaked'] });
   const hashed = await hash(visit, password!);
   if (hashed === undefined) return tryLater(visit);
   // One that was imported is under our own hash since it was proven.

@@ -92,7 +92,7 @@ describe('what Auth0 has and the gate has not', () => {
     });
     expect(await asManager('PATCH', 'attack-protection/breached-password-detection', { enabled: true })).toMatchObject({
       status: 404,
-      body: { errorCode: 'feature_not_available', message: expect.stringContaining('enabled stays as it is') },
+      body: { errorCode: 'feature_not_available', message: expect.stringContaining('BREACHED_PASSWORDS') },
     });
     expect((await asManager('GET', 'emails/provider')).status).toBe(404);
   });

@@ -23,6 +23,9 @@ export const de: Strings = {
     signedInAs: 'Angemeldet als {account}',
     continueWith: 'Weiter mit {connection}',
     or: 'oder',
+    captchaNeedsScript:
+      'Diese Seite prüft, dass Sie kein Roboter sind. Die Prüfung braucht JavaScript: Schalten Sie es ein und laden Sie die Seite neu.',
+    captchaWait: 'Wir prüfen, dass Sie kein Roboter sind …',
   },
   identifier: {
     title: 'Anmelden',
@@ -300,6 +303,9 @@ export const de: Strings = {
     email_invalid: 'Geben Sie eine E-Mail-Adresse ein, zum Beispiel name@example.com.',
     password_too_short: 'Wählen Sie ein längeres Passwort.',
     password_too_common: 'Dieses Passwort ist zu leicht zu erraten. Wählen Sie ein anderes.',
+    password_leaked: 'Dieses Passwort ist aus einem Datenleck bekannt. Wählen Sie ein anderes.',
+    login_password_leaked:
+      'Dieses Passwort ist aus einem Datenleck an anderer Stelle bekannt; mit ihm können Sie sich nicht mehr anmelden. Wählen Sie über „Passwort vergessen?“ ein neues.',
     signup_refused: 'Mit diesen Angaben können wir kein Konto anlegen. Wenn Sie schon eines haben, melden Sie sich an.',
     signup_denied: 'Die Registrierung ist nicht möglich.',
     user_code_missing: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
@@ -324,6 +330,8 @@ export const de: Strings = {
     last_admin: 'Sonst ist hier niemand Administrator. Machen Sie zuerst jemanden dazu.',
     link_taken: 'Sie ist schon verknüpft oder hat eigene Anmeldungen.',
     link_failed: 'Die Anmeldung dort kam nicht zustande. Es wurde nichts verknüpft.',
+    captcha_failed:
+      'Wir konnten nicht prüfen, dass Sie kein Roboter sind. Versuchen Sie es noch einmal; die Prüfung braucht JavaScript.',
     busy: 'Gerade ist viel los. Bitte versuchen Sie es gleich noch einmal.',
     refused: 'Die Anfrage wurde abgelehnt. Bitte fangen Sie von vorn an.',
   },

@@ -25,6 +25,9 @@ export const en = {
     signedInAs: 'Signed in as {account}',
     continueWith: 'Continue with {connection}',
     or: 'or',
+    captchaNeedsScript:
+      'This page checks that you are not a robot. The check needs JavaScript: turn it on and load the page again.',
+    captchaWait: 'Checking that you are not a robot …',
   },
   identifier: {
     title: 'Sign in',
@@ -299,6 +302,9 @@ export const en = {
     email_invalid: 'Enter an email address such as name@example.com.',
     password_too_short: 'Choose a longer password.',
     password_too_common: 'That password is too easy to guess. Choose another one.',
+    password_leaked: 'That password is known from a data breach. Choose another one.',
+    login_password_leaked:
+      'This password is known from a data breach elsewhere, so it no longer signs you in. Choose a new one with “Forgot password?”.',
     signup_refused: 'An account with these details cannot be created. If you have one, sign in instead.',
     signup_denied: 'Sign-up is not possible.',
     user_code_missing: 'Enter the code that your device shows.',
@@ -321,6 +327,7 @@ export const en = {
     last_admin: 'Nobody else here is an administrator. Make somebody one first.',
     link_taken: 'It is linked already, or has sign-ins of its own.',
     link_failed: 'The sign-in there did not come about. Nothing was linked.',
+    captcha_failed: 'We could not check that you are not a robot. Try again; the check needs JavaScript.',
     busy: 'We are busy just now. Please try again in a moment.',
     refused: 'That was refused. Please start again.',
   },

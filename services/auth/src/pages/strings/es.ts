@@ -23,6 +23,9 @@ export const es: Strings = {
     signedInAs: 'Has iniciado sesión como {account}',
     continueWith: 'Continuar con {connection}',
     or: 'o',
+    captchaNeedsScript:
+      'Esta página comprueba que no eres un robot. La comprobación necesita JavaScript: actívalo y vuelve a cargar la página.',
+    captchaWait: 'Comprobando que no eres un robot…',
   },
   identifier: {
     title: 'Iniciar sesión',
@@ -299,6 +302,9 @@ export const es: Strings = {
     email_invalid: 'Introduce un correo electrónico como nombre@example.com.',
     password_too_short: 'Elige una contraseña más larga.',
     password_too_common: 'Esta contraseña es demasiado fácil de adivinar. Elige otra.',
+    password_leaked: 'Esa contraseña aparece en una filtración de datos. Elige otra.',
+    login_password_leaked:
+      'Esta contraseña aparece en una filtración de datos de otro sitio y ya no sirve para entrar. Elige otra con «¿Has olvidado la contraseña?».',
     signup_refused: 'No se puede crear una cuenta con estos datos. Si ya tienes una, inicia sesión.',
     signup_denied: 'No es posible registrarse.',
     user_code_missing: 'Introduce el código que aparece en tu dispositivo.',
@@ -321,6 +327,8 @@ export const es: Strings = {
     last_admin: 'Nadie más es administrador aquí. Nombra antes a otra persona.',
     link_taken: 'Ya está vinculada o tiene sus propios accesos.',
     link_failed: 'El inicio de sesión allí no se completó. No se ha vinculado nada.',
+    captcha_failed:
+      'No hemos podido comprobar que no eres un robot. Inténtalo de nuevo; la comprobación necesita JavaScript.',
     busy: 'Hay mucha actividad en este momento. Vuelve a intentarlo dentro de un momento.',
     refused: 'La solicitud se ha rechazado. Empieza de nuevo.',
   },

@@ -23,6 +23,9 @@ export const fr: Strings = {
     signedInAs: 'Connecté en tant que {account}',
     continueWith: 'Continuer avec {connection}',
     or: 'ou',
+    captchaNeedsScript:
+      'Cette page vérifie que vous n’êtes pas un robot. La vérification a besoin de JavaScript : activez-le et rechargez la page.',
+    captchaWait: 'Nous vérifions que vous n’êtes pas un robot…',
   },
   identifier: {
     title: 'Se connecter',
@@ -300,6 +303,9 @@ export const fr: Strings = {
     email_invalid: 'Saisissez une adresse e-mail telle que nom@example.com.',
     password_too_short: 'Choisissez un mot de passe plus long.',
     password_too_common: 'Ce mot de passe est trop facile à deviner. Choisissez-en un autre.',
+    password_leaked: 'Ce mot de passe figure dans une fuite de données. Choisissez-en un autre.',
+    login_password_leaked:
+      'Ce mot de passe figure dans une fuite de données survenue ailleurs et ne permet plus de se connecter. Choisissez-en un autre avec « Mot de passe oublié ? ».',
     signup_refused: 'Impossible de créer un compte avec ces informations. Si vous en avez déjà un, connectez-vous.',
     signup_denied: 'L’inscription n’est pas possible.',
     user_code_missing: 'Saisissez le code affiché sur votre appareil.',
@@ -323,6 +329,8 @@ export const fr: Strings = {
     last_admin: 'Personne d’autre n’est administrateur ici. Nommez d’abord quelqu’un.',
     link_taken: 'Il est déjà associé, ou a ses propres connexions.',
     link_failed: 'La connexion là-bas n’a pas abouti. Rien n’a été associé.',
+    captcha_failed:
+      'Nous n’avons pas pu vérifier que vous n’êtes pas un robot. Réessayez ; la vérification a besoin de JavaScript.',
     busy: 'Il y a beaucoup d’activité en ce moment. Veuillez réessayer dans un instant.',
     refused: 'La demande a été refusée. Veuillez recommencer.',
   },

@@ -23,6 +23,9 @@ export const ja: Strings = {
     signedInAs: '{account} でログイン中',
     continueWith: '{connection} で続ける',
     or: 'または',
+    captchaNeedsScript:
+      'このページは、あなたがロボットでないことを確認します。確認には JavaScript が必要です。有効にしてページを再読み込みしてください。',
+    captchaWait: 'ロボットでないことを確認しています…',
   },
   identifier: {
     title: 'ログイン',
@@ -299,6 +302,9 @@ export const ja: Strings = {
     email_invalid: 'name@example.com のような形式でメールアドレスを入力してください。',
     password_too_short: 'もっと長いパスワードにしてください。',
     password_too_common: '推測されやすいパスワードです。別のパスワードにしてください。',
+    password_leaked: 'このパスワードは情報漏えいで知られています。別のものを選んでください。',
+    login_password_leaked:
+      'このパスワードは他のサービスの情報漏えいで知られているため、ログインに使えません。「パスワードをお忘れですか？」から新しいものを選んでください。',
     signup_refused: 'この内容ではアカウントを作成できません。すでにお持ちの場合は、ログインしてください。',
     signup_denied: '登録できません。',
     user_code_missing: 'デバイスに表示されているコードを入力してください。',
@@ -322,6 +328,8 @@ export const ja: Strings = {
     last_admin: 'ほかに管理者がいません。先に別の人を管理者にしてください。',
     link_taken: 'すでに連携されているか、独自のログイン方法があります。',
     link_failed: '連携先でのログインが完了しませんでした。何も連携されていません。',
+    captcha_failed:
+      'ロボットでないことを確認できませんでした。もう一度お試しください。確認には JavaScript が必要です。',
     busy: 'ただいま混み合っています。少し時間をおいてから、もう一度お試しください。',
     refused: 'リクエストが拒否されました。最初からやり直してください。',
   },

@@ -23,6 +23,9 @@ export const pt: Strings = {
     signedInAs: 'Você entrou como {account}',
     continueWith: 'Continuar com {connection}',
     or: 'ou',
+    captchaNeedsScript:
+      'Esta página verifica que você não é um robô. A verificação precisa de JavaScript: ative-o e recarregue a página.',
+    captchaWait: 'Verificando que você não é um robô…',
   },
   identifier: {
     title: 'Entrar',
@@ -299,6 +302,9 @@ export const pt: Strings = {
     email_invalid: 'Digite um e-mail como nome@example.com.',
     password_too_short: 'Escolha uma senha mais longa.',
     password_too_common: 'Esta senha é fácil demais de adivinhar. Escolha outra.',
+    password_leaked: 'Essa senha é conhecida de um vazamento de dados. Escolha outra.',
+    login_password_leaked:
+      'Esta senha é conhecida de um vazamento de dados em outro lugar e não serve mais para entrar. Escolha outra em “Esqueceu a senha?”.',
     signup_refused: 'Não é possível criar uma conta com esses dados. Se você já tem uma, entre com ela.',
     signup_denied: 'Não é possível fazer o cadastro.',
     user_code_missing: 'Digite o código que aparece no seu dispositivo.',
@@ -321,6 +327,8 @@ export const pt: Strings = {
     last_admin: 'Ninguém mais é administrador aqui. Primeiro, torne outra pessoa administradora.',
     link_taken: 'Já está vinculada ou tem acessos próprios.',
     link_failed: 'O acesso lá não foi concluído. Nada foi vinculado.',
+    captcha_failed:
+      'Não conseguimos verificar que você não é um robô. Tente de novo; a verificação precisa de JavaScript.',
     busy: 'Há muita gente usando o serviço agora. Tente de novo daqui a pouco.',
     refused: 'A solicitação foi recusada. Comece de novo.',
   },

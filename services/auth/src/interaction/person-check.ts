@@ -1,0 +1,36 @@
+/** The challenge on a hosted page, where one is asked for (protection/bots.ts), and whether it was solved. */
+import type { Request } from 'express';
+import { fieldsOf } from '../http/form-fields.ts';
+import type { Asking } from '../protection/bots.ts';
+import type { ChallengeStage } from '../protection/challenge.ts';
+import type { Interaction } from './interaction.ts';
+
+/** For `interaction.show`. Of several stages the page has the challenge of the first, for whichever asks for one. */
+export async function challengeFor(
+  interaction: Interaction,
+  stages: readonly ChallengeStage[],
+  login?: string,
+): Promise<{ captcha?: string }> {
+  for (const stage of stages) {
+    const captcha = await interaction.parts.bots.challenge(askingOf(interaction, stage, login), stages[0]);
+    if (captcha !== undefined) return { captcha };
+  }
+  return {};
+}
+
+/** @param also whose challenges count too, since the page had but one */
+export async function isPerson(
+  interaction: Interaction,
+  request: Request,
+  { stage, login, also = [] }: { stage: ChallengeStage; login?: string; also?: readonly ChallengeStage[] },
+): Promise<boolean> {
+  const { captcha } = fieldsOf(request);
+  return (await interaction.parts.bots.check(askingOf(interaction, stage, login), captcha, also)) === 'passed';
+}
+
+const askingOf = ({ address: ip, client }: Interaction, stage: ChallengeStage, login?: string): Asking => ({
+  stage,
+  ip,
+  clientId: client.clientId,
+  login,
+});

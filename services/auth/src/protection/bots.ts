@@ -1,0 +1,69 @@
+/** Who has to solve a challenge before what (`attack-protection/bot-detection`). */
+import { subjectOf } from '../accounts/subject.ts';
+import { networkOf } from '../http/network.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { isListed } from './allowlist.ts';
+import type { ChallengeProvider, ChallengeStage } from './challenge.ts';
+import type { ProtectionEvents } from './events.ts';
+import type { Risk } from './risk.ts';
+import { type Protection, protectionOf } from './settings.ts';
+
+/** Who asks for what: their address, the application, and the login that they named, if they did. */
+export type Asking = { stage: ChallengeStage; ip: string; clientId: string; login?: string | undefined };
+
+export type Bots = {
+  /** A challenge for whoever needs one. @param as of that stage, where a page stands before several */
+  challenge(asking: Asking, as?: ChallengeStage): Promise<string | undefined>;
+  /** Whether they may go on. @param also stages of which a challenge counts too */
+  check(
+    asking: Asking,
+    solution: string | undefined,
+    also?: readonly ChallengeStage[],
+  ): Promise<'passed' | 'missing' | 'wrong'>;
+  /** Somebody failed to prove who they are. */
+  failed(network: string, login: string): Promise<void>;
+};
+
+type Rules = Protection['bot-detection'];
+
+const policyOf: Record<ChallengeStage, keyof Rules & `challenge_${string}`> = {
+  login: 'challenge_password_policy',
+  signup: 'challenge_password_policy',
+  passwordless: 'challenge_passwordless_policy',
+  'password-reset': 'challenge_password_reset_policy',
+};
+
+export function makeBots(parts: {
+  provider: ChallengeProvider;
+  risk: Risk;
+  settings: SettingsStore;
+  events: ProtectionEvents;
+}): Bots {
+  const { provider, risk } = parts;
+  const rulesOf = async () => protectionOf(await parts.settings.load())['bot-detection'];
+  const isAsked = async (rules: Rules, { stage, ip, login }: Asking) => {
+    const policy = rules[policyOf[stage]];
+    const network = networkOf(ip);
+    if (policy === 'never' || isListed(rules.allowlist, network)) return false;
+    const name = login === undefined ? undefined : subjectOf('', login, undefined).typed;
+    return policy === 'always' || risk.isRisky(rules.bot_detection_level, network, name);
+  };
+  return {
+    async challenge(asking, as = asking.stage) {
+      return (await isAsked(await rulesOf(), asking)) ? provider.issue(as) : undefined;
+    },
+    async check(asking, solution, also = []) {
+      const rules = await rulesOf();
+      if (!(await isAsked(rules, asking))) return 'passed';
+      const isSolved = Boolean(solution) && (await provider.redeem([asking.stage, ...also], solution!));
+      const answer = isSolved ? 'passed' : solution ? 'wrong' : 'missing';
+      const isMonitored = rules.monitoring_mode_enabled;
+      parts.events.challenged(asking, { answer, isMonitored });
+      return isMonitored ? 'passed' : answer;
+    },
+    async failed(network, login) {
+      const rules = await rulesOf();
+      if (Object.values(policyOf).some((policy) => rules[policy] === 'when_risky')) await risk.failed(network, login);
+    },
+  };
+}

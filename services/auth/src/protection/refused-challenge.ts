@@ -1,0 +1,22 @@
+/** How Auth0’s authentication API asks for a challenge to be solved, in its words and codes. */
+import { ApiError } from '../http/api-error.ts';
+import type { Asking, Bots } from './bots.ts';
+
+const refusals = {
+  missing: { status: 401, code: 'requires_verification', description: 'Suspicious request requires verification' },
+  wrong: {
+    status: 400,
+    code: 'invalid_captcha',
+    description: 'Solve the challenge question to verify you are not a robot.',
+  },
+} as const;
+
+export const refusalOf = (answer: 'missing' | 'wrong') => refusals[answer];
+
+/** @throws ApiError when a challenge was to be solved and is not */
+export async function checkPerson(bots: Bots, asking: Asking, solution: string | undefined): Promise<void> {
+  const answer = await bots.check(asking, solution);
+  if (answer === 'passed') return;
+  const { status, code, description } = refusals[answer];
+  throw new ApiError(status, code, description, { name: 'Error', code, description, statusCode: status });
+}
