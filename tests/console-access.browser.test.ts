@@ -207,6 +207,40 @@ test('second factors are switched on, and an API asks for permissions', async ()
   await look(admin);
 });
 
+test('an action is written, tried, deployed and bound to a trigger', async () => {
+  await go('Actions');
+  await panel('Library').getByText('There are none yet').waitFor();
+  await look(admin);
+  await admin.getByRole('button', { name: 'New action' }).click();
+  await admin.getByRole('form', { name: 'New action' }).getByLabel('Name').fill('Says where');
+  await admin.getByRole('button', { name: 'Create' }).click();
+  await heading('Says where');
+  await admin
+    .getByLabel('Code')
+    .fill(
+      "exports.onExecutePostLogin = async (event, api) => api.idToken.setCustomClaim('where', event.secrets.where);",
+    );
+  await admin.getByRole('button', { name: 'Add a secret' }).click();
+  await admin.getByLabel('Name of the secret').fill('where');
+  await admin.getByLabel('Value').fill('in the console');
+  await look(admin);
+  await admin.getByRole('button', { name: 'Save draft' }).click();
+  await admin.getByText('Saved.').waitFor();
+  await admin.getByRole('button', { name: 'Run', exact: true }).click();
+  await admin.getByRole('log', { name: 'What it did' }).getByText('where').waitFor();
+  await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await admin.getByText('deployed', { exact: true }).waitFor();
+  await panel('Versions').getByText('Version 1').waitFor();
+  await look(admin);
+  await go('Actions');
+  const flow = panel('Login / Post Login');
+  await flow.getByRole('button', { name: 'Run it there' }).click();
+  await flow.getByRole('link', { name: 'Says where' }).waitFor();
+  await look(admin);
+  await flow.getByRole('button', { name: 'Take off: Says where' }).click();
+  await flow.getByText('No action runs there.').waitFor();
+});
+
 test('how many wrong passwords pause an account is set', async () => {
   await go('Attack protection');
   const force = panel('Brute-force protection');

@@ -220,3 +220,17 @@ export type EmailTemplate = {
   urlLifetimeInSeconds: number | null;
   includeEmailInRedirect: boolean;
 };
+
+export type ActionVersion = { id: string; number: number; deployed: boolean; created_at: string };
+
+export type Action = {
+  id: string;
+  name: string;
+  supported_triggers: { id: string }[];
+  code: string;
+  secrets: { name: string }[];
+  all_changes_deployed: boolean;
+  deployed_version?: ActionVersion;
+};
+
+export type ActionBinding = { id: string; display_name: string; action: { id: string; name: string } };

@@ -28,6 +28,7 @@ const items = [
   ['read:organizations', { to: '/gate/organizations', text: 'Organizations' }],
   ['read:connections', { to: '/gate/connections', text: 'Connections' }],
   ['read:guardian_factors', { to: '/gate/multi-factor', text: 'Multi-factor' }],
+  ['read:actions', { to: '/gate/actions', text: 'Actions' }],
   ['read:attack_protection', { to: '/gate/attack-protection', text: 'Attack protection' }],
   ['read:logs', { to: '/gate/log', text: 'Log' }],
   ['read:branding', { to: '/gate/sign-in-page', text: 'Sign-in page' }],

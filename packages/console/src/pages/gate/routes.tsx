@@ -9,6 +9,7 @@ const ApiPage = lazyRouteComponent(() => import('./api.tsx'), 'ApiPage');
 const UserPage = lazyRouteComponent(() => import('./user.tsx'), 'UserPage');
 const RolePage = lazyRouteComponent(() => import('./role.tsx'), 'RolePage');
 const OrganizationPage = lazyRouteComponent(() => import('./organization.tsx'), 'OrganizationPage');
+const ActionPage = lazyRouteComponent(() => import('./action.tsx'), 'ActionPage');
 const LogPage = lazyRouteComponent(() => import('./log.tsx'), 'LogPage');
 
 export const gateRoutes = (root: typeof rootRoute) => {
@@ -43,6 +44,11 @@ export const gateRoutes = (root: typeof rootRoute) => {
     component: page(OrganizationPage, () => (
       <OrganizationPage {...organization.useParams()} search={organization.useSearch()} />
     )),
+  });
+  const action = createRoute({
+    getParentRoute,
+    path: '/gate/actions/$actionId',
+    component: page(ActionPage, () => <ActionPage {...action.useParams()} />),
   });
   const log = createRoute({
     getParentRoute,
@@ -86,6 +92,12 @@ export const gateRoutes = (root: typeof rootRoute) => {
       component: lazyRouteComponent(() => import('./organizations.tsx'), 'Organizations'),
     }),
     organization,
+    createRoute({
+      getParentRoute,
+      path: '/gate/actions',
+      component: lazyRouteComponent(() => import('./actions.tsx'), 'Actions'),
+    }),
+    action,
     createRoute({
       getParentRoute,
       path: '/gate/multi-factor',

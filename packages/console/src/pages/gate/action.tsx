@@ -1,0 +1,284 @@
+/** One action: its code, its secrets, a try with an event of one's own, and its versions. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Action, ActionVersion } from '../../api/management-types.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { Time } from '../../ui/time.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { Path } from '../shell.tsx';
+import { actionsKey, State, triggerOf } from './actions.tsx';
+import { Area } from './fields.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+import { List, Row } from './list.tsx';
+
+const actionKey = (id: string) => ['gate', 'action', id];
+
+export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { actionId: string }) => {
+  const { api, may } = useGate();
+  const path = `/actions/actions/${encodeURIComponent(actionId)}`;
+  const { data, error, refetch } = useQuery({
+    queryKey: actionKey(actionId),
+    queryFn: ({ signal }) => api.get<Action>(path, signal),
+  });
+  useTitle(data?.name ?? 'Action');
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="the action" />;
+  return (
+    <>
+      <Path>
+        <Link to="/gate/actions">Actions</Link> / {data.name}
+      </Path>
+      <div className="title">
+        <h1>{data.name}</h1>
+        <span className="tag">{triggerOf(data).text}</span>
+        <State action={data} />
+      </div>
+      <Draft key={actionId} action={data} path={path} />
+      {may('create:actions') && <Try path={path} />}
+      <Versions action={data} path={path} />
+      {may('delete:actions') && <Delete action={data} path={path} />}
+    </>
+  );
+});
+
+/** A secret that is there keeps its value unless another one is typed. */
+type Secret = { name: string; value: string; isNew: boolean };
+const secretsOf = ({ secrets }: Action): Secret[] => secrets.map(({ name }) => ({ name, value: '', isNew: false }));
+
+function Draft({ action, path }: { action: Action; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [code, setCode] = useState(action.code);
+  const [secrets, setSecrets] = useState(() => secretsOf(action));
+  const isSame = code === action.code && JSON.stringify(secrets) === JSON.stringify(secretsOf(action));
+  const refresh = async () => {
+    await queries.invalidateQueries({ queryKey: actionKey(action.id) });
+    await queries.invalidateQueries({ queryKey: actionsKey });
+  };
+  const save = useMutation({
+    mutationFn: () =>
+      api.send<Action>('PATCH', path, {
+        code,
+        secrets: secrets.map(({ name, value }) => ({ name, ...(value !== '' && { value }) })),
+      }),
+    onSuccess: async (saved) => {
+      setSecrets(secretsOf(saved));
+      await refresh();
+    },
+  });
+  const deploy = useMutation({ mutationFn: () => api.send('POST', `${path}/deploy`), onSuccess: refresh });
+  const mayChange = may('update:actions');
+  const change = (some: Secret[]) => {
+    save.reset();
+    setSecrets(some);
+  };
+  return (
+    <Form
+      className="panel form"
+      aria-label="Draft"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <fieldset className="bare form" disabled={!mayChange}>
+        <legend className="hidden">Draft</legend>
+        <h2>Draft</h2>
+        <Area
+          label="Code"
+          rows={20}
+          value={code}
+          onChange={(text) => {
+            save.reset();
+            setCode(text);
+          }}
+          hint={
+            <>
+              JavaScript, as at Auth0: <code>{`exports.${triggerOf(action).handler} = async (event, api) => …`}</code>
+            </>
+          }
+        />
+        <h3>Secrets</h3>
+        <p className="hint">
+          The code reads them as <code>event.secrets</code>. Nobody can read them here again.
+        </p>
+        {secrets.map((secret, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a name changes while it is typed
+          <div key={index} className="pair">
+            <TextField
+              label="Name of the secret"
+              isRequired
+              isReadOnly={!secret.isNew}
+              value={secret.name}
+              onChange={(name) => change(secrets.with(index, { ...secret, name }))}
+            />
+            <TextField
+              label="Value"
+              type="password"
+              isRequired={secret.isNew}
+              value={secret.value}
+              onChange={(value) => change(secrets.with(index, { ...secret, value }))}
+              {...(!secret.isNew && { placeholder: 'as it is' })}
+            />
+            {mayChange && (
+              <Button className="button" onPress={() => change(secrets.toSpliced(index, 1))}>
+                Remove
+              </Button>
+            )}
+          </div>
+        ))}
+        {mayChange && (
+          <Button className="button small" onPress={() => change([...secrets, { name: '', value: '', isNew: true }])}>
+            Add a secret
+          </Button>
+        )}
+      </fieldset>
+      {(save.error ?? deploy.error) && <Problem error={save.error ?? deploy.error} />}
+      <div className="actions">
+        {mayChange && (
+          <Button className="button primary" type="submit" isDisabled={save.isPending || isSame}>
+            {save.isPending ? 'Saving …' : 'Save draft'}
+          </Button>
+        )}
+        {may('create:actions') && (
+          <Button
+            className="button"
+            isDisabled={deploy.isPending || !isSame || action.all_changes_deployed}
+            onPress={() => deploy.mutate()}
+          >
+            Deploy
+          </Button>
+        )}
+        <span role="status" className="good-text">
+          {deploy.isSuccess && action.all_changes_deployed ? 'Deployed.' : save.isSuccess && isSame ? 'Saved.' : ''}
+        </span>
+      </div>
+    </Form>
+  );
+}
+
+const sampleEvent = `{
+  "event": {
+    "user": { "user_id": "auth0|sample", "email": "jane@example.com", "name": "Jane Example" },
+    "client": { "client_id": "demo-web", "name": "Demo Web App" }
+  }
+}`;
+
+/** The draft as it was saved, with an event of one's own. Nothing of what it asks for is done. */
+function Try({ path }: { path: string }) {
+  const { api } = useGate();
+  const [payload, setPayload] = useState(sampleEvent);
+  const run = useMutation({
+    mutationFn: () => api.send<{ payload: object }>('POST', `${path}/test`, { payload: JSON.parse(payload) }),
+  });
+  return (
+    <Form
+      className="panel form"
+      aria-label="Test"
+      onSubmit={(event) => {
+        event.preventDefault();
+        run.mutate();
+      }}
+    >
+      <h2>Test</h2>
+      <Area
+        label="Event"
+        rows={7}
+        value={payload}
+        onChange={setPayload}
+        hint="The saved draft runs with it. What it asks for is shown, and not done."
+      />
+      {run.error && <Problem error={run.error} />}
+      <Button className="button" type="submit" isDisabled={run.isPending}>
+        {run.isPending ? 'Running …' : 'Run'}
+      </Button>
+      {run.data && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
+        <pre tabIndex={0} role="log" aria-label="What it did">
+          {JSON.stringify(run.data.payload, null, 2)}
+        </pre>
+      )}
+    </Form>
+  );
+}
+
+function Versions({ action, path }: { action: Action; path: string }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const list = useQuery({
+    queryKey: [...actionKey(action.id), 'versions'],
+    queryFn: ({ signal }) => api.get<{ versions: ActionVersion[] }>(`${path}/versions?per_page=50`, signal),
+    select: ({ versions }) => versions,
+  });
+  const deploy = useMutation({
+    mutationFn: (id: string) => api.send('POST', `${path}/versions/${encodeURIComponent(id)}/deploy`, {}),
+    onSuccess: () => queries.invalidateQueries({ queryKey: actionKey(action.id) }),
+  });
+  return (
+    <List title="Versions" none="It was never deployed." list={list} problem={deploy.error}>
+      {(version) => (
+        <Row
+          key={version.id}
+          title={`Version ${version.number}`}
+          text={
+            <>
+              deployed <Time at={version.created_at} exact />
+            </>
+          }
+        >
+          {version.deployed ? (
+            <span className="tag good">runs</span>
+          ) : (
+            may('create:actions') && (
+              <Confirm
+                label="Deploy again"
+                size="small"
+                kind="primary"
+                title={`Deploy version ${version.number} again?`}
+                action="Deploy it"
+                onConfirm={() => deploy.mutate(version.id)}
+              >
+                <p>It runs from now on, as a new version. The draft stays as it is.</p>
+              </Confirm>
+            )
+          )}
+        </Row>
+      )}
+    </List>
+  );
+}
+
+function Delete({ action, path }: { action: Action; path: string }) {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => api.send('DELETE', path),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: actionsKey });
+      await navigate({ to: '/gate/actions' });
+      queries.removeQueries({ queryKey: actionKey(action.id) });
+    },
+  });
+  return (
+    <section className="panel" aria-label="Delete this action">
+      <div className="title">
+        <h2>Delete this action</h2>
+        <span className="grow" />
+        <Confirm
+          label="Delete"
+          title={`Delete ${action.name}?`}
+          action="Delete the action"
+          onConfirm={() => remove.mutate()}
+        >
+          <p>Its code, its secrets and its versions are gone. One that still runs somewhere is not deleted.</p>
+        </Confirm>
+      </div>
+      {remove.error && <Problem error={remove.error} />}
+    </section>
+  );
+}

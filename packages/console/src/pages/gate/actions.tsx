@@ -1,0 +1,229 @@
+/** Actions: the tenant's own code, and where it runs in which order (docs/reference/actions.md). */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button, Form } from 'react-aria-components';
+import type { Action, ActionBinding } from '../../api/management-types.ts';
+import { Select, TextField } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { gatePage, useGate } from './gate-page.tsx';
+
+export const actionsKey = ['gate', 'actions'];
+
+/** In Auth0's words, with the function that an action exports for each. */
+export const triggers = {
+  'post-login': { text: 'Login / Post Login', handler: 'onExecutePostLogin' },
+  'credentials-exchange': { text: 'Machine to Machine', handler: 'onExecuteCredentialsExchange' },
+  'pre-user-registration': { text: 'Pre User Registration', handler: 'onExecutePreUserRegistration' },
+  'post-user-registration': { text: 'Post User Registration', handler: 'onExecutePostUserRegistration' },
+  'post-change-password': { text: 'Post Change Password', handler: 'onExecutePostChangePassword' },
+} as const;
+type TriggerId = keyof typeof triggers;
+const triggerIds = Object.keys(triggers) as TriggerId[];
+export const triggerOf = ({ supported_triggers: [trigger] }: Pick<Action, 'supported_triggers'>) =>
+  triggers[trigger?.id as TriggerId] ?? { text: trigger?.id ?? '', handler: '' };
+
+export const Actions = gatePage('Actions', 'read:actions', () => {
+  const { api, may } = useGate();
+  const [isMaking, setMaking] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: actionsKey,
+    queryFn: ({ signal }) => api.get<{ actions: Action[]; total: number }>('/actions/actions?per_page=100', signal),
+  });
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what="actions" />;
+  return (
+    <>
+      <div className="title">
+        <h1>Actions</h1>
+        <span className="grow" />
+        {may('create:actions') && (
+          <Button className="button primary" aria-expanded={isMaking} onPress={() => setMaking(!isMaking)}>
+            {isMaking ? 'Close' : 'New action'}
+          </Button>
+        )}
+      </div>
+      {isMaking && <NewAction />}
+      <section className="panel" aria-label="Library">
+        <h2>Library</h2>
+        {data.actions.length === 0 && (
+          <p className="soft">There are none yet. An action is code of yours that runs when somebody signs in.</p>
+        )}
+        <ul className="rows">
+          {data.actions.map((action) => (
+            <li key={action.id}>
+              <Link to="/gate/actions/$actionId" params={{ actionId: action.id }} className="row">
+                <span className="grow">
+                  <strong>{action.name}</strong>
+                  <span className="soft">{triggerOf(action).text}</span>
+                </span>
+                <State action={action} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+        {data.total > data.actions.length && <p className="hint">These are the first 100 of {data.total}.</p>}
+      </section>
+      {triggerIds.map((id) => (
+        <Flow key={id} trigger={id} actions={data.actions} />
+      ))}
+    </>
+  );
+});
+
+export function State({ action }: { action: Action }) {
+  if (!action.deployed_version) return <span className="tag">not deployed</span>;
+  return action.all_changes_deployed ? (
+    <span className="tag good">deployed</span>
+  ) : (
+    <span className="tag waits">changes are not deployed</span>
+  );
+}
+
+function NewAction() {
+  const { api } = useGate();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [trigger, setTrigger] = useState<TriggerId>('post-login');
+  const create = useMutation({
+    mutationFn: () =>
+      api.send<Action>('POST', '/actions/actions', {
+        name,
+        supported_triggers: [{ id: trigger }],
+        code: `exports.${triggers[trigger].handler} = async (event, api) => {\n};\n`,
+      }),
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: actionsKey });
+      await navigate({ to: '/gate/actions/$actionId', params: { actionId: id } });
+    },
+  });
+  return (
+    <Form
+      className="panel form"
+      aria-label="New action"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <h2>New action</h2>
+      <TextField label="Name" isRequired value={name} onChange={setName} />
+      <Select
+        label="Trigger"
+        value={trigger}
+        onChange={setTrigger}
+        options={triggerIds.map((id) => [id, triggers[id].text] as const)}
+      />
+      {create.error && <Problem error={create.error} />}
+      <Button className="button primary" type="submit" isDisabled={create.isPending}>
+        {create.isPending ? 'Creating …' : 'Create'}
+      </Button>
+    </Form>
+  );
+}
+
+/** Which actions run at a trigger, one after the other. */
+function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
+  const { api, may } = useGate();
+  const queries = useQueryClient();
+  const [chosen, setChosen] = useState('');
+  const at = `/actions/triggers/${trigger}/bindings`;
+  const key = [...actionsKey, 'bindings', trigger];
+  const { data, error, refetch } = useQuery({
+    queryKey: key,
+    queryFn: async ({ signal }) =>
+      (await api.get<{ bindings: ActionBinding[] }>(`${at}?per_page=100`, signal)).bindings,
+  });
+  const save = useMutation({
+    mutationFn: (refs: { type: 'binding_id' | 'action_id'; value: string }[]) =>
+      api.send('PATCH', at, { bindings: refs.map((ref) => ({ ref })) }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: key }),
+  });
+  const { text } = triggers[trigger];
+  const bound = data ?? [];
+  const refs = bound.map(({ id }) => ({ type: 'binding_id' as const, value: id }));
+  const left = actions.filter(
+    (action) =>
+      action.supported_triggers[0]?.id === trigger &&
+      action.deployed_version &&
+      !bound.some((binding) => binding.action.id === action.id),
+  );
+  const next = left.some(({ id }) => id === chosen) ? chosen : (left[0]?.id ?? '');
+  const move = (from: number, to: number) => {
+    const moved = refs.toSpliced(from, 1).toSpliced(to, 0, refs[from]!);
+    save.mutate(moved);
+  };
+  const mayChange = may('update:actions');
+  return (
+    <section className="panel" aria-label={text}>
+      <h2>{text}</h2>
+      {error ? (
+        <Problem error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading what="its actions" />
+      ) : bound.length === 0 ? (
+        <p className="soft">No action runs there.</p>
+      ) : (
+        <ol className="rows">
+          {bound.map(({ id, display_name: name, action }, index) => (
+            <li key={id} className="row">
+              <span className="grow">
+                {index + 1}.{' '}
+                <Link to="/gate/actions/$actionId" params={{ actionId: action.id }}>
+                  {name}
+                </Link>
+              </span>
+              {mayChange && (
+                <>
+                  <Button
+                    className="button small"
+                    aria-label={`Earlier: ${name}`}
+                    isDisabled={index === 0 || save.isPending}
+                    onPress={() => move(index, index - 1)}
+                  >
+                    Earlier
+                  </Button>
+                  <Button
+                    className="button small"
+                    aria-label={`Later: ${name}`}
+                    isDisabled={index === bound.length - 1 || save.isPending}
+                    onPress={() => move(index, index + 1)}
+                  >
+                    Later
+                  </Button>
+                  <Button
+                    className="button small"
+                    aria-label={`Take off: ${name}`}
+                    isDisabled={save.isPending}
+                    onPress={() => save.mutate(refs.toSpliced(index, 1))}
+                  >
+                    Take off
+                  </Button>
+                </>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+      {mayChange && left.length > 0 && (
+        <div className="pair">
+          <Select
+            label="Another action"
+            value={next}
+            onChange={setChosen}
+            options={left.map(({ id, name }) => [id, name] as const)}
+          />
+          <Button
+            className="button"
+            isDisabled={save.isPending}
+            onPress={() => save.mutate([...refs, { type: 'action_id', value: next }])}
+          >
+            Run it there
+          </Button>
+        </div>
+      )}
+      {save.error && <Problem error={save.error} />}
+    </section>
+  );
+}
