@@ -10,6 +10,8 @@ export type Batches<T, R> = {
   add(item: T): Promise<R>;
   /** Resolves with `result` those that wait and are `which`: they are worked on elsewhere. */
   withdraw(which: (item: T) => boolean, result: R): void;
+  /** The batch that is being worked on. */
+  working(): readonly T[];
   /** How many wait for their batch. */
   waiting(): number;
   /** Nothing waits, and nothing is being worked on. */
@@ -31,30 +33,32 @@ export function makeBatches<T, R>(options: {
   work: (items: readonly T[]) => Promise<readonly R[]>;
 }): Batches<T, R> {
   let waiting: Added<T, R>[] = [];
+  let batch: Added<T, R>[] = [];
   let isRunning = false;
 
   const take = (): Added<T, R>[] => {
     const count = fitting(waiting, options);
-    const batch = waiting.slice(0, count);
+    const some = waiting.slice(0, count);
     waiting = waiting.slice(count);
-    return batch;
+    return some;
   };
-  const work = async (batch: readonly Added<T, R>[]) => {
-    const results = await options.work(batch.map(({ item }) => item));
-    for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
+  const work = async (some: readonly Added<T, R>[]) => {
+    const results = await options.work(some.map(({ item }) => item));
+    for (const [index, { resolve }] of some.entries()) resolve(results[index]!);
   };
   const workThrough = async () => {
     // What one read of a socket brings arrives in one turn of the event loop, and should be one batch.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.length > 0) {
       await options.before?.();
-      const batch = take();
+      batch = take();
       if (batch.length === 0) break; // withdrawn meanwhile
       try {
         await inHalves(batch, { work, alone: async ({ reject }, error) => reject(error), isNobodysFault: isGivenUp });
       } catch (error) {
         for (const { reject } of batch) reject(error); // those that have their result keep it
       }
+      batch = [];
     }
     isRunning = false;
   };
@@ -74,6 +78,7 @@ export function makeBatches<T, R>(options: {
       waiting = left;
       for (const { resolve } of withdrawn) resolve(result);
     },
+    working: () => batch.map(({ item }) => item),
     waiting: () => waiting.length,
     isIdle: () => !isRunning,
   };

@@ -128,6 +128,50 @@ test('nor because an earlier event of theirs was stored together with the first 
   expect(await dispatcher.stop()).toBe(0);
 });
 
+// A batch that PostgreSQL refuses for a while is tried again until it does not; what came later of an account in it used to be stored meanwhile.
+test('but not before an earlier one of theirs, when the batch that this is in has to be tried again', async () => {
+  const before = await stored();
+  for (const login of ['large', 'small']) await world.addAccount(login, ['r']);
+  await world.pool.query(`
+    CREATE TABLE refused AS SELECT 'stuck' AS event_id;
+    CREATE SEQUENCE refusals;
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF EXISTS (SELECT FROM webhooks.refused WHERE event_id = NEW.event_id) THEN
+        PERFORM nextval('webhooks.refusals');
+        RAISE EXCEPTION 'not now' USING ERRCODE = 'lock_not_available';
+      END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse()`);
+  const dispatcher = await world.start();
+  const isStored = (guid: string) =>
+    until('it is stored', async () => (await world.pool.query('SELECT FROM events WHERE guid = $1', [guid])).rowCount);
+  const guids = await whileStopped(dispatcher, async () => {
+    await world.publish({ id: 'stuck', subject: 'flood/r' });
+    return [await world.publish({ subject: 'calm/r' })];
+  });
+  await until('the batch is refused', async () => {
+    const { rows } = await world.pool.query<{ is_called: boolean }>('SELECT is_called FROM refusals');
+    return rows[0]!.is_called;
+  });
+  guids.push(await world.publish({ subject: 'calm/r' }));
+  await publishMany('flood', 300);
+  guids.push(await world.publish({ subject: 'calm/r' }));
+  await isStored(
+    await world.publish({ subject: 'large/r', payload: Buffer.alloc(2 * 1024 * 1024, ' ').fill('{}', 0, 2) }),
+  );
+  await isStored(await world.publish({ subject: 'small/r' }));
+  await world.pool.query('TRUNCATE refused');
+  await Promise.all(guids.map((guid) => world.deliveries(guid)));
+  const { rows } = await world.pool.query('SELECT guid FROM events WHERE guid = ANY ($1) ORDER BY sequences[1]', [
+    guids,
+  ]);
+  expect(rows.map(({ guid }) => guid)).toEqual(guids);
+  await until('the flood is routed too', async () => (await stored()) === before + 301);
+  await world.pool.query('DROP TRIGGER refuse ON events');
+  expect(await dispatcher.stop()).toBe(0);
+});
+
 // Each shard had an eighth of what tells that others wait.
 test('also where both share one of several shards', async () => {
   const before = await stored();

@@ -162,7 +162,12 @@ function makeAllBatches(
 ) {
   let goesAhead: ((message: Incoming) => boolean) | undefined;
   const letAhead = () => {
-    if (goesAhead) for (const batches of all) batches.withdraw(goesAhead, ahead);
+    if (!goesAhead) return;
+    for (const batches of all) {
+      // What is tried again, or halved, may not be stored for long: later ones of its account would overtake it.
+      const busy = new Set(batches.working().map(accountOf));
+      batches.withdraw((message) => !busy.has(accountOf(message)) && goesAhead!(message), ahead);
+    }
   };
   const open = () =>
     makeBatches<Incoming, Decided | typeof ahead>({
