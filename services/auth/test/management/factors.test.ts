@@ -1,12 +1,12 @@
-/** Second factors as an administrator sees them: through the `auth0` package, unmodified. */
+/** Second factors and defences against attacks as an administrator sees them: through the `auth0` package, unmodified. */
 import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
-import { openManagement } from './target.ts';
+import { openManagement, refusal } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const { gate, auth0, ask } = stack.use(await openManagement());
+const { gate, auth0, clientOf, ask } = stack.use(await openManagement());
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
 const request = {
   client_id: 'spa',
@@ -111,5 +111,71 @@ describe('authentication methods of a person', () => {
       status: 400,
       body: { message: expect.stringContaining(reason) },
     });
+  });
+});
+
+describe('attackProtection', () => {
+  const { bruteForceProtection, suspiciousIpThrottling, breachedPasswordDetection, botDetection, captcha } =
+    auth0.attackProtection;
+
+  test('is read and changed field by field, stage by stage', async () => {
+    expect(await bruteForceProtection.get()).toEqual({
+      enabled: true,
+      shields: ['block'],
+      mode: 'count_per_identifier_and_ip',
+      allowlist: [],
+      max_attempts: 10,
+    });
+    const brute = { shields: ['block', 'user_notification'] as const, allowlist: ['192.0.2.0/24'], max_attempts: 5 };
+    const stricter = { enabled: true, mode: 'count_per_identifier_and_ip', ...brute };
+    expect(await bruteForceProtection.update({ ...brute, shields: [...brute.shields] })).toEqual(stricter);
+    expect(await bruteForceProtection.get()).toEqual(stricter);
+
+    const usual = await suspiciousIpThrottling.get();
+    expect(usual).toMatchObject({ enabled: false, stage: { 'pre-login': { max_attempts: 100, rate: 864_000 } } });
+    const stage = { 'pre-login': { max_attempts: 7 } };
+    expect(await suspiciousIpThrottling.update({ enabled: true, shields: ['block'], stage })).toEqual({
+      ...usual,
+      enabled: true,
+      shields: ['block'],
+      stage: { ...usual.stage, 'pre-login': { max_attempts: 7, rate: 864_000 } },
+    });
+
+    const signups = { 'pre-user-registration': { shields: ['block' as const] } };
+    expect(await breachedPasswordDetection.update({ stage: signups })).toEqual(await breachedPasswordDetection.get());
+    expect(await breachedPasswordDetection.get()).toMatchObject({ enabled: false, stage: signups });
+
+    expect(await botDetection.update({ challenge_password_policy: 'when_risky' })).toMatchObject({
+      bot_detection_level: 'low',
+      challenge_password_policy: 'when_risky',
+      challenge_passwordless_policy: 'never',
+    });
+    expect(await botDetection.get()).toMatchObject({ challenge_password_policy: 'when_risky' });
+    expect(await captcha.get()).toMatchObject({ active_provider_id: 'auth_challenge' });
+    // Somebody who only reads sees the same, and changes none of it.
+    const reader = clientOf('reader').attackProtection;
+    expect(await reader.bruteForceProtection.get()).toEqual(stricter);
+    await expect(reader.bruteForceProtection.update({ enabled: false })).rejects.toEqual(
+      refusal(403, 'insufficient_scope'),
+    );
+    await expect(clientOf('nobody').attackProtection.botDetection.get()).rejects.toEqual(
+      refusal(403, 'insufficient_scope'),
+    );
+  });
+
+  test('refuses what is wrong, and what cannot be done here, and stays as it was', async () => {
+    const wrong = refusal(400, 'invalid_body');
+    await expect(bruteForceProtection.update({ max_attempts: 0 })).rejects.toEqual(wrong);
+    await expect(suspiciousIpThrottling.update({ allowlist: ['example.com'] })).rejects.toEqual(wrong);
+    const strange = { challenge_password_policy: 'sometimes' as 'always' };
+    await expect(botDetection.update(strange)).rejects.toEqual(wrong);
+    // No list of breached passwords is configured, and another provider of challenges is not there.
+    const absent = refusal(404, 'feature_not_available');
+    await expect(breachedPasswordDetection.update({ enabled: true })).rejects.toEqual(absent);
+    await expect(breachedPasswordDetection.update({ method: 'enhanced' })).rejects.toEqual(absent);
+    await expect(captcha.update({ active_provider_id: 'hcaptcha' })).rejects.toEqual(absent);
+    expect(await bruteForceProtection.get()).toMatchObject({ max_attempts: 5 });
+    expect(await suspiciousIpThrottling.get()).toMatchObject({ allowlist: [] });
+    expect(await breachedPasswordDetection.get()).toMatchObject({ enabled: false, method: 'standard' });
   });
 });
