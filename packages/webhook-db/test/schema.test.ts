@@ -1,9 +1,13 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '@gatepost/migrate/migrate';
 import { openLog } from '@gatepost/runtime/log';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { listenForChanges } from '@gatepost/webhook-db/changes';
 import { openDatabase, Prisma } from '@gatepost/webhook-db/client';
-import { checkMigrated, migrateWebhooks } from '@gatepost/webhook-db/migrations';
+import { checkMigrated, migrateWebhooks, migrationsFolder } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -118,4 +122,37 @@ test('on a schema that lacks a migration services say so in one line and do not 
   await client.end();
   await checkMigrated(other.url);
   expect((await migrateWebhooks(other.url)).applied).toEqual([]);
+});
+
+// As docs/deploying.md says: nobody who writes events waits then.
+test('an index of events that was built for each day beforehand is taken over by its migration', async () => {
+  await using fresh = await freshDatabase();
+  const before = mkdtempSync(join(tmpdir(), 'migrations-'));
+  for (const name of readdirSync(migrationsFolder).filter((one) => one < '20261123140000'))
+    cpSync(join(migrationsFolder, name), join(before, name), { recursive: true });
+  await migrate({ databaseUrl: fresh.url, schema: 'webhooks', folder: before });
+  rmSync(before, { recursive: true });
+  const client = new pg.Client({ connectionString: fresh.url });
+  await client.connect();
+  const { rows: days } = await client.query<{ name: string }>(
+    "SELECT inhrelid::regclass AS name FROM pg_inherits WHERE inhparent = 'webhooks.events'::regclass ORDER BY 1",
+  );
+  for (const { name } of days)
+    await client.query(`CREATE INDEX CONCURRENTLY ON ${name} (received_at) WHERE hook_ids <> '{}'`);
+  const built = async () => {
+    const { rows } = await client.query<{ oid: number }>(
+      `SELECT indexrelid AS oid FROM pg_index WHERE indrelid = ANY ($1::regclass[]) AND pg_get_indexdef(indexrelid) LIKE '%(received_at) WHERE%' ORDER BY 1`,
+      [days.map(({ name }) => name)],
+    );
+    return rows.map(({ oid }) => oid);
+  };
+  const beforehand = await built();
+  expect(beforehand.length).toBe(days.length);
+  await migrateWebhooks(fresh.url);
+  expect(await built()).toEqual(beforehand);
+  const { rows: taken } = await client.query<{ oid: number }>(
+    "SELECT inhrelid AS oid FROM pg_inherits WHERE inhparent = 'webhooks.events_time_idx'::regclass ORDER BY 1",
+  );
+  expect(taken.map(({ oid }) => oid)).toEqual(beforehand);
+  await client.end();
 });

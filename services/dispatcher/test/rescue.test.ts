@@ -91,3 +91,43 @@ test('however many events a day had, lost deliveries among them are found, and n
   expect(await readOfEvents()).toBeLessThan(4 * events);
   await later.end();
 });
+
+// Its statement may not take longer than 15 s, and would be tried again and again.
+test('events of many hooks are looked through fewer at a time, and each is read once', async () => {
+  await using database = await freshDatabase('migrated');
+  const open = () =>
+    openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
+  const pool = open();
+  const events = 1_000;
+  await pool.query(
+    `INSERT INTO events (key, guid, source, event_id, type, occurred_at, received_at, received_on, hook_ids, delivery_ids, routed_at)
+     SELECT gen_random_uuid(), gen_random_uuid(), 'urn:test', n, 'push', at, at, (at AT TIME ZONE 'UTC')::date,
+            ARRAY(SELECT generate_series(1, 250)), ARRAY(SELECT generate_series(1, 250)), at
+       FROM generate_series(1, $1::int) n, LATERAL (SELECT now() - interval '1 hour' + n * interval '1 s' AS at) t`,
+    [events],
+  );
+  await pool.query('ANALYZE');
+  let pieces = 0;
+  const jobsWaiting = async () => {
+    pieces += 1;
+    return 0;
+  };
+  const rescue = openRescue({ pool, jobsWaiting, afterMs: 1_000, log: openLog('test', 'silent') });
+  await until('all of them are looked through', async () => {
+    const { rows } = await pool.query("SELECT FROM sweeps WHERE swept_until > now() - interval '1 minute'");
+    return rows.length === 1;
+  });
+  await rescue[Symbol.asyncDispose]();
+  expect(pieces).toBeGreaterThanOrEqual(Math.floor((events * 250) / 20_000));
+  await pool.end();
+  const later = open();
+  const readOfEvents = async () => {
+    const { rows } = await later.query<{ read: number }>(
+      "SELECT sum(seq_tup_read + idx_tup_fetch)::integer AS read FROM pg_stat_user_tables WHERE relname LIKE 'events_%'",
+    );
+    return rows[0]!.read;
+  };
+  await until('what was read is known', async () => (await readOfEvents()) >= events);
+  expect(await readOfEvents()).toBeLessThan(4 * events);
+  await later.end();
+});
