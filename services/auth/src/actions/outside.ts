@@ -1,6 +1,6 @@
 /**
  * What an action fetches, the gate asks for: by http or https, at hosts that `ACTIONS_ALLOWED_HOSTS` names, and by the guard of all that
- * the gate asks of others: at public addresses, and those of `OUTBOUND_ALLOWED_NETWORKS`. Bounded in time, size and number.
+ * the gate asks of others: at public addresses, and those of `OUTBOUND_ALLOWED_NETWORKS`. Bounded in time and size; in number by process.ts.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -14,22 +14,12 @@ export type AskOutside = (
 
 const answerMaxBytes = 1024 * 1024;
 const redirectsMax = 5;
-const inFlightMax = 20;
 /** Of the connection, and not of what it carries. */
 const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te', 'trailer']);
 
 /** @param hosts names, `*.example.com` for what lies below one, or `*` */
 export function makeAskOutside(guard: Guard, hosts: string[]): AskOutside {
-  let inFlight = 0;
-  return async (request, { signal, timeoutMs }) => {
-    if (inFlight >= inFlightMax) throw new Error(`more than ${inFlightMax} requests at the same time`);
-    inFlight += 1;
-    try {
-      return await follow(request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
-    } finally {
-      inFlight -= 1;
-    }
-  };
+  return (request, { signal, timeoutMs }) => follow(request, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
 
   async function follow(first: FetchRequest, signal: AbortSignal): Promise<FetchedAnswer> {
     let request = first;

@@ -33,10 +33,14 @@ export type ActionProcess = Disposable & {
 
 /** What runs in one process at a time; whoever comes then is told so. */
 const runsMax = 100;
+/** As many as runs: a burst of sign-ins that fetch is not refused for it, and no action takes what another one needs. */
+const fetchesMax = runsMax;
 const startMs = 10_000;
 /** The process ends a run by itself, unless it is busy with itself. */
 const graceMs = 500;
 const watchMs = 50;
+/** What waits in the gate's own memory for a process that asks and does not listen. */
+const unreadMaxBytes = 64 * 1024 * 1024;
 const beyondHeap = 128 * 1024 * 1024;
 
 type Waiting = { resolve(ran: Ran): void; timer: NodeJS.Timeout };
@@ -74,7 +78,12 @@ export function openActionProcess(given: {
     async run({ trigger, handler, event }) {
       if (isClosed) return failed('crashed', 'the gate stops');
       running ??= start();
-      const process = await running;
+      const process = await running.catch(() => undefined);
+      if (!process) {
+        // Where the system has no descriptor left there is nothing to hear of; the next one tries again.
+        running = undefined;
+        return failed('crashed', 'its process could not be started');
+      }
       const broken = await process.loaded;
       if (broken) return broken;
       if (process.waiting.size >= runsMax) return failed('busy', `${runsMax} runs at the same time`);
@@ -115,6 +124,7 @@ function launch(
   const { promise: loaded, resolve: settle } = Promise.withResolvers<Ran | undefined>();
   const waiting: Running['waiting'] = new Map();
   const stopping = new AbortController();
+  let inFlight = 0;
   const end = (reason: FaultReason, message: string): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -129,7 +139,11 @@ function launch(
     waiting.clear();
   };
   const running: Running = { child, socket, loaded, waiting, isStale: false, end };
-  const tell = (order: Order): void => void (stopping.signal.aborted || socket.write(`${JSON.stringify(order)}\n`));
+  const tell = (order: Order): void => {
+    if (stopping.signal.aborted) return;
+    if (socket.writableLength > unreadMaxBytes) end('too_large', 'it does not read what it asked for');
+    else socket.write(`${JSON.stringify(order)}\n`);
+  };
 
   child.on('error', () => end('crashed', 'its process could not be started'));
   child.on('exit', (code) => end('crashed', `its process ended (${code ?? 'killed'})`));
@@ -146,10 +160,18 @@ function launch(
   return running;
 
   function ask(request: Parameters<AskOutside>[0], number: number): void {
-    outside(request, { signal: stopping.signal, timeoutMs: limits.timeoutMs }).then(
+    if (inFlight >= fetchesMax) {
+      tell({ type: 'fetch failed', fetch: number, message: `more than ${fetchesMax} requests at the same time` });
+      return;
+    }
+    inFlight += 1;
+    const answered = outside(request, { signal: stopping.signal, timeoutMs: limits.timeoutMs }).then(
       (answer) => tell({ type: 'fetched', fetch: number, answer }),
       (error: unknown) => tell({ type: 'fetch failed', fetch: number, message: reasonOf(error) }),
     );
+    void answered.finally(() => {
+      inFlight -= 1;
+    });
   }
 }
 
@@ -195,7 +217,10 @@ function hearOf(
     case 'failed':
     case 'done': {
       const waiting = running.waiting.get(report.run);
-      if (!waiting) return;
+      if (!waiting) {
+        running.end('crashed', 'it answered what nobody asked');
+        return;
+      }
       running.waiting.delete(report.run);
       clearTimeout(waiting.timer);
       const { output } = report;

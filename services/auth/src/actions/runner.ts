@@ -7,9 +7,9 @@ import type { ActionMetrics } from './metrics.ts';
 import { addCommands, changedMetadata, noOutcome, type Outcome, TooMuch } from './outcome.ts';
 import type { ActionPool } from './pool.ts';
 import { failed, type Ran } from './process.ts';
-import { withoutSecrets } from './secrets.ts';
 import type { ActionStore, BoundAction } from './store.ts';
 import { handlerOf, type TriggerId } from './triggers.ts';
+import { withoutSecrets } from './worker/mask.ts';
 
 /** Whom it is about, in the log. */
 export type About = { clientId?: string | undefined; userId?: string | undefined; ip?: string | undefined };

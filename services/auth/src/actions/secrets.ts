@@ -36,13 +36,3 @@ export async function resealActionSecrets(pool: Pool, seal: Seal): Promise<numbe
   }
   return resealed;
 }
-
-const shortest = 4;
-
-/** A text without the values of the secrets: what an action throws or prints may hold one. */
-export function withoutSecrets(text: string, secrets: Record<string, string>): string {
-  let masked = text;
-  for (const value of Object.values(secrets).toSorted((a, b) => b.length - a.length))
-    if (value.length >= shortest) masked = masked.replaceAll(value, '***');
-  return masked;
-}

@@ -1,9 +1,10 @@
 /** `actions/actions`: the tenant’s own code as drafts, and what of them is deployed (../actions). */
 import { randomUUID } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
-import { openActionSecrets, sealActionSecrets, withoutSecrets } from '../actions/secrets.ts';
+import { openActionSecrets, sealActionSecrets } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';
 import { defaultRuntime, handlerOf, isTriggerId } from '../actions/triggers.ts';
+import { withoutSecretsWithin } from '../actions/worker/mask.ts';
 import { Prisma } from '../database.ts';
 import type { ActionVersionModel } from '../generated/models.ts';
 import {
@@ -163,10 +164,9 @@ export const testAction = operation({
     const event = (payload.event ?? payload) as object;
     const draft = { version: `draft ${actionId} ${randomUUID()}`, code, secrets: named };
     const ran = await parts.actionPool.tryOut(draft, { trigger: triggerId, handler: handlerOf(triggerId), event });
-    const text = (value: unknown) => withoutSecrets(JSON.stringify(value), named);
     const said =
       ran.kind === 'done' ? { commands: ran.commands } : { error: { reason: ran.reason, message: ran.message } };
-    return ok({ payload: { ...JSON.parse(text(said)), logs: JSON.parse(text(ran.output)) } });
+    return ok({ payload: withoutSecretsWithin({ ...said, logs: ran.output }, named) });
   },
 });
 

@@ -1,5 +1,8 @@
 /** A tenant's own code has its process, its time, its memory and what it is told; and nothing of the gate's, or of another action's. */
+import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -39,6 +42,22 @@ describe('ends, and the next request is served by another process', () => {
     await faultOf(reason);
     expect(await claimed()).toBe('fine');
   });
+});
+
+test('one that answers what nobody asked, over the socket itself, is ended', async () => {
+  await set(
+    trigger,
+    `const { EventEmitter } = require('events');
+     let socket;
+     const { emit } = EventEmitter.prototype;
+     EventEmitter.prototype.emit = function (...given) { if (this && this._handle) socket = this; return emit.apply(this, given); };
+     await fetch('http://nowhere.example/').catch(() => {});
+     EventEmitter.prototype.emit = emit;
+     socket.write('{"type":"done","run":999999,"commands":[],"output":[]}\\n');
+     await new Promise(() => {});`,
+  );
+  expect((await machine()).status).toBe(403);
+  await faultOf('crashed');
 });
 
 test('has no way out of its process: files, processes, threads, the network, code made of text', async () => {
@@ -82,20 +101,49 @@ test('there are no variables of the gate, and no arguments', async () => {
   expect(await claimed()).toEqual([[], []]);
 });
 
-test('whoever gets at the real process by its own listeners finds no way to files, processes or the network', async () => {
+test('whoever gets at the real process and at the socket to the gate finds no way to files, processes or connections', async () => {
+  const listening = new DisposableStack();
+  const path = join(mkdtempSync(join(tmpdir(), 'socket-')), 'of-a-neighbour');
+  let connections = 0;
+  const server = listening.adopt(
+    createServer(() => {}).on('connection', () => {
+      connections += 1;
+    }),
+    (open) => void open.close(),
+  );
+  await new Promise<void>((resolve) => server.listen(path, resolve));
   await set(
     trigger,
     `const { EventEmitter } = require('events');
-     let real;
+     let real, socket;
      const { emit } = EventEmitter.prototype;
-     EventEmitter.prototype.emit = function (...given) { if (this && this.pid && this.memoryUsage) real = this; return emit.apply(this, given); };
+     EventEmitter.prototype.emit = function (...given) {
+       if (this && this.memoryUsage) real = this;
+       if (this && this._handle) socket = this;
+       return emit.apply(this, given);
+     };
      Promise.reject(new Error('heard by the real one'));
+     await fetch('http://nowhere.example/').catch(() => {});
      await new Promise((resolve) => setTimeout(resolve, 50));
-     const found = real !== undefined;
-     const ways = ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', '_kill', 'mainModule'].filter((name) => real && real[name]);
-     ${claim(`{ ways, env: found ? Object.keys(real.env) : [] }`)}`,
+     EventEmitter.prototype.emit = emit;
+     const ways = ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', '_kill', '_debugProcess', 'execve', 'mainModule', 'ppid', 'report',
+       '_getActiveHandles', 'loadEnvFile', 'setuid', 'chdir'].filter((name) => real[name]);
+     const tries = {
+       again: () => { delete real._debugProcess; real._debugProcess = 1; if (real._debugProcess) ways.push('set again'); },
+       socket: () => new socket.constructor().connect('${path}'),
+       pipe: () => new socket._handle.constructor(0).connect({}, '${path}'),
+       dispatcher: () => {
+         const { constructor } = globalThis[Symbol.for('undici.globalDispatcher.1')] ?? globalThis[Symbol.for('undici.globalDispatcher.2')];
+         new constructor({ connect: { socketPath: '${path}' } }).dispatch({ origin: 'http://x', path: '/', method: 'GET' }, {});
+       },
+     };
+     for (const [name, way] of Object.entries(tries)) try { way(); if (name !== 'again') ways.push(name); } catch {}
+     await new Promise((resolve) => setTimeout(resolve, 50));
+     ${claim(`{ found: [typeof real, typeof socket], ways, env: Object.keys(real.env) }`)}`,
   );
-  expect(await claimed()).toEqual({ ways: [], env: [] });
+  expect(await claimed()).toEqual({ found: ['object', 'object'], ways: [], env: [] });
+  expect(connections).toBe(0);
+  listening.dispose();
 });
 
 test('one sees nothing of another’s: neither its secrets, nor its globals, nor what it did to prototypes', async () => {
@@ -178,6 +226,30 @@ describe('the network', () => {
     }
     server.close();
   });
+
+  test('is not refused because many sign in at once', async () => {
+    let [now, most] = [0, 0];
+    const { promise: enough, resolve: open } = Promise.withResolvers<void>();
+    const server = createServer(async (_request, response) => {
+      now += 1;
+      most = Math.max(most, now);
+      if (now === 30) open();
+      await enough;
+      response.end('here');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    await using named = await openActionsGate({
+      ACTIONS_ALLOWED_HOSTS: '127.0.0.1',
+      ACTIONS_TIMEOUT_MS: '20000',
+      OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8',
+    });
+    await named.set(trigger, `await fetch('http://127.0.0.1:${port}/');`);
+    const all = await Promise.all(Array.from({ length: 30 }, () => named.machine()));
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(most).toBe(30);
+    server.close();
+  });
 });
 
 test('the management API gets no scope and no claim of an action’s', async () => {
@@ -201,4 +273,30 @@ test('its secrets are in no log', async () => {
   await faultOf('threw');
   expect(JSON.stringify(await logs('type:actions_execution_failed'))).not.toContain(value);
   expect(JSON.stringify(lines.lines)).not.toContain(value);
+});
+
+test('a secret of several lines, longer than what is kept of a message, is shown to nobody; one that is a word of JSON breaks no answer', async () => {
+  const line = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7';
+  const key = `-----BEGIN PRIVATE KEY-----\n${`${line}\n`.repeat(25)}-----END PRIVATE KEY-----\n`;
+  await set(trigger, { body: `throw new Error(event.secrets.KEY + event.secrets.KEY);`, secrets: { KEY: key } });
+  expect((await machine()).status).toBe(403);
+  await faultOf('threw');
+  expect(JSON.stringify(await logs('type:actions_execution_failed'))).not.toContain(line);
+  const tryOut = async (body: string, value: string) => {
+    const code = `exports.onExecuteCredentialsExchange = async (event, api) => { ${body} };`;
+    const secrets = [{ name: 'KEY', value }];
+    const given = { name: `tried ${Math.random()}`, supported_triggers: [{ id: trigger }], code, secrets };
+    const { body: made } = await gate.manage('POST', 'actions/actions', given);
+    return gate.manage('POST', `actions/actions/${made.id}/test`, { payload: {} });
+  };
+  const said = await tryOut(
+    `console.log(event.secrets.KEY); console.log(event.secrets); ${claim('event.secrets.KEY')}`,
+    key,
+  );
+  expect(said.status).toBe(200);
+  expect(JSON.stringify(said.body)).not.toContain(line.slice(0, 20));
+  const flag = await tryOut(claim('true'), 'true');
+  expect(flag.body.payload.commands).toEqual([
+    { name: 'accessToken.setCustomClaim', args: ['https://mine.example/a', true] },
+  ]);
 });

@@ -3,6 +3,8 @@
  * are no walls but locked doors. The walls are the process, its permissions, and the network namespace where there is one.
  */
 
+import { Server, Socket } from 'node:net';
+
 /** The modules of Node that an action may require: those that compute. */
 const allowed = [
   'assert',
@@ -23,16 +25,35 @@ const allowed = [
 /** Ways to the network, and to other processes. */
 const goneGlobals = ['WebSocket', 'EventSource', 'BroadcastChannel', 'Worker', 'gc'];
 
-/** @returns the action’s `require`. @param fetch takes the place of Node’s */
-export function confine(fetch: typeof globalThis.fetch): (name: unknown) => unknown {
+/** What Node itself asks of the real process while an action runs. An action may get at it, and at the sockets, through listeners of its own. */
+const keptOfProcess = new Set([
+  '_fatalException',
+  '_tickCallback',
+  'cwd',
+  'emitWarning',
+  'exit',
+  'hasUncaughtExceptionCaptureCallback',
+  'hrtime',
+  'memoryUsage',
+  'nextTick',
+  'reallyExit',
+  'setUncaughtExceptionCaptureCallback',
+  'uptime',
+]);
+/** Values by which another process, or a file, could be named. */
+const goneOfProcess = ['mainModule', 'report', 'ppid', 'pid', 'stdin', 'stdout', 'stderr'];
+
+/** @returns the action’s `require`. @param fetch takes the place of Node’s. @param socket the one connection that there is, and will be */
+export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: unknown) => unknown {
   const { getBuiltinModule, version, versions, hrtime, nextTick } = process;
   const modules = new Map(allowed.map((name) => [name, getBuiltinModule(name)]));
   for (const name of goneGlobals) Reflect.deleteProperty(globalThis, name);
   const shown = { env: {}, argv: [], version, versions: { node: versions.node }, platform: 'linux', nextTick };
   const real = process as unknown as Record<string, unknown>;
-  // Whoever gets at the real one through a listener of its own finds no way on.
-  for (const name of ['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule', 'kill', '_kill', 'mainModule'])
-    Object.defineProperty(real, name, { value: undefined, configurable: false, writable: false });
+  closeConnections(socket);
+  for (const name of Object.getOwnPropertyNames(real))
+    if (goneOfProcess.includes(name) || (typeof heldBy(real, name) === 'function' && !keptOfProcess.has(name)))
+      lock(real, name);
   for (const [name, value] of Object.entries({ fetch, process: { ...shown, hrtime } }))
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   return (name) => {
@@ -41,4 +62,29 @@ export function confine(fetch: typeof globalThis.fetch): (name: unknown) => unkn
       throw new Error(`Cannot find module '${String(name)}': actions have ${allowed.join(', ')}`);
     return found;
   };
+}
+
+/**
+ * No other connection is ever made here, to a network or to a socket among the files: not by the class of the socket to the gate, nor by what
+ * fetches for Node, which stand on the same functions.
+ */
+function closeConnections(socket: Socket): void {
+  const { _handle: pipe } = socket as unknown as { _handle: object };
+  for (const prototype of [Socket.prototype, Server.prototype, Object.getPrototypeOf(pipe)] as object[])
+    for (const name of ['connect', 'listen', '_listen2', 'bind', 'open', 'fchmod']) lock(prototype, name);
+  const dispatchers = Object.getOwnPropertySymbols(globalThis).filter((symbol) =>
+    symbol.description?.startsWith('undici.globalDispatcher'),
+  );
+  // They cannot be deleted.
+  for (const symbol of dispatchers) Reflect.set(globalThis, symbol, undefined);
+}
+
+/** For good: nothing stands there any more, and nothing can be put there. */
+function lock(object: object, name: string): void {
+  Object.defineProperty(object, name, { value: undefined, configurable: false, writable: false });
+}
+
+/** Some of the process’s values are made when they are first asked for: none of those is a function. */
+function heldBy(object: object, name: string): unknown {
+  return Object.getOwnPropertyDescriptor(object, name)?.value;
 }

@@ -4,12 +4,12 @@ import { format } from 'node:util';
 const linesMax = 100;
 const lineMax = 1_000;
 
-/** Takes the place of `console`. `begin` starts listening, and gives a function that ends it with what was said. */
-export function collectOutput(): { begin(): () => string[] } {
+/** Takes the place of `console`. `begin` starts listening, and gives a function that ends it with what was said. @param masked for what nobody is to read */
+export function collectOutput(masked: (text: string) => string): { begin(): () => string[] } {
   const listeners = new Set<string[]>();
   const say = (...given: unknown[]): void => {
     if (listeners.size === 0) return;
-    const line = format(...given).slice(0, lineMax);
+    const line = masked(format(...given)).slice(0, lineMax);
     for (const lines of listeners) if (lines.length < linesMax) lines.push(line);
   };
   const nothing = () => {};

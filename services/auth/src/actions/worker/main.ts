@@ -8,6 +8,7 @@ import { compileFunction } from 'node:vm';
 import { makeApi } from './api.ts';
 import { confine } from './confine.ts';
 import { collectOutput } from './console.ts';
+import { withoutSecrets } from './mask.ts';
 import { type Order, type Report, readLines } from './messages.ts';
 import { makeFetch } from './outside.ts';
 
@@ -21,11 +22,10 @@ const tell = (report: Report): void => void socket.write(`${stringify(report)}\n
 process.on('unhandledRejection', () => {}).on('uncaughtException', () => {});
 
 const outside = makeFetch((request) => tell({ type: 'fetch', ...request }));
-const require = confine(outside.fetch);
-const output = collectOutput();
-
+const require = confine(outside.fetch, socket);
 let exported: Record<string, unknown> = {};
 let secrets: Record<string, string> = {};
+const output = collectOutput((text) => withoutSecrets(text, secrets));
 
 socket.on(
   'data',
@@ -94,7 +94,8 @@ async function run(order: Extract<Order, { type: 'run' }>): Promise<void> {
 
 function messageOf(error: unknown): string {
   try {
-    return String(error instanceof Error ? `${error.name}: ${error.message}` : error).slice(0, 1_000);
+    const text = String(error instanceof Error ? `${error.name}: ${error.message}` : error);
+    return withoutSecrets(text, secrets).slice(0, 1_000);
   } catch {
     return 'an error that cannot be shown';
   }
