@@ -6,11 +6,21 @@ import { join } from 'node:path';
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { openActionsGate, password } from './actions.ts';
 import { api } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
+
+/** How many statements the gate has sent, without what is written later for several requests at once. */
+let statements = 0;
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+  if (!/^(?:audit insert|last logins)$/.test((given[0] as { name?: string }).name ?? '')) statements += 1;
+  return (query as (...all: unknown[]) => unknown).apply(this, given);
+} as never; // one of its many signatures
+
 const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
 await mkdir(join(folder, 'post-login'));
 await writeFile(
@@ -356,4 +366,32 @@ test('a folder that no trigger has, or code that is none, stops the start', asyn
   await mkdir(join(wrong, 'post-login'));
   await writeFile(join(wrong, 'post-login', 'bad.js'), 'const x = ;');
   await expect(openActionsGate({ ACTIONS_DIR: wrong })).rejects.toThrow(/post-sign-in[\s\S]*bad\.js/);
+});
+
+test('an action that does nothing costs a refresh, a password and a sign-in no more than one statement', async () => {
+  await using plain = await openActionsGate({ ACTIONS_TIMEOUT_MS: '20000' });
+  const { json } = await plain.signIn();
+  const client = { client_id: 'web', client_secret: 'web-secret', refresh_token: json.refresh_token! };
+  const refresh = () => plain.ask({ grant_type: 'refresh_token', ...client });
+  const ways = { refresh, password: () => plain.byPassword(), signIn: () => plain.signIn() };
+  /** The least of some: the gate has work of its own now and then. */
+  const costs = async () => {
+    const all: Record<string, number> = {};
+    for (const [name, ask] of Object.entries(ways)) {
+      const counts: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const before = statements;
+        expect((await ask()).status).toBe(200);
+        counts.push(statements - before);
+      }
+      all[name] = Math.min(...counts);
+    }
+    return all;
+  };
+  const without = await costs();
+  await plain.set('post-login', '');
+  const bound = await costs();
+  const more = Object.fromEntries(Object.keys(ways).map((name) => [name, bound[name]! - without[name]!]));
+  expect(without.refresh).toBeGreaterThan(0);
+  expect(more).toEqual({ refresh: 1, password: 1, signIn: 1 });
 });

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { Database, Pool } from '../database.ts';
-import type { AccountModel } from '../generated/models.ts';
 import { addressOf } from '../http/head.ts';
-import { presenter, presentUsers } from '../management/present-user.ts';
+import { type PresentedAccount, presenter, presentUsers } from '../management/present-user.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import type { PersonForActions } from './person.ts';
 
 export type EventParts = {
   issuer: string;
@@ -80,17 +80,14 @@ export async function connectionOf({ connections }: Pick<EventParts, 'connection
 
 /** As the management API shows them, without what only that shows. */
 export async function userOf(
-  parts: Pick<EventParts, 'db' | 'pool' | 'connections'>,
-  account: AccountModel,
+  parts: Pick<EventParts, 'db' | 'connections'>,
+  account: PresentedAccount & { hasLinked?: boolean },
 ): Promise<object> {
-  // Plain SQL, at a third of the mapper's cost: most people have no other identity.
-  const { rowCount } = await parts.pool.query({
-    name: 'linked account',
-    text: 'SELECT FROM accounts WHERE linked_to = $1 LIMIT 1',
-    values: [account.userId],
-  });
+  // Most people have no other identity, and those who read one know it.
   const [user] =
-    rowCount === 0 ? [(await presenter(parts))({ account, linked: [] })] : await presentUsers(parts, [account]);
+    account.hasLinked === false
+      ? [(await presenter(parts))({ account, linked: [] })]
+      : await presentUsers(parts, [account]);
   const { blocked: _, logins_count: __, last_ip: ___, last_login: ____, ...rest } = user as Params;
   return { ...rest, multifactor: account.factors };
 }
@@ -115,19 +112,6 @@ export function transactionOf(params: Params, protocol: string): object {
   };
 }
 
-/** Names of the person’s roles, also those that everybody has and those of the organization they sign in to. */
-async function rolesOf(pool: Pool, userId: string, organization: string | undefined): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>({
-    name: 'role names',
-    text: `SELECT name FROM roles WHERE is_default OR id IN (
-             SELECT role_id FROM user_roles WHERE user_id = $1
-             UNION ALL SELECT role_id FROM organization_member_roles WHERE user_id = $1 AND organization_id = $2)
-           ORDER BY name`,
-    values: [userId, organization ?? null],
-  });
-  return rows.map(({ name }) => name);
-}
-
 /** Auth0’s names of the ways in which somebody has proven who they are. */
 const methodNames: Record<string, string> = {
   pwd: 'pwd',
@@ -147,7 +131,7 @@ export function methodsOf(amr: readonly string[] | undefined, at: number | undef
 }
 
 export type SignIn = {
-  account: AccountModel;
+  account: PersonForActions;
   protocol: string;
   amr: readonly string[] | undefined;
   authTime: number | undefined;
@@ -158,13 +142,12 @@ export type SignIn = {
 
 /** `event` at post-login. */
 export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC, signIn: SignIn): Promise<object> {
-  const { issuer, pool, organizations } = parts;
+  const { issuer, organizations } = parts;
   const params = (ctx.oidc.params ?? {}) as Params;
   const { account, organization: id } = signIn;
-  const [user, connection, roles, organization] = await Promise.all([
+  const [user, connection, organization] = await Promise.all([
     userOf(parts, account),
     connectionOf(parts, account.connection),
-    rolesOf(pool, account.userId, id),
     id === undefined ? undefined : organizations.find(id),
   ]);
   const audience = params.audience ?? params.resource;
@@ -176,7 +159,7 @@ export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC,
     user,
     transaction: transactionOf(params, signIn.protocol),
     authentication: { methods: methodsOf(signIn.amr, signIn.authTime) },
-    authorization: { roles },
+    authorization: { roles: account.roles },
     stats: { logins_count: account.loginsCount },
     ...(signIn.session !== undefined && { session: { id: signIn.session } }),
     ...(typeof audience === 'string' && { resource_server: { identifier: audienceOf(audience) } }),

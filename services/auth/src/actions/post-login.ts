@@ -14,6 +14,7 @@ import type { SettingsStore } from '../settings/store.ts';
 import { type EventParts, postLoginEvent } from './event.ts';
 import { changedMetadata, type Outcome } from './outcome.ts';
 import { keepOutcome, outcomeBefore, outcomeNow, setOutcome } from './outcomes.ts';
+import { findPerson } from './person.ts';
 import { checkAllowed, DeniedByAction, told } from './refusal.ts';
 import type { ActionRunner } from './runner.ts';
 
@@ -110,10 +111,10 @@ async function run(
   proven: Proven,
   session?: string,
 ): Promise<Outcome | undefined> {
-  const { runner, accounts } = parts;
-  const account = await accounts.find(proven.accountId);
-  if (!account) return undefined; // what follows finds nobody either
+  const { runner, accounts, pool } = parts;
   const { organization, authTime } = proven;
+  const account = await findPerson(pool, proven.accountId, organization);
+  if (!account) return undefined; // what follows finds nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };
   const outcome = await told(

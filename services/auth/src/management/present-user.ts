@@ -3,10 +3,16 @@ import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { isSocial } from '../upstream/strategies.ts';
 import type { Parts } from './parts.ts';
 
-/** An account and those that are linked to it. */
-export type Person = { account: AccountModel; linked: AccountModel[] };
+/** What is shown of an account: nothing that proves who somebody is. */
+export type PresentedAccount = Omit<AccountModel, 'passwordHash' | 'credentialsVersion'>;
 
-export async function withIdentities({ db }: Pick<Parts, 'db'>, accounts: AccountModel[]): Promise<Person[]> {
+/** An account and those that are linked to it. */
+export type Person = { account: PresentedAccount; linked: PresentedAccount[] };
+
+export async function withIdentities<Account extends PresentedAccount>(
+  { db }: Pick<Parts, 'db'>,
+  accounts: Account[],
+): Promise<{ account: Account; linked: AccountModel[] }[]> {
   const ids = accounts.map(({ userId }) => userId);
   const linked = await db.account.findMany({ where: { linkedTo: { in: ids } }, orderBy: { userId: 'asc' } });
   return accounts.map((account) => ({ account, linked: linked.filter(({ linkedTo }) => linkedTo === account.userId) }));
@@ -14,7 +20,7 @@ export async function withIdentities({ db }: Pick<Parts, 'db'>, accounts: Accoun
 
 export async function presentUsers(
   parts: Pick<Parts, 'db' | 'connections'>,
-  accounts: AccountModel[],
+  accounts: PresentedAccount[],
 ): Promise<object[]> {
   const present = await presenter(parts);
   return (await withIdentities(parts, accounts)).map(present);
@@ -42,14 +48,17 @@ export async function withProvidersTokens(
 }
 
 /** Its user_id without the prefix, and the strategy of its connection. */
-export function identityOf({ userId, connection }: AccountModel, known: ConnectionModel | undefined) {
+export function identityOf(
+  { userId, connection }: Pick<AccountModel, 'userId' | 'connection'>,
+  known: ConnectionModel | undefined,
+) {
   const [prefix = '', ...rest] = userId.split('|');
   const provider = known?.strategy ?? prefix;
   return { connection, provider, user_id: rest.join('|'), isSocial: isSocial(provider) };
 }
 
 /** What an account is called that has no name; user-search.ts finds it so. */
-export function namesOf(account: AccountModel): { name: string; nickname: string } {
+export function namesOf(account: PresentedAccount): { name: string; nickname: string } {
   const named = account.email ?? account.phoneNumber ?? account.username ?? account.userId;
   const unnamed = account.email ?? account.phoneNumber ?? account.userId;
   return {
@@ -77,7 +86,7 @@ function present({ account, linked }: Person, known: Map<string, ConnectionModel
   };
 }
 
-function profileOf(account: AccountModel): object {
+function profileOf(account: PresentedAccount): object {
   const known = {
     username: account.username,
     phone_number: account.phoneNumber,

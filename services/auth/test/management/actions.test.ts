@@ -1,4 +1,4 @@
-/** Actions through the `auth0` package, unmodified, and as auth0-deploy-cli writes them. */
+/** Actions through the `auth0` package, unmodified, and in the requests that auth0-deploy-cli makes for them. */
 import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openManagement, refusal } from './target.ts';
@@ -170,9 +170,9 @@ describe('refused is', () => {
   });
 });
 
-// The requests of `a0deploy import` of a folder with two actions and the order in which they run (auth0-deploy-cli 8.44.0), and those of a
-// second import of the same.
-test('auth0-deploy-cli imports actions and their order, and finds what it wrote', async () => {
+// Written after auth0-deploy-cli’s handlers of actions and triggers, not recorded from a run of it: an import of two actions and the order in
+// which they run, and a second import of the same.
+test('an import in the manner of auth0-deploy-cli writes actions and their order, and finds what it wrote', async () => {
   const given = (name: string) => ({
     name,
     code,
