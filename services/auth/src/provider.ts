@@ -52,8 +52,8 @@ import {
   applySeam,
   bindSessions,
   checkResponseModes,
+  countedFrom,
   keepProperty,
-  loginOf,
   replaceSigningKeys,
 } from './library/seam.ts';
 import type { AdmissionParts } from './organizations/admission.ts';
@@ -260,7 +260,7 @@ async function findAccount(
   const session = token ? undefined : ctx.oidc?.session;
   const { clientId } = ctx.oidc?.client ?? {};
   const grantId = clientId === undefined ? undefined : session?.grantIdFor(clientId);
-  const account = await parts.accounts.findForTokens(sub, session && { ...loginOf(session), grantId });
+  const account = await parts.accounts.findForTokens(sub, session && { ...countedFrom(session), grantId });
   // Whose connections are all closed to the client is nobody there, also in a session from elsewhere.
   if (account && session && clientId !== undefined && !(await opensAny(parts, account, clientId))) return undefined;
   return account && withOrganization(ctx, withConformantClaims(ctx, account, parts.settings), parts.organizations);

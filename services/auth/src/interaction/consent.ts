@@ -3,7 +3,7 @@ import { errors } from 'oidc-provider';
 import type { Consent } from '../authorization/consents.ts';
 import { addToGrant } from '../authorization/existing-grant.ts';
 import { claims } from '../claims.ts';
-import { loginOf, makeGrant } from '../library/seam.ts';
+import { countedFrom, makeGrant } from '../library/seam.ts';
 import type { ConsentApi } from '../pages/pages.ts';
 import { audienceOf, openidScopes } from '../resources/audience.ts';
 import type { Interaction } from './interaction.ts';
@@ -40,7 +40,7 @@ export async function allowConsent(interaction: Interaction): Promise<void> {
 async function accountOf({ details, parts }: Interaction): Promise<string> {
   const { accountId, uid } = details.session!;
   const session = await parts.provider.Session.findByUid(uid);
-  const account = session && (await parts.accounts.findForTokens(accountId, loginOf(session)));
+  const account = session && (await parts.accounts.findForTokens(accountId, countedFrom(session)));
   if (!account) throw new errors.SessionNotFound('the session is over');
   return accountId;
 }

@@ -208,6 +208,7 @@ type BoundSession = {
   isRemembered?: boolean | undefined;
   upstream?: StoredUpstream | undefined;
   device?: SessionDevice | undefined;
+  continuedAt?: number | undefined;
   authTime(): number | undefined;
 };
 
@@ -229,6 +230,7 @@ export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'isRemembered');
   keepProperty(provider.Session, 'upstream');
   keepProperty(provider.Session, 'device');
+  keepProperty(provider.Session, 'continuedAt');
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
@@ -237,6 +239,7 @@ export function bindSessions(provider: Provider): void {
   };
   const { loginAccount, save } = prototype;
   prototype.loginAccount = function (details) {
+    const before = this.accountId;
     loginAccount.call(this, { ...details, acr: details.acr ?? signInAcr });
     // The library passes on only the parts of an interaction’s result that it knows.
     const interaction = Provider.ctx?.oidc?.entities.Interaction as BoundInteraction | undefined;
@@ -245,6 +248,8 @@ export function bindSessions(provider: Provider): void {
     this.isRemembered = result?.login?.isRemembered;
     this.upstream = [interaction?.upstream, this.upstream].find((each) => each?.accountId === this.accountId);
     this.device = undefined;
+    // A second factor is a login at the first one's time: what spared the session counts still.
+    if (this.accountId !== before) this.continuedAt = undefined;
   };
   prototype.save = function (ttl) {
     if (this.accountId && Provider.ctx) this.device = deviceOf(Provider.ctx, this.device);
@@ -263,6 +268,22 @@ function deviceOf({ req }: KoaContextWithOIDC, before: SessionDevice | undefined
 }
 
 type BoundInteraction = { result?: { login?: Partial<BoundSession> }; upstream?: StoredUpstream };
+
+/**
+ * From when a session counts, where the account ends its sessions up to some moment (accounts/store.ts): from its login, or from when its owner ended
+ * all others and spared it. That makes no login of it: how fresh it is, `loginOf` says.
+ */
+export function countedFrom({
+  loginTs,
+  continuedAt = 0,
+  incarnation,
+}: {
+  loginTs?: number;
+  continuedAt?: number;
+  incarnation?: string;
+}): { from: number | undefined; incarnation: string | undefined } {
+  return { from: loginTs === undefined ? undefined : Math.max(loginTs, continuedAt), incarnation };
+}
 
 /** When the login of a session happened, and of which account. */
 export function loginOf(session: object): { from: number | undefined; incarnation: string | undefined } {

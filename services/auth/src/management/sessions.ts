@@ -4,6 +4,7 @@ import { endSessionAndTokens, sessionsEnd, sessionsEnded } from '../accounts/end
 import { isOver } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
+import { countedFrom } from '../library/seam.ts';
 import { ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -15,7 +16,7 @@ export const listSessions = operation({
   async run({ parts, params, query: { from, take = 50 } }) {
     const account = await loadUser(parts, params.id);
     const stored = await parts.sessions.ofAccount(account.userId);
-    const alive = stored.filter((session) => !isOver(boundsOf(session), account));
+    const alive = stored.filter((session) => !isOver(countedFrom(session), account));
     return list(
       'sessions',
       { from, take },
@@ -60,11 +61,9 @@ export const revokeSession = operation({
 async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSession> {
   const session = await sessions.find(uid);
   const account = session && (await accounts.find(session.accountId));
-  if (!account || isOver(boundsOf(session), account)) throw missing('session', 'The session does not exist.');
+  if (!account || isOver(countedFrom(session), account)) throw missing('session', 'The session does not exist.');
   return session;
 }
-
-const boundsOf = ({ loginTs, incarnation }: StoredSession) => ({ from: loginTs, incarnation });
 
 function present({ uid, accountId, iat, exp, loginTs, amr, authorizations, device }: StoredSession): object {
   const at = (seconds: number | undefined) => (seconds === undefined ? null : new Date(seconds * 1000).toISOString());

@@ -1,9 +1,11 @@
 /**
- * The application that people sign in to when they open `/account`: built in, in no table, for every tenant the same. It needs no secret and
- * gets no tokens: what its sign-in leaves behind is the session in the browser, which the pages below `/account` read.
+ * The application that people sign in to when they open `/account`: built in, in no table, for every tenant the same. Its secret is
+ * known to nobody, so nobody gets a token for its codes: what its sign-in leaves behind is the session in the browser, which the pages below
+ * `/account` read.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { accountClientId } from '../clients/account-client-id.ts';
+import { hashSecret, makeSecret } from '../clients/secret.ts';
 import type { RegisteredClient } from '../clients/store.ts';
 
 export const callbackPath = '/account/callback';
@@ -18,13 +20,13 @@ export function accountClient(issuers: string[]): RegisteredClient {
     logoUri: null,
     appType: 'regular_web',
     isFirstParty: true,
-    secretHashes: [],
+    secretHashes: [hashSecret(makeSecret())],
     callbacks: issuers.map((issuer) => `${baseUrlOf(issuer)}${callbackPath.slice(1)}`),
     allowedLogoutUrls: [],
     webOrigins: [],
     allowedOrigins: [],
     grantTypes: ['authorization_code'],
-    tokenEndpointAuthMethod: 'none',
+    tokenEndpointAuthMethod: 'client_secret_post',
     jwks: null,
     refreshToken: null,
     resourceServerIdentifier: null,

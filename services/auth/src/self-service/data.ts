@@ -1,5 +1,6 @@
 /** What is kept about somebody, for them: everything of the account, without what proves who they are. */
 import { accountClaims, isOver } from '../accounts/store.ts';
+import { countedFrom } from '../library/seam.ts';
 import { connectedTo } from './applications.ts';
 import { selfServiceOf } from './settings.ts';
 import { linkedTo } from './sign-ins.ts';
@@ -66,7 +67,7 @@ async function dataOf(visit: Visit): Promise<object> {
       last_used_at: lastUsedAt,
     })),
     sessions: sessions
-      .filter(({ loginTs, incarnation }) => !isOver({ from: loginTs, incarnation }, account))
+      .filter((each) => !isOver(countedFrom(each), account))
       .map(({ uid, loginTs, device }) => ({ id: uid, authenticated_at: new Date(loginTs * 1000), device })),
     applications,
     roles: roles.map(({ role }) => role.name),

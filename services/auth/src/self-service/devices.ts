@@ -5,6 +5,7 @@ import { isOver } from '../accounts/store.ts';
 import type { StoredSession } from '../adapter/sessions.ts';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { fieldsOf } from '../http/form-fields.ts';
+import { countedFrom } from '../library/seam.ts';
 import type { AccountItem } from '../pages/account.ts';
 import { browserOf } from './browser.ts';
 import { notTheirs, type Visit } from './visit.ts';
@@ -39,8 +40,8 @@ export async function endDevices(visit: Visit, request: Request): Promise<void> 
 }
 
 /**
- * Ends all sessions up to the mark, which the account has already, with all that applications hold; this one goes on, as if it began now.
- * Its owner has just shown that they may.
+ * Ends all sessions up to the mark, which the account has already, with all that applications hold; this one goes on, no fresher than it was: whoever finds a session
+ * open makes no login of it by this.
  */
 export async function endOthers({ parts, account, session }: Visit, mark: Date): Promise<void> {
   for (const { uid } of await parts.sessions.ofAccount(account.userId))
@@ -48,13 +49,13 @@ export async function endOthers({ parts, account, session }: Visit, mark: Date):
   await parts.endAccess(account.userId);
   await sessionsEnded(mark);
   // A timer may be a moment early: never in the second that the mark ends.
-  session.loginTs = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));
+  session.continuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil((mark.getTime() - 999) / 1000));
   await session.persist();
 }
 
 async function liveSessions({ parts, account }: Visit): Promise<StoredSession[]> {
   const stored = await parts.sessions.ofAccount(account.userId);
-  return stored.filter(({ loginTs, incarnation }) => !isOver({ from: loginTs, incarnation }, account));
+  return stored.filter((each) => !isOver(countedFrom(each), account));
 }
 
 function itemOf({ session }: Visit, { uid, device, iat, exp }: StoredSession): AccountItem {

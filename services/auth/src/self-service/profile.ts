@@ -54,7 +54,8 @@ export async function changeProfile(visit: Visit, request: Request): Promise<voi
   }
   const { given_name: givenName, family_name: familyName, ...rest } = given.data;
   const change = Object.entries({ ...rest, givenName, familyName }).filter(([, value]) => value !== undefined);
-  await visit.parts.accounts.updateState(stateOf(visit.account), Object.fromEntries(change));
+  const changed = await visit.parts.accounts.updateState(stateOf(visit.account), Object.fromEntries(change));
+  if (!changed) return visit.turnTo(path, { problems: ['refused'] });
   visit.note('sapi', { operation: 'POST account/profile' });
   return visit.turnTo(path, { notice: 'saved' });
 }

@@ -20,7 +20,7 @@ import { addressOf } from '../http/head.ts';
 import { seeOther, sendPage } from '../http/page.ts';
 import { ForeignForm } from '../interaction/interaction.ts';
 import type { Outcome } from '../interaction/page-memory.ts';
-import { loginOf, type SessionDevice } from '../library/seam.ts';
+import { countedFrom, type SessionDevice } from '../library/seam.ts';
 import type { Languages } from '../mail/language.ts';
 import type { Form, PageName, Pages } from '../pages/pages.ts';
 import { callbackPath } from './client.ts';
@@ -31,6 +31,7 @@ export type OwnSession = Session & {
   accountId: string;
   exp: number;
   loginTs: number;
+  continuedAt?: number;
   amr?: string[];
   acr?: string;
   isRemembered?: boolean;
@@ -88,7 +89,7 @@ async function lackOf(
 ): Promise<Record<string, string> | undefined> {
   const { session, account, settings, needsFresh } = given;
   const isOpen = account && !account.blocked && account.linkedTo === null;
-  if (!isOpen || isOver(loginOf(session), account) || session.past(sessionLifetime.absolute)) return {};
+  if (!isOpen || isOver(countedFrom(session), account) || session.past(sessionLifetime.absolute)) return {};
   const { amr, isRemembered = false } = session;
   const { factors } = account;
   const client = await parts.provider.Client.find(accountClientId);

@@ -9,6 +9,7 @@ import type { Audit } from '../audit.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pool } from '../database.ts';
 import { hasSecondFactor } from '../factors/types.ts';
+import { countedFrom } from '../library/seam.ts';
 import { link } from '../management/identities.ts';
 import { ManagementProblem } from '../management/problem.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -56,17 +57,25 @@ export function makeLinking({ upstream, accounts, connections, pool, audit }: Pa
       const attempt = isTheirs ? await upstream.attempts.redeem(state) : undefined;
       if (attempt?.for.kind !== 'link') throw new errors.SessionNotFound('another session asked for this link');
       const { accountId, returnTo } = attempt.for;
-      const outcome = await linked(attempt, answer, accountId);
+      const outcome = await linked(attempt, answer, { accountId, session });
       return `${returnTo}?${new URLSearchParams(outcome)}`;
     },
   };
 
-  async function linked(attempt: Attempt, answer: URLSearchParams, accountId: string): Promise<Record<string, string>> {
+  async function linked(
+    attempt: Attempt,
+    answer: URLSearchParams,
+    { accountId, session }: { accountId: string; session: object },
+  ): Promise<Record<string, string>> {
     try {
       const connection = await connections.find(attempt.connection);
       if (!connection) throw new UpstreamFailure('not_enabled');
       const remote = await upstream.remotes.open(connection);
-      const { account } = await upstream.openAccount(remote, await exchange(remote, attempt, answer), { isLink: true });
+      const answered = await exchange(remote, attempt, answer);
+      // Their password may have changed, or they are blocked, while they were away.
+      const asker = await accounts.findForTokens(accountId, countedFrom(session));
+      if (!asker) throw new errors.SessionNotFound('the session that asked for this link is over');
+      const { account } = await upstream.openAccount(remote, answered, { isLink: true });
       const owner = await accounts.ownerOf(account);
       const isOthers = owner?.userId !== accountId;
       // Whoever has only the first of two keys to an account does not take it along.

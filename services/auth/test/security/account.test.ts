@@ -1,5 +1,6 @@
 /** What nobody gets out of `/account`: other people's things, rights, a change by a forged form or a session left open. */
 import { Browser, type Page } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -10,7 +11,7 @@ import { alice, bob, seed } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = ['carol', 'dave', 'erin'].map((name) => ({
+const people = ['carol', 'carla', 'dave', 'erin'].map((name) => ({
   ...alice,
   user_id: `auth0|${name}`,
   email: `${name}@example.com`,
@@ -148,6 +149,16 @@ test('a session that was left open changes nothing that proves who somebody is',
   expect(titleOf(await browser.get('account/profile'))).toBe('Sign in');
 });
 
+test('to be signed out everywhere else is no sign-in: a session that was left open stays as old as it is', async () => {
+  const { browser } = await visit('carla', 'account/devices');
+  const page = await browser.get('account/devices');
+  await age('carla', 601);
+  const ended = await browser.post('account/devices', { csrf: csrfIn(page), action: 'others' });
+  expect(titleOf(ended)).toBe('Your devices');
+  expect(titleOf(await browser.get('account/email'))).toBe('Sign in');
+  expect(titleOf(await browser.get('account/profile'))).toBe('Profile');
+});
+
 test('a password alone takes no second factor away, even where the policy asks for none', async () => {
   await db.query(`UPDATE settings SET mfa = mfa || '{"policy":"never"}'`);
   await db.query(
@@ -184,6 +195,21 @@ test('the sign-in leads nowhere but to these pages, and its code is worth nothin
   const elsewhere = new URL(location);
   elsewhere.searchParams.set('redirect_uri', 'https://evil.example/');
   expect((await browser.get(elsewhere.href)).status).toBe(400);
+  // With a verifier that somebody has, the code is redeemed as little.
+  const { code_verifier, ...challenge } = pkce();
+  const own = new URL(location);
+  for (const [name, value] of Object.entries(challenge)) own.searchParams.set(name, value);
+  const { headers } = await fetch(own, { redirect: 'manual', headers: { cookie: browser.cookieHeader(own) } });
+  const code = new URL(headers.get('location')!, gate.issuer).searchParams.get('code')!;
+  expect(code).toBeTruthy();
+  const redeemed = await gate.post('oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: 'gatepost-account',
+    redirect_uri: `${gate.issuer}account/callback`,
+    code,
+    code_verifier,
+  });
+  expect([redeemed.status, redeemed.json.error]).toEqual([401, 'invalid_client']);
   const token = await gate.post('oauth/token', {
     grant_type: 'password',
     client_id: 'gatepost-account',

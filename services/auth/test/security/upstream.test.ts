@@ -5,6 +5,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { jwtVerify } from 'jose';
 import { type Lies, serveOidc } from '../false-provider.ts';
+import { bob } from '../seeds.ts';
 import { claimsFor, type Form, manage, openOurs, request } from '../upstream.ts';
 
 const stack = new AsyncDisposableStack();
@@ -115,6 +116,26 @@ describe('an ID token is refused', () => {
     expect(errorOf(await answer())).toBe('server_error');
     await until('the log', async () => (await lastFailure())?.connection === 'evil' || undefined);
   });
+});
+
+const databaseName = 'Username-Password-Authentication';
+test.each([
+  ['a new password has ended the session', { password: 'another right horse battery', connection: databaseName }],
+  ['the account is blocked', { blocked: true }],
+])('nothing is linked once %s that began it', async (_, change) => {
+  const browser = new Browser(gate);
+  await manage(gate, 'PATCH', 'users/auth0%7Cbob', { blocked: false });
+  await manage(gate, 'PATCH', 'users/auth0%7Cbob', { password: bob.password, connection: databaseName });
+  const page = await browser.logIn(await browser.get('account/sign-ins'), bob.email);
+  const { csrf } = page.forms.find(({ fields }) => fields.csrf)!.fields;
+  const { location: left } = await browser.post('account/sign-ins', { csrf: csrf!, action: 'link', id: 'honest' });
+  honest.state.nonce = left!.searchParams.get('nonce') ?? '';
+  const changed = await manage(gate, 'PATCH', 'users/auth0%7Cbob', change);
+  expect(changed.status).toBe(200);
+  const state = left!.searchParams.get('state') ?? '';
+  await browser.get(`${left!.searchParams.get('redirect_uri')}?${new URLSearchParams({ code: 'c', state })}`);
+  const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob');
+  expect(body.identities).toHaveLength(1);
 });
 
 describe('of several directories of Microsoft at once', () => {
