@@ -48,23 +48,34 @@ export async function keepPartitions(
   { days, statsDays }: { days: number; statsDays: number },
   log: Log,
 ): Promise<Disposable> {
-  const drop = async () => {
-    const { rows } = await pool.query<{ dropped: number }>(
-      'SELECT drop_old_partitions($1) + drop_old_stats($2) AS dropped',
-      [days, statsDays],
-    );
+  const drop = async (name: string, keptDays: number) => {
+    const { rows } = await pool.query<{ dropped: number }>(`SELECT ${name}($1) AS dropped`, [keptDays]);
     if (rows[0]!.dropped > 0) log.info({ partitions: rows[0]!.dropped }, 'dropped partitions past their retention');
   };
-  const dropReplays = () => pool.query("DELETE FROM replays WHERE ended_at < now() - $1 * interval '1 day'", [days]);
-  const tick = () =>
-    ensurePartitions(pool)
-      .then(drop)
-      .then(dropReplays)
-      .then(() => erase(pool, log))
-      .catch((error) => log.warn({ error }, 'could not make or drop partitions, trying again in an hour'));
+  // Each by itself: who reads old statistics for long keeps neither the log nor a deleted account's data.
+  const steps = [
+    () => ensurePartitions(pool),
+    () => drop('drop_old_partitions', days),
+    () => drop('drop_old_stats', statsDays),
+    () => pool.query("DELETE FROM replays WHERE ended_at < now() - $1 * interval '1 day'", [days]),
+    () => erase(pool, log),
+  ];
+  let isDisposed = false;
+  const tick = async () => {
+    for (const step of steps)
+      if (!isDisposed)
+        await step().catch((error) =>
+          log.warn({ error }, 'could not make or drop partitions, trying again in an hour'),
+        );
+  };
   await ensurePartitions(pool);
   void tick();
   const timer = setInterval(tick, everyMs);
   timer.unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  return {
+    [Symbol.dispose]() {
+      isDisposed = true;
+      clearInterval(timer);
+    },
+  };
 }

@@ -77,3 +77,20 @@ test('partitions that were missed are made, even while events come, and those pa
   expect(row?.status).toBe('OK');
   expect(await dispatcher.stop()).toBe(0);
 });
+
+// A copy of the database may take hours.
+test('while somebody reads old statistics, the old log is dropped and a deleted account is erased all the same', async () => {
+  await using world = await openWorld();
+  await world.pool.query(`
+    CREATE TABLE delivery_stats_20260101 PARTITION OF delivery_stats FOR VALUES FROM ('2026-01-01 00:00+00') TO ('2026-01-08 00:00+00');
+    CREATE TABLE deliveries_20260101 PARTITION OF deliveries FOR VALUES FROM ('20260101') TO ('20260102');
+    INSERT INTO erasures (account_id) VALUES (77)`);
+  using held = new DisposableStack();
+  const reader = held.adopt(await world.pool.connect(), (client) => client.release(true));
+  await reader.query('BEGIN; LOCK TABLE delivery_stats_20260101 IN ACCESS SHARE MODE');
+  const dispatcher = await world.start();
+  await until('the account is erased', async () => (await world.pool.query('SELECT FROM erasures')).rowCount === 0);
+  const { rows } = await world.pool.query("SELECT to_regclass('deliveries_20260101') AS log");
+  expect(rows).toEqual([{ log: null }]);
+  expect(await dispatcher.stop()).toBe(0);
+});

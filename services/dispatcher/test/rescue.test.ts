@@ -131,3 +131,32 @@ test('events of many hooks are looked through fewer at a time, and each is read 
   expect(await readOfEvents()).toBeLessThan(4 * events);
   await later.end();
 });
+
+// Events of a day are kept while deliveries of them rest, the log of it is not.
+test('what was delivered on a day whose log is dropped is not taken for lost', async () => {
+  await using database = await freshDatabase('migrated');
+  const pool = openPool({ databaseUrl: database.url, name: 'test', max: 4, byIndexOnly: true, onError: () => {} });
+  await pool.query("INSERT INTO accounts (login) VALUES ('acme')");
+  await pool.query(
+    `INSERT INTO hooks (account_id, url, content_type, events, created_by) VALUES (1, 'http://127.0.0.2/', 'json', '{push}', 'test')`,
+  );
+  await pool.query("INSERT INTO sweeps (id, swept_until) VALUES (1, now() - interval '47 hours')");
+  await pool.query(`
+    DO $$ DECLARE day date := ((now() - interval '46 hours') AT TIME ZONE 'UTC')::date; BEGIN
+      EXECUTE format('DROP TABLE IF EXISTS deliveries_%1$s, events_%1$s', to_char(day, 'YYYYMMDD'));
+      EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)', to_char(day, 'YYYYMMDD'), day, day + 1);
+    END $$`);
+  await pool.query(
+    `INSERT INTO events (key, guid, source, event_id, type, account_id, occurred_at, received_at, received_on, hook_ids, delivery_ids, routed_at)
+     SELECT gen_random_uuid(), gen_random_uuid(), 'urn:test', n, 'push', 1, at, at, (at AT TIME ZONE 'UTC')::date, '{1}', ARRAY[n], at
+       FROM unnest(ARRAY[1, 2]) n, LATERAL (SELECT now() - CASE n WHEN 1 THEN interval '46 hours' ELSE interval '1 minute' END AS at) t`,
+  );
+  await using rescue = openRescue({ pool, jobsWaiting: async () => 0, afterMs: 1_000, log: openLog('test', 'silent') });
+  const parked = await until('a lost one is found', async () => {
+    const { rows } = await pool.query<{ id: number }>('SELECT delivery_id::integer AS id FROM parked ORDER BY 1');
+    return rows.length > 0 && rows.map(({ id }) => id);
+  });
+  expect(parked).toEqual([2]);
+  await rescue[Symbol.asyncDispose]();
+  await pool.end();
+});

@@ -38,12 +38,14 @@ type Lost = {
 const dayOf = (time: string) => `(${time}::timestamptz AT TIME ZONE 'UTC')::date`;
 
 // A delivery of an event is lost if it has neither an outcome nor a row in `parked`, and its hook is still active. Outcomes are looked for from
-// the day before on: their day is told by another clock.
+// the day before on: their day is told by another clock. A day of events may be kept for what rests when its outcomes are dropped: nothing can be
+// told of these.
 const lostDeliveries = `
   SELECT e.key, e.received_on::text, e.guid, e.type, e.action, e.account_id, e.repository_id, e.occurred_at,
          d.hook_id, d.delivery_id, d.sequence, e.traceparent
     FROM events e, unnest(e.hook_ids, e.delivery_ids, e.sequences) AS d (hook_id, delivery_id, sequence)
    WHERE e.received_at > $1 AND e.received_at <= $2 AND e.received_on BETWEEN ${dayOf('$1')} AND ${dayOf('$2')} AND e.hook_ids <> '{}'
+     AND to_regclass('deliveries_' || to_char(e.received_on, 'YYYYMMDD')) IS NOT NULL
      AND EXISTS (SELECT FROM hooks h WHERE h.id = d.hook_id AND h.active)
      AND NOT EXISTS (SELECT FROM deliveries l WHERE l.id = d.delivery_id AND l.delivered_on >= ${dayOf('$1')} - 1)
      AND NOT EXISTS (SELECT FROM parked p WHERE p.delivery_id = d.delivery_id)
