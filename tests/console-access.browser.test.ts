@@ -237,6 +237,25 @@ test('an action is written, tried, deployed and bound to a trigger', async () =>
   await flow.getByRole('button', { name: 'Run it there' }).click();
   await flow.getByRole('link', { name: 'Says where' }).waitFor();
   await look(admin);
+
+  // One that fails: the log says what and why, and the run is there.
+  await flow.getByRole('link', { name: 'Says where' }).click();
+  await admin.getByLabel('Code').fill("exports.onExecutePostLogin = async () => { throw new Error('out of order') };");
+  await admin.getByRole('button', { name: 'Save draft' }).click();
+  await admin.getByText('changes are not deployed').waitFor();
+  await admin.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await panel('Versions').getByText('Version 2').waitFor();
+  const someone = await openPage();
+  await someone.goto(console);
+  await fillInLogin(someone, 'alice@example.com');
+  await go('Log');
+  const entry = panel('Entries').getByRole('listitem').filter({ hasText: 'Says where: it threw an error' }).first();
+  await entry.locator('summary').first().click();
+  await entry.getByText('The run of the action').click();
+  await entry.getByRole('listitem').getByText('out of order').waitFor();
+  await look(admin);
+  await someone.context().close();
+  await go('Actions');
   await flow.getByRole('button', { name: 'Take off: Says where' }).click();
   await flow.getByText('No action runs there.').waitFor();
 });
@@ -255,6 +274,35 @@ test('how many wrong passwords pause an account is set', async () => {
   await go('Multi-factor');
   await go('Attack protection');
   await until('it is kept', async () => (await force.getByLabel('Maximum attempts').inputValue()) === '5');
+});
+
+test('what a breached password leads to is set, and who solves a challenge before what', async () => {
+  await go('Attack protection');
+  const breached = panel('Breached password detection');
+  await breached.getByText('Enabled', { exact: true }).click();
+  await breached.getByRole('button', { name: 'Save' }).click();
+  await breached.getByText('until BREACHED_PASSWORDS says where').waitFor(); // the API's own words
+  await breached.getByText('Enabled', { exact: true }).click();
+  await breached.getByRole('group', { name: 'At a new password' }).getByText('Refuse the password').click();
+  await breached.getByRole('button', { name: 'Save' }).click();
+  await breached.getByText('Saved.').waitFor();
+
+  const bots = panel('Bot detection');
+  await bots.getByLabel('Before a mail for a new password is sent').selectOption('always');
+  await bots.getByLabel('Risky after').selectOption('high');
+  await bots.getByRole('button', { name: 'Save' }).click();
+  await bots.getByText('Saved.').waitFor();
+  const asked = await fetch(`${issuer}dbconnections/change_password/challenge`, {
+    method: 'POST',
+    body: new URLSearchParams({ client_id: 'demo-web' }),
+  });
+  expect(await asked.json()).toMatchObject({ required: true });
+  await look(admin);
+  await go('Multi-factor');
+  await go('Attack protection');
+  await until('it is kept', async () => (await bots.getByLabel('Risky after').inputValue()) === 'high');
+  const refuses = breached.getByRole('group', { name: 'At a new password' }).getByRole('checkbox').first();
+  expect(await refuses.isChecked()).toBe(true);
 });
 
 test('a mail is written in one’s own words, and seen before people get it', async () => {
@@ -317,6 +365,7 @@ test('somebody who may only read is offered nothing that the API would refuse', 
     ['APIs', /Management API/, []],
     ['Users', /Ada Administrator/, []],
     ['Roles', /Auditor/, []],
+    ['Actions', /Says where/, []],
     ['Organizations', /Orchard Inc/, ['Members', 'Invitations', 'Connections']],
   ];
   for (const [list, row, tabs] of details) {

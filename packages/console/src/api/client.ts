@@ -7,9 +7,12 @@ export class ApiProblem extends Error {
   /** When to try again, in seconds; undefined: nobody knows. */
   readonly retryAfter: number | undefined;
   readonly fields: { field: string; message: string }[];
+  /** The gate's `errorCode`. */
+  readonly code: string | undefined;
 
-  constructor(status: number, message: string, retryAfter?: number, fields: ApiProblem['fields'] = []) {
+  constructor(status: number, message: string, retryAfter?: number, fields: ApiProblem['fields'] = [], code?: string) {
     super(message);
+    this.code = code;
     this.status = status;
     this.retryAfter = retryAfter;
     this.fields = fields;

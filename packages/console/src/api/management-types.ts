@@ -234,3 +234,9 @@ export type Action = {
 };
 
 export type ActionBinding = { id: string; display_name: string; action: { id: string; name: string } };
+
+/** What became of a run that failed or refused somebody. */
+export type ActionExecution = {
+  trigger_id: string;
+  results: { action_name: string; error: { msg: string } | null; started_at: string; ended_at: string }[];
+};

@@ -66,9 +66,9 @@ export function openManagement({ gate }: Session): Management {
 
 /** Auth0's two forms of an error. */
 async function problemOf(response: Response): Promise<ApiProblem> {
-  type Answer = { message?: string; error_description?: string; description?: string };
-  const { message, error_description, description } = (await response.json().catch(() => ({}))) as Answer;
+  type Answer = { message?: string; error_description?: string; description?: string; errorCode?: string };
+  const { message, error_description, description, errorCode } = (await response.json().catch(() => ({}))) as Answer;
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;
   const said = message ?? error_description ?? description ?? `The gate answered ${response.status}.`;
-  return new ApiProblem(response.status, said, retryAfter);
+  return new ApiProblem(response.status, said, retryAfter, [], errorCode);
 }

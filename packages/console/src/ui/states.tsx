@@ -52,7 +52,7 @@ function explain(error: unknown): { title: string; text: string } {
       title: error.message.replace(/\.$/, ''),
       text: 'It is starting again, or you are offline. What was saved is not lost.',
     };
-  if (error instanceof ApiProblem && error.status === 404)
+  if (error instanceof ApiProblem && error.status === 404 && error.code !== 'feature_not_available')
     return {
       title: 'There is no such thing',
       text: 'It was deleted, or you may not see it. An admin of the organization can tell.',

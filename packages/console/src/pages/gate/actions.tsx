@@ -175,7 +175,7 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
                 </Link>
               </span>
               {mayChange && (
-                <>
+                <span className="actions">
                   <Button
                     className="button small"
                     aria-label={`Earlier: ${name}`}
@@ -200,7 +200,7 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
                   >
                     Take off
                   </Button>
-                </>
+                </span>
               )}
             </li>
           ))}

@@ -1,11 +1,13 @@
 /** What the gate does against guessed passwords and floods of sign-ups, in Auth0's words (docs/reference/protection.md). */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { Checkbox, Select } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
-import { Area, linesOf, NumberField, Some } from './fields.tsx';
+import { Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { type BotDetection, type BreachedPasswords, botsForm, breachedForm } from './protection-checks.tsx';
+import { Allowlist, Amount, type Fields } from './protection-fields.tsx';
 
 export const AttackProtection = gatePage('Attack protection', 'read:attack_protection', () => (
   <>
@@ -24,10 +26,20 @@ export const AttackProtection = gatePage('Attack protection', 'read:attack_prote
       about="Failed sign-ins and sign-ups from one address, whoever’s account is tried."
       form={suspiciousIpForm}
     />
+    <Section<BreachedPasswords>
+      name="breached-password-detection"
+      title="Breached password detection"
+      about="Passwords that were stolen elsewhere are looked up, where BREACHED_PASSWORDS of the gate says."
+      form={breachedForm}
+    />
+    <Section<BotDetection>
+      name="bot-detection"
+      title="Bot detection"
+      about="The browser solves a challenge, a proof of work, while the person types. Nobody looks at pictures, and nothing is loaded from elsewhere."
+      form={botsForm}
+    />
   </>
 ));
-
-type Fields<T> = (value: T, change: (part: Partial<T>) => void) => ReactNode;
 
 function Section<T extends object>({
   name,
@@ -93,7 +105,7 @@ function Settings<T extends object>({
         save.mutate();
       }}
     >
-      <fieldset className="bare form" disabled={!mayChange}>
+      <fieldset className="bare form settings" disabled={!mayChange}>
         <legend className="hidden">{title}</legend>
         {form(value, (part) => {
           save.reset();
@@ -204,45 +216,3 @@ const suspiciousIpForm: Fields<SuspiciousIp> = (value, change) => (
     <Allowlist value={value.allowlist} onChange={(allowlist) => change({ allowlist })} />
   </>
 );
-
-/** What is no number yet is sent as it is: the API says what is wrong. */
-function Amount({
-  label,
-  hint,
-  value,
-  onChange,
-}: {
-  label: string;
-  hint?: string;
-  value: number;
-  onChange: (value: number) => void;
-}) {
-  const [typed, setTyped] = useState(String(value));
-  return (
-    <NumberField
-      label={label}
-      hint={hint}
-      value={typed}
-      onChange={(text) => {
-        setTyped(text);
-        onChange(Number(text));
-      }}
-    />
-  );
-}
-
-/** Kept as it is typed, so that lines can be begun. */
-function Allowlist({ value, onChange }: { value: string[]; onChange: (value: string[]) => void }) {
-  const [typed, setTyped] = useState(value.join('\n'));
-  return (
-    <Area
-      label="IP AllowList"
-      hint="Addresses and CIDR blocks that are not counted, one a line."
-      value={typed}
-      onChange={(text) => {
-        setTyped(text);
-        onChange(linesOf(text));
-      }}
-    />
-  );
-}

@@ -3,8 +3,12 @@ import { Link } from '@tanstack/react-router';
 import type { LogEntry } from '../../api/management-types.ts';
 import { Time } from '../../ui/time.tsx';
 import { useApplications } from './applications.tsx';
+import { Execution, executionsOf } from './execution.tsx';
 
-export const refusedTypes = ['f', 'fp', 'fu', 'fs', 'limit_wc', 'feacft', 'feccft', 'fepft', 'fertft', 'fede'];
+export const refusedTypes = [
+  ...['f', 'fp', 'fu', 'fs', 'limit_wc', 'limit_mu', 'feacft', 'feccft', 'fepft', 'fertft', 'fede'],
+  ...['pwd_leak', 'signup_pwd_leak', 'reset_pwd_leak', 'actions_execution_failed'],
+];
 
 /** Auth0 has no words for these. */
 const words: Record<string, string> = {
@@ -12,6 +16,7 @@ const words: Record<string, string> = {
   sv: 'Success Verification Email',
   se: 'Success Exchange',
   f: 'Failed Login',
+  actions_execution_failed: 'An action failed',
 };
 
 /** How somebody proved who they are (`amr`, RFC 8176), in words. */
@@ -33,6 +38,15 @@ const reasons: Record<string, string> = {
   code_expired: 'the code had expired',
   too_many_attempts: 'too many wrong attempts',
   redirect_uri_mismatch: 'that callback is not registered',
+  denied_by_action: 'it refused',
+  threw: 'it threw an error',
+  timeout: 'it took too long',
+  absent: 'it has no function for this trigger',
+  broken: 'its code cannot be loaded',
+  crashed: 'its process died',
+  memory: 'it took too much memory',
+  busy: 'too many actions ran at once',
+  too_large: 'it was given or answered too much',
 };
 
 export function Entries({ entries }: { entries: LogEntry[] }) {
@@ -85,6 +99,9 @@ export function Entries({ entries }: { entries: LogEntry[] }) {
                   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
                   <pre tabIndex={0}>{JSON.stringify(entry.details, null, 2)}</pre>
                 )}
+                {executionsOf(entry).map((id) => (
+                  <Execution key={id} id={id} />
+                ))}
               </div>
             </details>
           </li>
@@ -113,8 +130,13 @@ function whyOf({ details }: LogEntry): string {
     target,
     amr,
     scopes,
+    action,
   } = details;
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  if (text(action) && text(reason)) {
+    const what = reasons[String(reason)] ?? reason;
+    return `${action}: ${what}${text(description) ? `: ${description}` : ''}`;
+  }
   if (text(reason)) return reasons[String(reason)] ?? String(reason);
   if (text(error)) {
     const about = [

@@ -1,0 +1,57 @@
+/** Fields that the parts of attack protection share. */
+import { type ReactNode, useState } from 'react';
+import { Area, linesOf, NumberField } from './fields.tsx';
+
+/** Shows a part's settings, and says what of them is changed. */
+export type Fields<T> = (value: T, change: (part: Partial<T>) => void) => ReactNode;
+
+/** What is no number yet is sent as it is: the API says what is wrong. */
+export function Amount({
+  label,
+  hint,
+  value,
+  onChange,
+}: {
+  label: string;
+  hint?: string;
+  value: number;
+  onChange: (value: number) => void;
+}) {
+  const [typed, setTyped] = useState(String(value));
+  return (
+    <NumberField
+      label={label}
+      hint={hint}
+      value={typed}
+      onChange={(text) => {
+        setTyped(text);
+        onChange(Number(text));
+      }}
+    />
+  );
+}
+
+/** Kept as it is typed, so that lines can be begun. */
+export function Allowlist({
+  of = 'counted',
+  value,
+  onChange,
+}: {
+  /** What they are not. */
+  of?: string;
+  value: string[];
+  onChange: (value: string[]) => void;
+}) {
+  const [typed, setTyped] = useState(value.join('\n'));
+  return (
+    <Area
+      label="IP AllowList"
+      hint={`Addresses and CIDR blocks that are not ${of}, one a line.`}
+      value={typed}
+      onChange={(text) => {
+        setTyped(text);
+        onChange(linesOf(text));
+      }}
+    />
+  );
+}
