@@ -1,13 +1,26 @@
 /** Logging in by what a mail brings: the link of `passwordless/start`, and the code that `verify_redirect` takes. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { openGate } from './gate.ts';
-import { seed } from './seeds.ts';
+import { seed, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const gate = stack.use(await openGate(seed));
+const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'actions-')), (path) => rm(path, { recursive: true }));
+await mkdir(join(folder, 'pre-user-registration'));
+await writeFile(
+  join(folder, 'pre-user-registration', 'own.js'),
+  `exports.onExecutePreUserRegistration = async (event, api) => {
+     if (event.user.email.endsWith('@blocked.example')) api.access.deny('domain', 'Use your own address.'); };`,
+);
+// A machine with much to do starts processes slowly.
+const grant_type = 'http://auth0.com/oauth/grant-type/passwordless/otp';
+const clients = [{ ...web, grant_types: ['authorization_code', grant_type] }];
+const gate = stack.use(await openGate({ ...seed, clients }, { ACTIONS_DIR: folder, ACTIONS_TIMEOUT_MS: '20000' }));
 const redirect_uri = 'https://app.example/cb';
 const authParams = { response_type: 'code', redirect_uri, scope: 'openid email', state: 'the state' };
 
@@ -175,4 +188,23 @@ test('a link says no more of who has an account than a code: same answer, and ma
   const known = await start({ send: 'link', email: 'alice@example.com', authParams });
   const unknown = await start({ send: 'link', email: 'stranger@example.com', authParams });
   expect(JSON.stringify(unknown)).toBe(JSON.stringify(known).replace('alice', 'stranger'));
+});
+
+test('whom an action refuses an account reads its words: at a link, for a code, and the application too', async () => {
+  const email = 'eve@blocked.example';
+  const words = 'Use your own address.';
+  const codeOf = async (ask: Promise<string>) => /code is (\d{6})/.exec(await ask)![1]!;
+  const byLink = new Browser(gate);
+  const refused = await byLink.submit(await byLink.get(await linkTo(email)));
+  expect([refused.status, refused.html.includes(words)]).toEqual([403, true]);
+
+  const code = await codeOf(mailOf(email, 'code'));
+  const client = { client_id: 'web', client_secret: 'web-secret' };
+  const answer = await gate.post('oauth/token', { grant_type, ...client, otp: code, username: email, realm: 'email' });
+  expect(answer).toMatchObject({ status: 403, json: { error: 'access_denied', error_description: words } });
+
+  const another = await codeOf(mailOf(email, 'code'));
+  const query = { client_id: 'web', connection: 'email', email, verification_code: another, ...authParams };
+  const redirected = await new Browser(gate).get(`passwordless/verify_redirect?${new URLSearchParams(query)}`);
+  expect([redirected.status, redirected.html.includes(words)]).toEqual([403, true]);
 });

@@ -4,7 +4,7 @@ import type { CheckCode } from '../accounts/check-code.ts';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { RequireSecondFactor } from '../factors/mfa-token.ts';
-import type { OpenAccount } from '../passwordless/account.ts';
+import { type OpenAccount, SignUpDenied } from '../passwordless/account.ts';
 import { apiCodeRequest } from '../passwordless/code-request.ts';
 import type { Channel } from '../passwordless/message.ts';
 import type { Report } from '../report.ts';
@@ -40,6 +40,7 @@ export function passwordlessOtp(parts: {
       switch (answer.kind) {
         case 'right': {
           const account = await parts.openAccount(channel, realm, recipient, client.clientId);
+          if (account instanceof SignUpDenied) throw signUpDenied(account.said);
           if (account) {
             await parts.requireSecondFactor(ctx, { client, account, amr: ['otp'], ip });
             return { accountId: account.userId, amr: ['otp'] };
@@ -66,5 +67,13 @@ export function passwordlessOtp(parts: {
 function wrongCode(detail: string): Error {
   const error = new errors.InvalidGrant(detail);
   error.error_description = 'Wrong email, phone number or verification code.';
+  return error;
+}
+
+/** The code was right, and an action does not want the account. Its refusal is in the log already. */
+function signUpDenied(said: string): Error {
+  const error = new errors.AccessDenied(said);
+  error.error_description = said;
+  error.statusCode = error.status = 403;
   return error;
 }

@@ -13,6 +13,7 @@ import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import type { IdentifierKind } from '../pages/pages.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
+import { SignUpDenied } from '../passwordless/account.ts';
 import type { Closed } from '../protection/tries.ts';
 import { busySeconds } from '../stores-away.ts';
 import { buttonsOf, hasHomes, homeOf } from '../upstream/offered.ts';
@@ -232,6 +233,7 @@ export async function checkCode(interaction: Interaction, request: Request): Pro
     case 'right':
   }
   const account = await parts.openAccount(channel, connection, recipient, interaction.client.clientId);
+  if (account instanceof SignUpDenied) return failed('signup_denied', { said: account.said });
   if (!account) return failed('code_wrong');
   return finishLogin(interaction, account, ['otp']);
 }

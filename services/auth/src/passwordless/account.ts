@@ -11,11 +11,20 @@ export type OpenAccount = (
   connection: string,
   recipient: string,
   clientId: string,
-) => Promise<AccountModel | undefined>;
+) => Promise<AccountModel | SignUpDenied | undefined>;
+
+/** An action has refused the new account. */
+export class SignUpDenied {
+  /** For the person, in the action’s own words. */
+  readonly said: string;
+  constructor(said: string) {
+    this.said = said;
+  }
+}
 
 /**
  * The account that has proven to own it already, in whatever connection; else a new one of the passwordless connection, if
- * sign-up is open. Undefined for a blocked account, for one that may not sign in to the client, or when nobody may be created.
+ * sign-up is open and no action refuses it. Undefined for a blocked account, for one that may not sign in to the client, or when nobody may be created.
  */
 export function makeOpenAccount(
   accounts: AccountStore,
@@ -34,7 +43,7 @@ export function makeOpenAccount(
     if (!(await settings.load()).allowSignup) return undefined;
     const user = channel === 'email' ? { email: recipient } : { phone_number: recipient };
     const admitted = await actions.beforeSignUp({ connection, clientId, user });
-    if (admitted.kind === 'denied') return undefined;
+    if (admitted.kind === 'denied') return new SignUpDenied(admitted.message);
     const { userMetadata, appMetadata } = admitted;
     const made = await accounts.create({ connection, ...proof, userMetadata, appMetadata });
     // Two devices may finish at once; then the other one has just created it.
@@ -44,6 +53,7 @@ export function makeOpenAccount(
   };
   return async (...given) => {
     const account = await open(...given);
+    if (account instanceof SignUpDenied) return account;
     const owner = account && (await accounts.ownerOf(account));
     return owner?.blocked ? undefined : owner;
   };

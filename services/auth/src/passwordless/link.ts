@@ -22,8 +22,9 @@ import { tooLong } from '../http/parameter-size.ts';
 import { setRoute } from '../http/route.ts';
 import { type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import type { Languages } from '../mail/language.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
 import type { Report } from '../report.ts';
-import type { OpenAccount } from './account.ts';
+import { type OpenAccount, SignUpDenied } from './account.ts';
 import type { SendMessage } from './message.ts';
 
 /** What a link stands for: the mailbox, and the authorization request that it continues. */
@@ -117,20 +118,31 @@ type LoginPage = LinkParts & {
 };
 
 async function showLogin(parts: LoginPage, request: Request, response: Response): Promise<void> {
-  const { stored, deadLinks, browserCookie } = parts;
+  const { stored, deadLinks } = parts;
   setRoute(response, path);
   const { ticket: value = '' } = queryOf(request);
   const link = await stored.find(value);
-  const client = link && (await parts.provider.Client.find(link.clientId));
-  if (!link || !client) return deadLinks.show(request, response, value);
+  if (!link) return deadLinks.show(request, response, value);
   const { outcome } = await parts.pageMemory.recall(`link ${value}`);
+  return sendForm(parts, request, response, { value, link, ...outcome });
+}
+
+async function sendForm(
+  parts: LoginPage,
+  request: Request,
+  response: Response,
+  given: { value: string; link: Link; problems?: ProblemName[]; said?: string; status?: number },
+): Promise<void> {
+  const { value, link, problems = [], said, status } = given;
+  const client = await parts.provider.Client.find(link.clientId);
+  if (!client) return parts.deadLinks.show(request, response, value);
   const { redirect_uri = client.redirectUris?.[0], ui_locales } = link.params;
   const params = { redirect_uri, ui_locales };
   const common = await parts.commonContext({ acceptLanguage: request.get('accept-language'), client, params });
-  const browser = browserCookie.ensure(request.get('cookie'), response);
+  const browser = parts.browserCookie.ensure(request.get('cookie'), response);
   const form = { action: path, hidden: { ticket: value, csrf: parts.csrf.tokenFor(`${value} ${browser}`) } };
-  const problems = outcome?.problems ?? [];
-  sendPage(response, 'login-link', { ...common, ...form, email: link.email, problems }, outcome?.status);
+  const words = said !== undefined && { said };
+  sendPage(response, 'login-link', { ...common, ...form, email: link.email, problems, ...words }, status);
 }
 
 async function login(parts: LoginPage, request: Request, response: Response): Promise<void> {
@@ -147,7 +159,15 @@ async function login(parts: LoginPage, request: Request, response: Response): Pr
   }
   const link = await stored.redeem(value);
   const account = link && (await parts.openAccount('email', link.connection, link.email, link.clientId));
-  if (!link || !account) return again();
+  if (link && account instanceof SignUpDenied)
+    return sendForm(parts, request, response, {
+      value,
+      link,
+      said: account.said,
+      problems: ['signup_denied'],
+      status: 403,
+    });
+  if (!link || !account || account instanceof SignUpDenied) return again();
   parts.report.loggedIn(account, link.clientId, addressOf(request), ['otp']);
   const ticket = { account, clientId: link.clientId, amr: ['otp'], browser };
   const query = { ...link.params, client_id: link.clientId, login_ticket: await parts.tickets.issue(ticket) };

@@ -21,7 +21,7 @@ import { checkPerson } from '../protection/refused-challenge.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
 import { busy, tooMany } from '../stores-away.ts';
-import type { OpenAccount } from './account.ts';
+import { type OpenAccount, SignUpDenied } from './account.ts';
 import { apiCodeRequest } from './code-request.ts';
 import { type Link, linkParams, type SendLink } from './link.ts';
 import type { Channel } from './message.ts';
@@ -59,6 +59,7 @@ export function makePasswordlessRoutes(parts: PasswordlessParts): Router {
     const code = textField(fields, 'verification_code') ?? '';
     const right = await check(parts, { ip: addressOf(request), client, target, code });
     const account = right ? await parts.openAccount(channel, connection, recipient, client.clientId) : undefined;
+    if (account instanceof SignUpDenied) throw new ApiError(403, 'access_denied', account.said);
     // Passed on unchanged: the authorization endpoint decides what may be given twice.
     const forward = new URL(request.url, 'http://gate').searchParams;
     for (const name of ['connection', 'verification_code', 'email', 'phone_number']) forward.delete(name);
