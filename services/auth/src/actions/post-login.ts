@@ -19,6 +19,8 @@ import { checkAllowed, DeniedByAction, told } from './refusal.ts';
 import type { ActionRunner } from './runner.ts';
 
 export type PostLogin = {
+  /** Whether anything would run. */
+  isBound(): Promise<boolean>;
   /** In an authorization request of somebody who is signed in. @throws what refuses it */
   atAuthorization(ctx: KoaContextWithOIDC): Promise<void>;
   /** Of a refresh token that is good. @throws what refuses it */
@@ -46,6 +48,7 @@ const trigger = 'post-login';
 export function makePostLogin(parts: PostLoginParts): PostLogin {
   const { runner, settings } = parts;
   return {
+    isBound: () => runner.isBound(trigger),
     async atAuthorization(ctx) {
       const { session, account, params } = ctx.oidc;
       if (!session?.accountId || !account || outcomeNow(ctx) || !(await runner.isBound(trigger))) return;

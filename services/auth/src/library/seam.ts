@@ -13,6 +13,7 @@ import Provider, {
 import LRU from 'oidc-provider/lib/helpers/lru.js';
 import revoke from 'oidc-provider/lib/helpers/revoke.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import { accountClientId } from '../clients/account-client-id.ts';
 import { secretMatches } from '../clients/secret.ts';
 import { addressOf } from '../http/head.ts';
 import { isInTheClear } from '../http/loopback.ts';
@@ -209,6 +210,7 @@ type BoundSession = {
   upstream?: StoredUpstream | undefined;
   device?: SessionDevice | undefined;
   continuedAt?: number | undefined;
+  isAdmitted?: boolean | undefined;
   authTime(): number | undefined;
 };
 
@@ -223,7 +225,8 @@ export type SessionDevice = {
 /**
  * Sessions remember the account itself and not only its id, so that a later account with the same id does not inherit them. Whoever
  * logs somebody in states it beside `accountId`; a session without it belongs to nobody. Sessions also remember their acr, and the
- * provider that they were begun at, if it was another one (upstream/session.ts), and the browser that has them.
+ * provider that they were begun at, if it was another one (upstream/session.ts), the browser that has them, and whether `/account` was open
+ * to them when they asked for it.
  */
 export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'incarnation');
@@ -231,6 +234,7 @@ export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'upstream');
   keepProperty(provider.Session, 'device');
   keepProperty(provider.Session, 'continuedAt');
+  keepProperty(provider.Session, 'isAdmitted');
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
@@ -250,7 +254,12 @@ export function bindSessions(provider: Provider): void {
     this.device = undefined;
     // A second factor is a login at the first one's time: what spared the session counts still.
     if (this.accountId !== before) this.continuedAt = undefined;
+    this.isAdmitted = undefined;
   };
+  // Nothing has refused it, and nothing is missing.
+  provider.on('authorization.accepted', ({ oidc: { client, session } }) => {
+    if (client?.clientId === accountClientId && session) (session as BoundSession).isAdmitted = true;
+  });
   prototype.save = function (ttl) {
     if (this.accountId && Provider.ctx) this.device = deviceOf(Provider.ctx, this.device);
     return save.call(this, ttl);

@@ -6,6 +6,7 @@ import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { PeopleActions } from '../actions/people.ts';
+import type { PostLogin } from '../actions/post-login.ts';
 import type { Sessions } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
 import type { ClientStore } from '../clients/store.ts';
@@ -44,4 +45,5 @@ export type AccountParts = FactorParts & {
   audit: Audit;
   report: Report;
   people: PeopleActions;
+  postLogin: Pick<PostLogin, 'isBound'>;
 };

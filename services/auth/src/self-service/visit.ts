@@ -36,6 +36,8 @@ export type OwnSession = Session & {
   acr?: string;
   isRemembered?: boolean;
   device?: SessionDevice;
+  /** A sign-in to `/account` was refused by nobody. */
+  isAdmitted?: boolean;
   past(seconds: number): boolean;
   persist(): Promise<unknown>;
   destroy(): Promise<void>;
@@ -90,6 +92,8 @@ async function lackOf(
   const { session, account, settings, needsFresh } = given;
   const isOpen = account && !account.blocked && account.linkedTo === null;
   if (!isOpen || isOver(countedFrom(session), account) || session.past(sessionLifetime.absolute)) return {};
+  // Where actions decide who signs in they decide it of these pages, too: a session outlives the sign-in that they refuse.
+  if (!session.isAdmitted && (await parts.postLogin.isBound())) return {};
   const { amr, isRemembered = false } = session;
   const { factors } = account;
   const client = await parts.provider.Client.find(accountClientId);

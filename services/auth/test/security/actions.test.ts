@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -261,6 +262,18 @@ test('the management API gets no scope and no claim of an action’s', async () 
     audience: `${gate.issuer}api/v2/`,
   });
   expect(access).not.toHaveProperty('plain');
+});
+
+test('whom post-login refuses has no way to /account by the session that the refused sign-in leaves; whom it lets in has', async () => {
+  const browser = new Browser(gate.gate);
+  await set('post-login', `if (event.user.email === 'alice@example.com') api.access.deny('suspended');`);
+  const refused = await browser.logIn(await browser.get('account'));
+  expect(refused.status).toBe(403);
+  for (const path of ['account', 'account/profile'])
+    expect((await browser.get(path)).html).not.toContain('alice@example.com');
+  await set('post-login', '');
+  expect((await browser.get('account')).html).toContain('alice@example.com');
+  await set('post-login');
 });
 
 test('its secrets are in no log', async () => {
