@@ -76,7 +76,7 @@ describe('a connection', () => {
 
   test.each([
     ['waad', { ...secret }, 'options.tenant_domain'],
-    ['waad', { ...secret, tenant_domain: 'common' }, 'options.tenant_domain'],
+    ['waad', { ...secret, tenant_domain: 'common' }, 'options.allowed_tenants'],
     ['apple', { client_id: 'ours', team_id: 'T' }, 'options.kid'],
     [
       'oauth2',
