@@ -207,7 +207,19 @@ describe('breached-password-detection', () => {
     const again = await browser.submit(form, { password: leaked });
     expect([again.status, again.html.includes('known from a data breach')]).toEqual([400, true]);
     expect(await logged('reset_pwd_leak', '192.0.2.55')).toMatchObject({ user_id: 'auth0|carol' });
-    expect((await browser.submit(again, { password: 'nobody has seen this one' })).status).toBe(200);
+    const unseen = 'nobody has seen this one';
+    expect((await browser.submit(again, { password: unseen })).status).toBe(200);
+
+    const own = browserAt('192.0.2.57');
+    const page = await own.logIn(await own.get('account/password'), 'carol@example.com', unseen);
+    const refused = await own.submit(page, { old_password: unseen, password: leaked });
+    expect([refused.status, refused.html.includes('known from a data breach')]).toEqual([400, true]);
+    expect((await logged('reset_pwd_leak', '192.0.2.57')).details).toMatchObject({ blocked: true });
+    // One that has become known meanwhile can be changed.
+    pwned.add(unseen);
+    await protect(name, { shields: ['block'] });
+    const changed = await own.submit(refused, { old_password: unseen, password: 'nor has anybody seen this' });
+    expect([changed.status, changed.html.includes('Your password has changed.')]).toEqual([200, true]);
     expect(pwned.asked.every((path) => /^\/range\/[0-9A-F]{5}$/.test(path))).toBe(true);
     await back(name);
   });
