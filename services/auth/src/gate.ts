@@ -91,6 +91,7 @@ import { detectReplays } from './library/tokens/replay-detection.ts';
 import { endWithSources } from './library/tokens/sources.ts';
 import { findStructuredTokens, makeRevokedTokens } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
+import { makeTellOfChange } from './mail/change-notice.ts';
 import { makeLetters } from './mail/letters.ts';
 import { announceToDeveloper, hasMailbox, openMailbox } from './mail/mailbox.ts';
 import { openPostBox } from './mail/post-box.ts';
@@ -364,6 +365,7 @@ function makeSteps(parts: Shared) {
     sendPasswordMail: makeSendPasswordMail(sending),
     verificationMails,
     sendInvitation: makeSendInvitation(sending),
+    tellOfChange: makeTellOfChange(sending),
     sendMessage,
     sendCode: makeSendCode({ codes, sendMessage }),
     prove: makeProve(parts),

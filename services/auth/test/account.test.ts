@@ -5,6 +5,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
 import pg from 'pg';
+import PostalMime from 'postal-mime';
 import { openGate } from './gate.ts';
 import { alice, bob, seed } from './seeds.ts';
 
@@ -84,6 +85,13 @@ const codeIn = async (to: string) =>
     return mail && /code is (\d{6})/.exec(mail)![1];
   });
 
+/** What a mail says of a change of that account, to the address that it had. */
+const noticeOf = async (to: string, subject: string) =>
+  until(`"${subject}" to ${to}`, async () => {
+    const mails = await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)));
+    return mails.find((mail) => mail.to?.[0]?.address === to && mail.subject === subject)?.text;
+  });
+
 test('who is not signed in signs in first, and comes to the page that they wanted', async () => {
   const { browser, page } = await visit('alice', 'account/devices');
   expect(titleOf(page)).toBe('Your devices');
@@ -135,6 +143,13 @@ describe('the profile', () => {
     const { rows } = await db.query("SELECT email, email_verified FROM accounts WHERE user_id = 'auth0|dave'");
     expect(rows).toEqual([{ email: 'dave@elsewhere.example', email_verified: true }]);
     await until('the log', async () => (await logsOf('dave')).includes('sce'));
+    // Who reads mail at the old one learns of it, and not where the account went.
+    const notice = await noticeOf('dave@example.com', 'Your Gatepost email address was changed');
+    expect(notice).toMatch(
+      /is no longer dave@example\.com\. It was changed on .+ UTC by .+ from the IP address [\d.:]+/,
+    );
+    expect(notice).toContain('somebody else is in your account');
+    expect(notice).not.toMatch(/elsewhere\.example|https?:/);
     // Somebody else's cannot be taken, even by who reads it.
     const other = await browser.submit(await browser.get('account/email'), { email: 'bob@example.com' });
     const taken = await browser.submit(other, { code: await codeIn('bob@example.com') });
@@ -280,6 +295,12 @@ describe('second steps', () => {
     for (const id of new Set(ids)) left = await browser.submit(left, { action: 'remove' }, formWith(left, { id }));
     expect(noticeIn(left)).toBe('Removed.');
     expect(left.html).not.toContain('Recovery codes');
+    // Each of it is told by mail.
+    const told = await noticeOf('ivan@example.com', 'A way to sign in was added to your Gatepost account');
+    expect(told).toMatch(/An authenticator app was added to your .+ account on .+ UTC, from the IP address [\d.:]+\./);
+    expect(told).toContain(`\n\n${gate.issuer}account\n\n`);
+    await noticeOf('ivan@example.com', 'Your Gatepost recovery codes are new');
+    await noticeOf('ivan@example.com', 'A way to sign in was removed from your Gatepost account');
     expect(titleOf((await visit('ivan')).page)).toBe('Your account');
     const { rows } = await db.query("SELECT count(*)::int FROM recovery_codes WHERE user_id = 'auth0|ivan'");
     expect(rows).toEqual([{ count: 0 }]);

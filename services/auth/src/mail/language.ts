@@ -58,3 +58,8 @@ export function spellTime(seconds: number, locale: string): string {
   ];
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / length);
 }
+
+/** `November 23, 2026 at 11:26:25 AM UTC`. */
+export function spellMoment(at: Date, locale: string): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(at);
+}

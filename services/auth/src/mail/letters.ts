@@ -6,6 +6,7 @@
 import type { Log } from '@gatepost/runtime/log';
 import { accountClaims } from '../accounts/store.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
+import type { MethodType } from '../factors/types.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { defaultPrimary } from '../pages/brand-style.ts';
 import { textOn } from '../pages/contrast.ts';
@@ -15,13 +16,13 @@ import { fill } from '../pages/fill.ts';
 import { brandingOf } from '../settings/branding.ts';
 import type { EmailTemplateStore } from '../settings/email-templates.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { chooseMailLanguage, type Languages, type MailLanguage, spellTime } from './language.ts';
+import { chooseMailLanguage, type Languages, type MailLanguage, spellMoment, spellTime } from './language.ts';
 import type { Mail } from './post-box.ts';
 import type { MailStrings } from './strings/en.ts';
 import { renderLine, renderResultUrl, renderSender, type TemplateFields } from './tenant-letter.ts';
 
-/** Auth0’s names for the mails that we send, and `login_link`, of which Auth0 has no template of its own. */
-export type LetterName = Exclude<keyof MailStrings, 'codeSentence' | 'copy' | 'support'>;
+/** Auth0’s names for the mails that we send, and those of which Auth0 has no template (sample-letter.ts). */
+export type LetterName = Exclude<keyof MailStrings, 'factorNames' | 'codeSentence' | 'copy' | 'support'>;
 
 /** What a mail may say of an account. */
 export type LetterAccount = Parameters<typeof accountClaims>[0] & Pick<AccountModel, 'userMetadata' | 'appMetadata'>;
@@ -41,6 +42,8 @@ export type Letter = {
   code?: string;
   /** Who invites into what, in the words of an administrator. */
   invitation?: { organization: string; displayName: string; inviter: string };
+  /** What was changed of the account: when, from where, and which factor. */
+  change?: { at: Date; ip: string; factor?: MethodType };
   /** How long the link or the code is good for. */
   ttlSeconds?: number;
 };
@@ -172,7 +175,12 @@ function ownLetter(letter: Letter, context: LetterContext): Omit<Mail, 'to'> {
   const time = spellTime(letter.ttlSeconds ?? 0, locale);
   const { displayName = '', inviter = '' } = letter.invitation ?? {};
   const invited = { organization: oneLine(displayName), inviter: oneLine(inviter) };
-  const values = { application, tenant, email: letter.email, code, time, ...invited };
+  const changed = letter.change && {
+    when: spellMoment(letter.change.at, locale),
+    ip: letter.change.ip,
+    factor: letter.change.factor && strings.factorNames[letter.change.factor],
+  };
+  const values = { application, tenant, email: letter.email, code, time, ...invited, ...changed };
   const texts = Object.fromEntries(
     Object.entries(strings[letter.name]).map(([name, text]) => [name, fill(text, values)]),
   ) as MailStrings[LetterName];

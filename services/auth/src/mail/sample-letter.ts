@@ -2,9 +2,11 @@
 import type { Letter, LetterName } from './letters.ts';
 import { en } from './strings/en.ts';
 
-const notLetters = ['codeSentence', 'copy', 'support', 'login_link'];
+const notLetters = ['factorNames', 'codeSentence', 'copy', 'support'];
+/** In our words only. */
+const ownLetters = ['login_link', 'email_changed', 'factor_added', 'factor_removed', 'recovery_codes_changed'];
 /** Those that a template can be of, by Auth0's names. */
-const sent: readonly string[] = Object.keys(en).filter((name) => !notLetters.includes(name));
+const sent: readonly string[] = Object.keys(en).filter((name) => ![...notLetters, ...ownLetters].includes(name));
 
 export const isSent = (name: string): name is LetterName => sent.includes(name);
 

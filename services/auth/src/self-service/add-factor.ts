@@ -81,7 +81,7 @@ async function confirmOtp(visit: Visit, path: string, request: Request): Promise
   const step = stepOf(secret, code);
   if (step === undefined) return again(visit, path, 'code_wrong');
   const { userId } = visit.account;
-  return enrolled(visit, { amr: ['otp', 'mfa'], factor: 'otp' }, () =>
+  return enrolled(visit, { type: 'totp', amr: ['otp', 'mfa'], factor: 'otp' }, () =>
     visit.parts.factors.add({ userId, type: 'totp', secret, step }),
   );
 }
@@ -117,7 +117,7 @@ function enrolAddress(type: 'email' | 'phone'): Step {
     const proof = await parts.prove.sent(account.userId, { type, target }, owner, code);
     if (proof.kind === 'locked') return again(visit, path, 'locked', 429);
     if (proof.kind !== 'right') return again(visit, path, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
-    return enrolled(visit, { amr: proof.amr, factor: channelOf(type) }, () =>
+    return enrolled(visit, { type, amr: proof.amr, factor: channelOf(type) }, () =>
       parts.factors.add({ userId: account.userId, type, target }),
     );
   };
@@ -163,12 +163,12 @@ function enrolKey(type: KeyType): Step {
     if (!pending || challenge === undefined) return visit.turnTo(path);
     const key = await checkNewKey(parts, { credential, challenge, type });
     if (!key) return again(visit, path, 'key_failed');
-    const proof = type === 'passkey' ? { factor: 'passkey' } : { amr: ['hwk', 'mfa'], factor: type };
+    const proof = type === 'passkey' ? { type, factor: 'passkey' } : { type, amr: ['hwk', 'mfa'], factor: type };
     return kept(visit, pending, proof, () => parts.factors.add({ userId: account.userId, type, ...key }));
   };
 }
 
-type Proven = { amr?: string[]; factor: string };
+type Proven = { type: MethodType; amr?: string[]; factor: string };
 
 /** Of two forms at once one sets it up. */
 async function enrolled(visit: Visit, proven: Proven, add: () => Promise<unknown>): Promise<void> {
@@ -183,6 +183,7 @@ async function kept(visit: Visit, pending: Pending, proven: Proven, add: () => P
   if (!isStill(await parts.accounts.find(userId), pending.account)) return again(visit, securityPath, 'refused');
   if (!(await add())) return again(visit, securityPath, 'factor_refused');
   parts.factorEvents.enrolled({ userId, clientId: accountClientId, ip }, proven.factor);
+  visit.tell({ name: 'factor_added', factor: proven.type });
   // Its owner has just proven it in this very session, which is not asked for it again.
   if (proven.amr && !isMultiFactor(session.amr)) {
     session.amr = [...new Set([...(session.amr ?? []), ...proven.amr])];

@@ -97,6 +97,7 @@ async function remove(visit: Visit, id: string): Promise<void> {
   const method = await parts.factors.find(userId, id);
   if (!method || !(await parts.factors.remove(userId, id))) throw notTheirs();
   parts.factorEvents.removed({ userId, clientId: accountClientId, ip }, method.type);
+  visit.tell({ name: 'factor_removed', factor: method.type as MethodType });
   const left = await parts.factors.list(userId);
   // Recovery codes and remembered browsers stand for a second factor: without one they are nothing.
   if (!hasSecondFactor(left.map(({ type }) => type))) {
@@ -124,6 +125,7 @@ async function makeCodes(visit: Visit): Promise<void> {
   const recoveryCodes = await parts.factors.makeRecoveryCodes(account.userId);
   await parts.pending.keep(visit.owner, { ...pendingOf(visit, []), recoveryCodes });
   visit.note('sapi', { operation: 'POST account/recovery-codes' });
+  visit.tell({ name: 'recovery_codes_changed' });
   return visit.turnTo(codesPath);
 }
 

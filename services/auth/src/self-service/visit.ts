@@ -21,6 +21,7 @@ import { seeOther, sendPage } from '../http/page.ts';
 import { ForeignForm } from '../interaction/interaction.ts';
 import type { Outcome } from '../interaction/page-memory.ts';
 import { countedFrom, type SessionDevice } from '../library/seam.ts';
+import type { AccountChange } from '../mail/change-notice.ts';
 import type { Languages } from '../mail/language.ts';
 import type { Form, PageName, Pages } from '../pages/pages.ts';
 import { callbackPath } from './client.ts';
@@ -66,6 +67,8 @@ export type Visit = {
   turnTo(path: string, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   /** For the log: that this person has done this here. */
   note(type: string, details?: Record<string, unknown>): void;
+  /** By mail to the address that the account had when this visit began: that it was changed here. */
+  tell(change: AccountChange): void;
 };
 
 /** @param needsFresh whether the page is for changing what proves who somebody is. @returns undefined with the answer given: they sign in first */
@@ -132,11 +135,12 @@ function makeVisit(
   const owner = `account ${session.uid}`;
   const acceptLanguage = request.get('accept-language');
   const address = addressOf(request);
+  const languages = { uiLocales: undefined, acceptLanguage };
   return {
     parts,
     ...known,
     address,
-    languages: { uiLocales: undefined, acceptLanguage },
+    languages,
     owner,
     checkCsrf(token) {
       if (!parts.csrf.matches(owner, token)) throw new ForeignForm();
@@ -165,6 +169,7 @@ function makeVisit(
         ...(details && { details }),
       });
     },
+    tell: (change) => parts.tellOfChange(change, account, { ip: address, languages }),
   };
 }
 

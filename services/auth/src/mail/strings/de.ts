@@ -43,6 +43,42 @@ export const de: MailStrings = {
     expiry: 'Der Link funktioniert einmal und gilt {time}.',
     otherwise: 'Ändern Sie es auch überall sonst, wo Sie es verwenden.',
   },
+  email_changed: {
+    subject: 'Ihre E-Mail-Adresse bei {application} wurde geändert',
+    title: 'Ihre E-Mail-Adresse wurde geändert',
+    lead: 'Die E-Mail-Adresse Ihres Kontos bei {application} ist nicht mehr {email}. Geändert hat sie jemand, der im Konto angemeldet war: {when}, von der IP-Adresse {ip}.',
+    action: '',
+    expiry: '',
+    otherwise:
+      'Wenn Sie das waren, ist nichts zu tun. Wenn nicht, ist jemand anderes in Ihrem Konto: Wenden Sie sich sofort an die Betreiber von {tenant}.',
+  },
+  factor_added: {
+    subject: 'Neue Anmeldemöglichkeit für Ihr Konto bei {application}',
+    title: 'Eine Anmeldemöglichkeit wurde hinzugefügt',
+    lead: 'Zu Ihrem Konto bei {application} wurde hinzugefügt: {factor}. Das war {when}, von der IP-Adresse {ip}.',
+    action: 'Konto ansehen',
+    expiry: '',
+    otherwise:
+      'Wenn Sie das nicht waren, entfernen Sie sie dort, ändern Sie Ihr Passwort und melden Sie alle anderen Geräte ab.',
+  },
+  factor_removed: {
+    subject: 'Eine Anmeldemöglichkeit Ihres Kontos bei {application} wurde entfernt',
+    title: 'Eine Anmeldemöglichkeit wurde entfernt',
+    lead: 'Aus Ihrem Konto bei {application} wurde entfernt: {factor}. Das war {when}, von der IP-Adresse {ip}.',
+    action: 'Konto ansehen',
+    expiry: '',
+    otherwise:
+      'Wenn Sie das nicht waren, ändern Sie Ihr Passwort, melden Sie alle anderen Geräte ab und fügen Sie sie wieder hinzu.',
+  },
+  recovery_codes_changed: {
+    subject: 'Neue Wiederherstellungscodes für {application}',
+    title: 'Neue Wiederherstellungscodes',
+    lead: 'Für Ihr Konto bei {application} wurden neue Wiederherstellungscodes erstellt: {when}, von der IP-Adresse {ip}. Die alten gelten nicht mehr.',
+    action: 'Konto ansehen',
+    expiry: '',
+    otherwise:
+      'Wenn Sie das nicht waren, erstellen Sie dort neue, ändern Sie Ihr Passwort und melden Sie alle anderen Geräte ab.',
+  },
   user_invitation: {
     subject: 'Einladung zu {organization}',
     title: 'Sie sind eingeladen',
@@ -68,6 +104,14 @@ export const de: MailStrings = {
     otherwise: 'Wenn Sie ihn nicht angefordert haben, ignorieren Sie diese Nachricht.',
   },
   codeSentence: 'Ihr Code für {application} ist {code}. Er gilt {time}.',
+  factorNames: {
+    totp: 'Authenticator-App',
+    phone: 'Telefonnummer für Codes',
+    email: 'E-Mail-Adresse für Codes',
+    'webauthn-roaming': 'Sicherheitsschlüssel',
+    'webauthn-platform': 'Gerät mit Bildschirmsperre',
+    passkey: 'Passkey',
+  },
   copy: 'Falls die Schaltfläche nicht funktioniert, kopieren Sie diese Adresse in Ihren Browser:',
   support: 'Hilfe',
 };

@@ -1,7 +1,7 @@
 /**
  * The mails and text messages in English. `{name}` stands for a value: `application` and `email` as the reader knows them, `code`,
- * `time`, how long a link or code is good for, and who
- * invites (`inviter`) into what (`organization`). A language is a file like this one, listed in ../language.ts; the type makes it
+ * `time`, how long a link or code is good for, who invites (`inviter`) into what (`organization`), and what was changed
+ * (`factor`), at what time (`when`) and from where (`ip`). A language is a file like this one, listed in ../language.ts; the type makes it
  * complete.
  */
 export const en = {
@@ -45,6 +45,39 @@ export const en = {
     expiry: 'The link works once, within {time}.',
     otherwise: 'Change it wherever else you use it.',
   },
+  email_changed: {
+    subject: 'Your {application} email address was changed',
+    title: 'Your email address was changed',
+    lead: 'The email address of your {application} account is no longer {email}. It was changed on {when} by somebody who was signed in to the account, from the IP address {ip}.',
+    action: '',
+    expiry: '',
+    otherwise:
+      'If that was you, there is nothing to do. If not, somebody else is in your account: tell those who run {tenant} at once.',
+  },
+  factor_added: {
+    subject: 'A way to sign in was added to your {application} account',
+    title: 'A way to sign in was added',
+    lead: '{factor} was added to your {application} account on {when}, from the IP address {ip}.',
+    action: 'See your account',
+    expiry: '',
+    otherwise: 'If that was not you, remove it there, change your password and sign out all other devices.',
+  },
+  factor_removed: {
+    subject: 'A way to sign in was removed from your {application} account',
+    title: 'A way to sign in was removed',
+    lead: '{factor} was removed from your {application} account on {when}, from the IP address {ip}.',
+    action: 'See your account',
+    expiry: '',
+    otherwise: 'If that was not you, change your password, sign out all other devices and add it again.',
+  },
+  recovery_codes_changed: {
+    subject: 'Your {application} recovery codes are new',
+    title: 'New recovery codes',
+    lead: 'New recovery codes were made for your {application} account on {when}, from the IP address {ip}. The old ones no longer work.',
+    action: 'See your account',
+    expiry: '',
+    otherwise: 'If that was not you, make new ones there, change your password and sign out all other devices.',
+  },
   user_invitation: {
     subject: 'You are invited to {organization}',
     title: 'You are invited',
@@ -71,6 +104,15 @@ export const en = {
   },
   /** The code as one sentence, for text messages and for mail without HTML. */
   codeSentence: 'Your {application} code is {code}. It is good for {time}.',
+  /** `{factor}` of the mails that say that one was added or removed. */
+  factorNames: {
+    totp: 'An authenticator app',
+    phone: 'A phone number for codes',
+    email: 'An email address for codes',
+    'webauthn-roaming': 'A security key',
+    'webauthn-platform': 'A device with a screen lock',
+    passkey: 'A passkey',
+  },
   copy: 'If the button does not work, copy this address into your browser:',
   support: 'Get help',
 };

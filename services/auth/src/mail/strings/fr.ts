@@ -43,6 +43,42 @@ export const fr: MailStrings = {
     expiry: 'Ce lien ne peut servir qu’une fois et expire dans {time}.',
     otherwise: 'Changez-le aussi partout ailleurs où vous l’utilisez.',
   },
+  email_changed: {
+    subject: 'Votre adresse e-mail {application} a été modifiée',
+    title: 'Votre adresse e-mail a été modifiée',
+    lead: 'L’adresse e-mail de votre compte {application} n’est plus {email}. Elle a été modifiée par quelqu’un qui était connecté au compte : {when}, depuis l’adresse IP {ip}.',
+    action: '',
+    expiry: '',
+    otherwise:
+      'Si c’était vous, il n’y a rien à faire. Sinon, quelqu’un d’autre est dans votre compte : prévenez tout de suite les responsables de {tenant}.',
+  },
+  factor_added: {
+    subject: 'Nouveau moyen de connexion à votre compte {application}',
+    title: 'Un moyen de connexion a été ajouté',
+    lead: 'Ajout à votre compte {application} : {factor}. C’était le {when}, depuis l’adresse IP {ip}.',
+    action: 'Voir votre compte',
+    expiry: '',
+    otherwise:
+      'Si ce n’était pas vous, supprimez-le à cet endroit, changez votre mot de passe et déconnectez tous les autres appareils.',
+  },
+  factor_removed: {
+    subject: 'Un moyen de connexion à votre compte {application} a été supprimé',
+    title: 'Un moyen de connexion a été supprimé',
+    lead: 'Suppression dans votre compte {application} : {factor}. C’était le {when}, depuis l’adresse IP {ip}.',
+    action: 'Voir votre compte',
+    expiry: '',
+    otherwise:
+      'Si ce n’était pas vous, changez votre mot de passe, déconnectez tous les autres appareils et ajoutez-le de nouveau.',
+  },
+  recovery_codes_changed: {
+    subject: 'Nouveaux codes de secours {application}',
+    title: 'Nouveaux codes de secours',
+    lead: 'De nouveaux codes de secours ont été créés pour votre compte {application} : {when}, depuis l’adresse IP {ip}. Les anciens ne fonctionnent plus.',
+    action: 'Voir votre compte',
+    expiry: '',
+    otherwise:
+      'Si ce n’était pas vous, créez-en d’autres à cet endroit, changez votre mot de passe et déconnectez tous les autres appareils.',
+  },
   user_invitation: {
     subject: 'Invitation à rejoindre {organization}',
     title: 'Vous êtes invité',
@@ -68,6 +104,14 @@ export const fr: MailStrings = {
     otherwise: 'Si vous ne l’avez pas demandé, ignorez ce message.',
   },
   codeSentence: 'Votre code {application} est {code}. Il expire dans {time}.',
+  factorNames: {
+    totp: 'application d’authentification',
+    phone: 'numéro de téléphone pour les codes',
+    email: 'adresse e-mail pour les codes',
+    'webauthn-roaming': 'clé de sécurité',
+    'webauthn-platform': 'appareil avec verrouillage d’écran',
+    passkey: 'clé d’accès',
+  },
   copy: 'Si le bouton ne fonctionne pas, copiez cette adresse dans votre navigateur :',
   support: 'Aide',
 };

@@ -43,6 +43,40 @@ export const ja: MailStrings = {
     expiry: 'リンクの有効期間は{time}で、使えるのは一度だけです。',
     otherwise: '同じパスワードを使っている他のサービスでも変更してください。',
   },
+  email_changed: {
+    subject: '{application} のメールアドレスが変更されました',
+    title: 'メールアドレスが変更されました',
+    lead: 'あなたの {application} アカウントのメールアドレスは {email} ではなくなりました。アカウントにログインしていた人が、{when} に IP アドレス {ip} から変更しました。',
+    action: '',
+    expiry: '',
+    otherwise:
+      'ご本人であれば、何もする必要はありません。そうでない場合は、他人がアカウントに入っています。すぐに {tenant} の運営者に知らせてください。',
+  },
+  factor_added: {
+    subject: '{application} アカウントにログイン方法が追加されました',
+    title: 'ログイン方法が追加されました',
+    lead: '{when} に IP アドレス {ip} から、あなたの {application} アカウントに次のものが追加されました: {factor}',
+    action: 'アカウントを見る',
+    expiry: '',
+    otherwise: 'ご本人でない場合は、そこで削除し、パスワードを変更し、他のすべてのデバイスをログアウトしてください。',
+  },
+  factor_removed: {
+    subject: '{application} アカウントからログイン方法が削除されました',
+    title: 'ログイン方法が削除されました',
+    lead: '{when} に IP アドレス {ip} から、あなたの {application} アカウントから次のものが削除されました: {factor}',
+    action: 'アカウントを見る',
+    expiry: '',
+    otherwise: 'ご本人でない場合は、パスワードを変更し、他のすべてのデバイスをログアウトし、もう一度追加してください。',
+  },
+  recovery_codes_changed: {
+    subject: '{application} のリカバリーコードが新しくなりました',
+    title: '新しいリカバリーコード',
+    lead: '{when} に IP アドレス {ip} から、あなたの {application} アカウントの新しいリカバリーコードが作られました。以前のコードは使えません。',
+    action: 'アカウントを見る',
+    expiry: '',
+    otherwise:
+      'ご本人でない場合は、そこで新しく作り直し、パスワードを変更し、他のすべてのデバイスをログアウトしてください。',
+  },
   user_invitation: {
     subject: '{organization} への招待',
     title: '招待が届いています',
@@ -68,6 +102,14 @@ export const ja: MailStrings = {
     otherwise: 'お心当たりがない場合は、このメールを無視してください。',
   },
   codeSentence: '{application} の認証コードは {code} です。有効期間は{time}です。',
+  factorNames: {
+    totp: '認証アプリ',
+    phone: 'コード用の電話番号',
+    email: 'コード用のメールアドレス',
+    'webauthn-roaming': 'セキュリティキー',
+    'webauthn-platform': '画面ロック付きのデバイス',
+    passkey: 'パスキー',
+  },
   copy: 'ボタンが使えない場合は、次のアドレスをブラウザーにコピーしてください。',
   support: 'ヘルプ',
 };

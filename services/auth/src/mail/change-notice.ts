@@ -1,0 +1,57 @@
+/**
+ * Tells somebody by mail what was changed of how they sign in, when, and from where, so that they learn of it when it was not them. In no
+ * template of a tenant's, and never left out because one is disabled.
+ */
+import { baseUrlOf } from '@gatepost/runtime/issuer';
+import type { Rate } from '../accounts/rate.ts';
+import type { Background } from '../background.ts';
+import type { MethodType } from '../factors/types.ts';
+import type { AccountModel } from '../generated/models.ts';
+import { isSelfService } from '../self-service/settings.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { Languages } from './language.ts';
+import type { Letters } from './letters.ts';
+import type { PostBox } from './post-box.ts';
+
+export type AccountChange =
+  | { name: 'email_changed' | 'recovery_codes_changed' }
+  | { name: 'factor_added' | 'factor_removed'; factor: MethodType };
+
+/**
+ * Never waits and never throws.
+ *
+ * @param account as it was before the change: the mail goes to the address that it had
+ */
+export type TellOfChange = (
+  change: AccountChange,
+  account: AccountModel,
+  from: { ip: string; languages: Languages },
+) => void;
+
+/** Of one person; somebody who signed up with another's address is not to fill that mailbox. */
+const perPerson = { max: 30, windowSeconds: 86_400 };
+
+export function makeTellOfChange(parts: {
+  issuer: string;
+  settings: SettingsStore;
+  rate: Rate;
+  letters: Letters;
+  postBox: PostBox;
+  background: Background;
+}): TellOfChange {
+  return (change, account, { ip, languages }) => {
+    const { email, connection, userId } = account;
+    if (email === null) return;
+    const at = new Date();
+    parts.background.add('a mail of a change', async () => {
+      if (!(await parts.rate.take('change-notice', userId, perPerson.max, perPerson.windowSeconds))) return;
+      // Whoever lost the address has lost the way in with it: there is nothing to open for them.
+      const isOpen = change.name !== 'email_changed' && isSelfService(await parts.settings.load());
+      const url = isOpen ? `${baseUrlOf(parts.issuer)}account` : undefined;
+      const about = { email, account, connection, clientId: undefined, languages, ...(url && { url }) };
+      const { name, ...what } = change;
+      const letter = await parts.letters.write({ name, ...about, change: { at, ip, ...what } });
+      await parts.postBox.sendMail({ to: email, ...letter });
+    });
+  };
+}
