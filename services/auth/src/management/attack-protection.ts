@@ -17,8 +17,10 @@ export function updateProtection(name: ProtectionName): Operation {
     async run({ parts, body: change }) {
       const lacking = lacks(parts, name, change);
       if (lacking !== undefined) throw notHere(lacking);
-      const attackProtection = changed(await parts.settings.load(), name, change) as Prisma.InputJsonObject;
-      return ok(protectionOf(await parts.settings.update({ attackProtection }))[name]);
+      const row = await parts.settings.update((before) => ({
+        attackProtection: changed(before, name, change) as Prisma.InputJsonObject,
+      }));
+      return ok(protectionOf(row)[name]);
     },
   });
 }

@@ -37,8 +37,9 @@ export const getBranding = operation({
 export const updateBranding = operation({
   body: brandingChange,
   async run({ parts: { settings }, body }) {
-    const before = (await settings.load()).branding as StoredBranding;
-    const { branding } = await settings.update({ branding: mergeBranding(before, body) });
+    const { branding } = await settings.update((before) => ({
+      branding: mergeBranding(before.branding as StoredBranding, body),
+    }));
     return ok(branding);
   },
 });

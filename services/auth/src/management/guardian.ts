@@ -57,7 +57,5 @@ const policiesOf = ({ policy }: MfaSettings) => (policy === 'always' ? ['all-app
 const isFactor = (name: string): name is FactorName => (factorNames as readonly string[]).includes(name);
 
 async function update({ settings }: Parts, change: (before: MfaSettings) => MfaSettings): Promise<MfaSettings> {
-  const after = change(mfaSettingsOf(await settings.load()));
-  await settings.update({ mfa: after });
-  return after;
+  return mfaSettingsOf(await settings.update((before) => ({ mfa: change(mfaSettingsOf(before)) })));
 }

@@ -55,30 +55,35 @@ export const getSettings = operation({
 export const updateSettings = operation({
   body: updateBody,
   async run({ parts, body }) {
-    const before = await parts.settings.load();
     const audience = body.default_audience as string | null | undefined;
     if (typeof audience === 'string' && !(await parts.resources.find(audience)))
       throw badBody(`default_audience: no API has the identifier ${audience}`);
-    const changed = {
-      friendlyName: body.friendly_name as string | null | undefined,
-      pictureUrl: body.picture_url as string | null | undefined,
-      supportEmail: body.support_email as string | null | undefined,
-      supportUrl: body.support_url as string | null | undefined,
-      defaultAudience: audience,
-      enabledLocales: body.enabled_locales === null ? [] : body.enabled_locales,
-      identifierFirst: body.identifier_first,
-      allowSignup: body.allow_signup,
-      oidcConformantClaims: body.oidc_conformant_claims,
-      defaultIdTokenAlg: body.default_id_token_alg,
-      mfa: body.mfa_policy && { ...(before.mfa as object), policy: body.mfa_policy },
-      accountSelfService: body.account_self_service && {
-        ...selfServiceOf(before),
-        ...(body.account_self_service as Partial<SelfService>),
-      },
-      inert: changeInert(inertOfTenant, inertValues(body, before), { seal: parts.seal, before: before.inert }),
-    };
-    const given = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
-    return ok(present(parts, await parts.settings.update(given)));
+    return ok(
+      present(
+        parts,
+        await parts.settings.update((before) => {
+          const changed = {
+            friendlyName: body.friendly_name as string | null | undefined,
+            pictureUrl: body.picture_url as string | null | undefined,
+            supportEmail: body.support_email as string | null | undefined,
+            supportUrl: body.support_url as string | null | undefined,
+            defaultAudience: audience,
+            enabledLocales: body.enabled_locales === null ? [] : body.enabled_locales,
+            identifierFirst: body.identifier_first,
+            allowSignup: body.allow_signup,
+            oidcConformantClaims: body.oidc_conformant_claims,
+            defaultIdTokenAlg: body.default_id_token_alg,
+            mfa: body.mfa_policy && { ...(before.mfa as object), policy: body.mfa_policy },
+            accountSelfService: body.account_self_service && {
+              ...selfServiceOf(before),
+              ...(body.account_self_service as Partial<SelfService>),
+            },
+            inert: changeInert(inertOfTenant, inertValues(body, before), { seal: parts.seal, before: before.inert }),
+          };
+          return Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
+        }),
+      ),
+    );
   },
 });
 

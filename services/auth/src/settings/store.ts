@@ -7,8 +7,14 @@ import type { SettingsModel } from '../generated/models.ts';
 export type SettingsStore = {
   /** Cached; never undefined: the migration makes the one row. */
   load(): Promise<SettingsModel>;
-  update(change: Omit<Prisma.SettingsUpdateInput, 'id'>): Promise<SettingsModel>;
+  /**
+   * @param change what is written, or what makes it of the row as it is: where a column holds several settings, those who change different
+   *   ones of them at the same moment wait for each other, and none is lost
+   */
+  update(change: Change | ((before: SettingsModel) => Change)): Promise<SettingsModel>;
 };
+
+type Change = Omit<Prisma.SettingsUpdateInput, 'id'>;
 
 export function makeSettingsStore(db: Database, changes: Changes): SettingsStore {
   const cache = makeCache<SettingsModel>({
@@ -19,7 +25,13 @@ export function makeSettingsStore(db: Database, changes: Changes): SettingsStore
   return {
     load: () => cache.get('settings'),
     update: async (change) => {
-      const row = await db.settings.update({ where: { id: 1 }, data: change });
+      const row = await (typeof change === 'function'
+        ? db.$transaction(async (transaction) => {
+            await transaction.$queryRaw`SELECT FROM settings WHERE id = 1 FOR UPDATE`;
+            const data = change(await transaction.settings.findUniqueOrThrow({ where: { id: 1 } }));
+            return transaction.settings.update({ where: { id: 1 }, data });
+          })
+        : db.settings.update({ where: { id: 1 }, data: change }));
       cache.clear();
       return row;
     },

@@ -76,6 +76,41 @@ test('auth0-deploy-cli writes a branding, own words and languages that it reads 
   }
 });
 
+// `a0deploy import` (auth0-deploy-cli 8.44.0) writes all attack protection at the same moment.
+test('auth0-deploy-cli writes many settings at once, and each of them counts', async () => {
+  const protection = 'attack-protection/';
+  const factors = ['otp', 'email', 'webauthn-roaming', 'webauthn-platform'];
+  const writes: [method: string, path: string, body: object, back: object][] = [
+    ['PATCH', `${protection}brute-force-protection`, { max_attempts: 7 }, { max_attempts: 10 }],
+    ['PATCH', `${protection}suspicious-ip-throttling`, { allowlist: ['127.0.0.0/24'] }, { allowlist: [] }],
+    ['PATCH', `${protection}bot-detection`, { bot_detection_level: 'high' }, { bot_detection_level: 'low' }],
+    ...factors.map((name): (typeof writes)[0] => [
+      'PUT',
+      `guardian/factors/${name}`,
+      { enabled: true },
+      { enabled: false },
+    ]),
+    ['PATCH', 'tenants/settings', { flags: { enable_sso: true } }, { flags: null }],
+    ['PATCH', 'tenants/settings', { error_page: { url: 'https://e.example/' } }, { error_page: null }],
+    ['PATCH', 'branding', { logo_url: 'https://cdn.example/l.png' }, { logo_url: null }],
+    ['PATCH', 'branding', { favicon_url: 'https://cdn.example/f.ico' }, { favicon_url: null }],
+  ];
+  const writeAll = async (which: 2 | 3) => {
+    const answers = await Promise.all(writes.map((write) => asManager(write[0], write[1], write[which])));
+    expect(answers.map(({ status }) => status)).toEqual(writes.map(() => 200));
+  };
+  for (let round = 0; round < 3; round += 1) {
+    await writeAll(2);
+    for (const [, path, body] of writes) {
+      if (path.startsWith('guardian')) continue;
+      expect((await asManager('GET', path)).body).toMatchObject(body);
+    }
+    const { body: shown } = await asManager('GET', 'guardian/factors');
+    for (const name of factors) expect(shown).toContainEqual(expect.objectContaining({ name, enabled: true }));
+    await writeAll(3);
+  }
+});
+
 describe('what Auth0 has and the gate has not', () => {
   test('is an empty list in each of Auth0’s forms', async () => {
     expect((await asManager('GET', 'rules')).body).toEqual([]);
