@@ -1,5 +1,5 @@
 /**
- * A hook's whole log is replayed while fresh events go to the same hook: do these notice, beside the time before and after? They are told apart by their payloads: only fresh ones
+ * A hook's whole log is replayed while fresh events go to the same hook: do these notice, beside times without a replay? They are told apart by their payloads: only fresh ones
  * say when they were sent.
  */
 import { openApi } from '@gatepost/testkit/api';
@@ -8,16 +8,15 @@ import pg from 'pg';
 import { openBenchSystem } from './bench-system.ts';
 import type { Result } from './main.ts';
 import { offer } from './offer.ts';
-import { beside, ms, quantile } from './quantile.ts';
+import { beside as judged, ms, quantile } from './quantile.ts';
 import type { Report } from './receiver.ts';
 import { secret, startReceiver } from './receiver-process.ts';
-
-const aloneSeconds = 20;
 
 export async function replay(options: Record<string, string | undefined>): Promise<Result> {
   const deliveries = Number(options.events ?? 100_000);
   const rate = Number(options.rate ?? 100);
-  const seconds = Number(options.seconds ?? 1_200);
+  const rounds = Number(options.rounds ?? 5);
+  const seconds = Number(options.seconds ?? 20);
   await using system = await openBenchSystem([{ login: 'acme', throttle: { rate: 1e6, burst: 1e6 } }]);
   using receiver = await startReceiver();
   const api = await openApi(system);
@@ -25,10 +24,10 @@ export async function replay(options: Record<string, string | undefined>): Promi
   await fill(system.databaseUrl, hook, deliveries);
 
   await using producer = await openProducer(system.amqpUrl);
-  const measure = async (forSeconds: number, stop?: AbortSignal) => {
+  const measure = async (forSeconds: number): Promise<Measured> => {
     await receiver.ask('reset');
     const total = Math.ceil(rate * forSeconds);
-    const published = await offer(producer, { rate, total, subjects: ['acme/widgets'], ...(stop && { stop }) });
+    const published = await offer(producer, { rate, total, subjects: ['acme/widgets'] });
     const report = () => receiver.ask<Report>('report');
     const deadline = performance.now() + 10_000;
     let latest = await report();
@@ -40,67 +39,56 @@ export async function replay(options: Record<string, string | undefined>): Promi
     return { latencies, lost: published - latencies.length };
   };
   await measure(5); // warm up
-  const before = await measure(aloneSeconds);
 
   const replays = `/repos/acme/widgets/hooks/${hook}/deliveries/replays`;
   const since = new Date(Date.now() - 3_600_000).toISOString();
-  const begun = await api.call('POST', replays, { since, status: 'all' });
-  const { id } = begun.body as Replay;
-  const look = async () => (await api.call('GET', `${replays}/${id}`)).body as Replay;
-  while ((await look()).state === 'counting') await new Promise((resolve) => setTimeout(resolve, 100));
-  const ended = new AbortController();
-  const watch = setInterval(async () => {
-    if ((await look()).state === 'done') ended.abort();
-  }, 1_000);
-  const from = performance.now();
-  const fresh = await measure(seconds, ended.signal);
-  const took = (performance.now() - from) / 1_000;
-  clearInterval(watch);
-  const last = await look();
-  await api.call('DELETE', `${replays}/${id}`);
-  await new Promise((resolve) => setTimeout(resolve, 2_000)); // what is in flight ends
-  // Before and after, lest the machine's mood in one of them be taken for the replay's doing.
-  const after = await measure(aloneSeconds);
-  const alone = summarize([...before.latencies, ...after.latencies]);
-  const during = summarize(fresh.latencies);
-  const lost = before.lost + fresh.lost + after.lost;
+  const without: Measured[] = [];
+  const during: Measured[] = [];
+  const replayed: Replay[] = [];
+  // By turns, lest the machine's mood in one of them be taken for the replay's doing.
+  for (let round = 0; round < rounds; round += 1) {
+    without.push(await measure(seconds));
+    const { id } = (await api.call('POST', replays, { since, status: 'all' })).body as Replay;
+    const look = async () => (await api.call('GET', `${replays}/${id}`)).body as Replay;
+    while ((await look()).state === 'counting') await new Promise((resolve) => setTimeout(resolve, 100));
+    during.push(await measure(seconds));
+    replayed.push(await look());
+    await api.call('DELETE', `${replays}/${id}`);
+    await new Promise((resolve) => setTimeout(resolve, 2_000)); // what is in flight ends
+  }
+  const alone = summarize(without);
+  const beside = summarize(during);
+  const lost = [...without, ...during].reduce((sum, round) => sum + round.lost, 0);
+  const done = replayed.reduce((sum, replay) => sum + replay.done, 0);
+  const failed = replayed.reduce((sum, replay) => sum + replay.failed, 0);
 
-  const ratio = during.p99 / alone.p99;
+  const ratio = beside.p99 / alone.p99;
   return {
     rows: [
-      ['deliveries in the log', String(last.total)],
+      ['deliveries in the log', String(replayed[0]?.total)],
       [`fresh events to the same hook, ${rate}/s, alone: p50 / p99`, `${ms(alone.p50)} / ${ms(alone.p99)}`],
-      ['  beside the replay: p50 / p99', `${ms(during.p50)} / ${ms(during.p99)}`],
-      ['  p99 beside / alone', beside(`${ratio.toFixed(2)} ×`, 'at most 1.5 ×', ratio <= 1.5)],
-      ['  lost', beside(String(lost), 'none', lost === 0)],
-      ['replayed', `${last.done} in ${took.toFixed(0)} s, ${(last.done / took).toFixed(0)}/s; ${last.failed} failed`],
-      ['  as it was left', `${last.state}, expected to end ${last.expected_end_at ?? '–'}`],
+      ['  beside the replay: p50 / p99', `${ms(beside.p50)} / ${ms(beside.p99)}`],
+      ['  p99 beside / alone', judged(`${ratio.toFixed(2)} ×`, 'at most 1.5 ×', ratio <= 1.5)],
+      ['  lost', judged(String(lost), 'none', lost === 0)],
+      [
+        `  p99 of each of ${rounds} × ${seconds} s, alone`,
+        without.map((round) => ms(summarize([round]).p99)).join(', '),
+      ],
+      ['  beside', during.map((round) => ms(summarize([round]).p99)).join(', ')],
+      ['replayed', `${done}, ${(done / rounds / seconds).toFixed(0)}/s; ${failed} failed`],
     ],
-    figures: {
-      deliveries,
-      rate,
-      alone,
-      before: summarize(before.latencies),
-      after: summarize(after.latencies),
-      during,
-      lost,
-      ratio,
-      seconds: took,
-      replay: last,
-    },
+    figures: { deliveries, rate, rounds, seconds, alone, beside, lost, ratio, done, failed },
   };
 }
 
-const summarize = (latencies: number[]) => ({ p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) });
+type Measured = { latencies: number[]; lost: number };
 
-type Replay = {
-  id: number;
-  state: string;
-  total: number | null;
-  done: number;
-  failed: number;
-  expected_end_at: string | null;
+const summarize = (measured: Measured[]) => {
+  const latencies = measured.flatMap((round) => round.latencies);
+  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
 };
+
+type Replay = { id: number; state: string; total: number | null; done: number; failed: number };
 
 /** Writes deliveries of the last hour into the log. */
 async function fill(databaseUrl: string, hookId: number, count: number): Promise<void> {
