@@ -192,14 +192,20 @@ export async function noteCounted(
   { id }: Replay,
   { count, to, isEnd }: { count: number; to: Cursor; isEnd: boolean },
 ): Promise<void> {
-  await client.query({
-    name: 'note what a replay has counted',
-    text: isEnd
-      ? `UPDATE replays SET counted = counted + $2, state = 'running', started_at = now(),
-                            after_id = DEFAULT, after_at = DEFAULT, after_key = DEFAULT WHERE id = $1`
-      : 'UPDATE replays SET counted = counted + $2, after_id = $3, after_at = $4, after_key = $5 WHERE id = $1',
-    values: isEnd ? [id, count] : [id, count, to.after_id, to.after_at, to.after_key],
-  });
+  await client.query(
+    isEnd
+      ? {
+          name: 'note that a replay has counted all',
+          text: `UPDATE replays SET counted = counted + $2, state = 'running', started_at = now(),
+                        after_id = DEFAULT, after_at = DEFAULT, after_key = DEFAULT WHERE id = $1`,
+          values: [id, count],
+        }
+      : {
+          name: 'note what a replay has counted',
+          text: 'UPDATE replays SET counted = counted + $2, after_id = $3, after_at = $4, after_key = $5 WHERE id = $1',
+          values: [id, count, to.after_id, to.after_at, to.after_key],
+        },
+  );
 }
 
 /** The numbers that events get which the hook missed: they are promised to it now. @returns the first of them. */

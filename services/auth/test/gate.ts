@@ -8,6 +8,7 @@ import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
 import { type Start, startWithStores } from '@gatepost/runtime/run';
 import type { LogLines } from '@gatepost/testkit/log-lines';
+import '@gatepost/testkit/statement-names';
 import { freshDatabase, freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { variables } from '../src/config.ts';

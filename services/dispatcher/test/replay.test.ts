@@ -183,6 +183,13 @@ test('of what a hook missed sends the events of its place that match it and made
   expect(await missed()).toEqual([]);
 });
 
+test('looks through a long log in many steps', async () => {
+  await fillLog(4_500);
+  const id = await replay({ events: ['issues'] });
+
+  expect(await ended(id)).toMatchObject({ state: 'done', counted: 0, handed: 0 });
+});
+
 test('goes on where it was after its dispatcher was killed, and loses nothing', async () => {
   receiver.behave({ delayMs: 20 });
   await fillLog(400);

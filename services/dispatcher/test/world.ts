@@ -15,7 +15,7 @@ import { openPool, type Pool } from '@gatepost/webhook-db/pool';
 import { hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const nodeOptions = ['--conditions=source'];
+const nodeOptions = ['--conditions=source', `--import=${import.meta.resolve('@gatepost/testkit/statement-names')}`];
 
 export type Dispatcher = {
   pid: number;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readEnv } from '@gatepost/runtime/env';
 import { openLog } from '@gatepost/runtime/log';
 import type { LogLines } from '@gatepost/testkit/log-lines';
+import '@gatepost/testkit/statement-names';
 import { freshDatabase, freshPrefix, freshVhost, redisUrl } from '@gatepost/testkit/stores';
 import { type Issuer, openIssuer } from '@gatepost/testkit/tokens';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
