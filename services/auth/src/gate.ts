@@ -122,7 +122,7 @@ import { managementApi, managementAudiences } from './resources/management-api.t
 import { makeResourceStore } from './resources/store.ts';
 import { makePermissionStore } from './roles/permissions.ts';
 import { applySeed, checkGrantTypes } from './seed.ts';
-import { accountClient } from './self-service/client.ts';
+import { accountPages } from './self-service/client.ts';
 import { makeAccountRoutes } from './self-service/routes.ts';
 import { makeConnectionStore } from './settings/connections.ts';
 import { makeCustomTextStore } from './settings/custom-texts.ts';
@@ -375,7 +375,7 @@ function makeSteps(parts: Shared) {
     openAccount: makeOpenAccount(accounts, settings, connections, people),
     signUp: makeSignUp({ accounts, settings, verificationMails, people, ...protection }),
     upstream,
-    linking: makeLinking({ ...parts, upstream }),
+    linking: makeLinking({ ...parts, management: managementApi(parts.env.ISSUER).identifier, upstream }),
     federated: makeFederatedLogout({ ...parts, log: logOfModule(parts.log, 'sign-in') }),
   };
 }
@@ -386,7 +386,7 @@ async function makeGateProvider(parts: Parts) {
   const provider = makeProvider({
     ...parts,
     guard: makeGuard(env.OUTBOUND_ALLOWED_NETWORKS),
-    adapter: makeAdapterFactory({ ...parts, redisPrefix: prefix, builtInClients: [accountClient(parts.issuers)] }),
+    adapter: makeAdapterFactory({ ...parts, redisPrefix: prefix, builtInClients: [accountPages(parts)] }),
     signingKeys: await loadSigningKeys(db, seal),
     cookieKeys: keysFor('cookies'),
     dpopNonceSecret: keyFor('dpop nonces'),

@@ -13,6 +13,7 @@ import {
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import { hashPassword, passwordMatches } from './accounts/password.ts';
+import { accountClientId } from './clients/account-client-id.ts';
 import { fapiProblem } from './clients/fapi.ts';
 import { hashSecret, secretMatches } from './clients/secret.ts';
 import { type Database, Prisma } from './database.ts';
@@ -161,6 +162,8 @@ async function applyApi(db: Writer, api: SeedApi): Promise<void> {
 
 async function applyClient(db: Writer, client: SeedClient): Promise<void> {
   const clientId = client.client_id;
+  if (clientId === accountClientId)
+    throw new Misconfigured('bad seed file', [`client ${clientId}: the gate has a client of its own with this id`]);
   const known = await db.client.findUnique({ where: { clientId }, select: { secretHashes: true, oidcMetadata: true } });
   const data = {
     name: client.name ?? clientId,

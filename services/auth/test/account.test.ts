@@ -381,8 +381,12 @@ describe('an account', () => {
     await db.query(`UPDATE settings SET account_self_service = '{"delete": false}'`);
     await until('the setting', async () => (await browser.get('account/delete')).status === 404);
     expect((await browser.get('account/data')).html).not.toContain('Delete my account');
+    const left = await fetch(`${gate.issuer}account`, { redirect: 'manual' });
+    const signIn = new URL(left.headers.get('location')!, gate.issuer).href;
     await db.query(`UPDATE settings SET account_self_service = '{"enabled": false}'`);
     await until('the setting', async () => (await browser.get('account')).status === 404);
+    // Nor does anybody sign in to what is not there.
+    expect([left.status, (await browser.get(signIn)).status]).toEqual([303, 400]);
     await db.query("UPDATE settings SET account_self_service = '{}'");
     await until('the setting', async () => (await browser.get('account')).status === 200);
     expect(titleOf(await browser.submit(refused, { confirm: 'yes' }))).toBe('Your account is deleted');

@@ -21,7 +21,7 @@ const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const log = openLogLines();
 const pwned = stack.use(await openRanges());
-const { gate, ask, protect, grant, signup, post, browserAt, passwordPage, logged } = stack.use(
+const { gate, db, ask, protect, grant, signup, post, browserAt, passwordPage, logged } = stack.use(
   await openProtected({ BREACHED_PASSWORDS: pwned.url, OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8' }, log),
 );
 
@@ -145,6 +145,47 @@ describe('suspicious-ip-throttling', () => {
     });
     expect((await logged('limit_mu', '192.0.2.40')).details).toEqual({ stage: 'pre-user-registration', blocked: true });
     await back(name);
+  });
+});
+
+describe('the usual limit on sign-ups', () => {
+  const name = 'suspicious-ip-throttling';
+
+  test('stays where throttling only tells, or leaves the address alone', async () => {
+    const stage = { 'pre-user-registration': { max_attempts: 1_000, rate: 1 } };
+    const tries = (address: string) => statuses(61, () => signup(address, 'no address'));
+    await protect(name, { enabled: true, shields: ['admin_notification'], stage });
+    expect((await tries('192.0.2.41')).slice(-2)).toEqual([400, 429]);
+    await protect(name, { shields: ['block'], allowlist: ['192.0.2.42'] });
+    expect((await tries('192.0.2.42')).slice(-2)).toEqual([400, 429]);
+    // Where it refuses, its own bucket counts.
+    expect((await tries('192.0.2.43')).slice(-2)).toEqual([400, 400]);
+    await back(name);
+  });
+});
+
+describe('a sign-up with an address that is taken', () => {
+  const tell = async (isTold: boolean) =>
+    db.query('UPDATE settings SET inert = $1', [{ flags: { enable_public_signup_user_exists_error: isTold } }]);
+  const onThePage = async () => {
+    const browser = browserAt('192.0.2.44');
+    const page = await browser.authorize({ ...request, screen_hint: 'signup' });
+    return browser.submit(page, { email: 'bob@example.com', password: 'a fresh and long one' });
+  };
+
+  test('is refused in general words, unless the tenant wants them told', async () => {
+    const asked = () => signup('192.0.2.44', 'bob@example.com');
+    expect(await asked()).toMatchObject({ status: 400, json: { code: 'invalid_signup' } });
+    expect((await onThePage()).html).toContain('An account with these details cannot be created');
+    await tell(true);
+    const told = await until('the flag', async () => {
+      const answer = await asked();
+      return answer.json.code === 'user_exists' && answer;
+    });
+    expect(told).toMatchObject({ status: 400, json: { description: 'The user already exists.' } });
+    expect((await onThePage()).html).toContain('There is an account with this email address');
+    await tell(false);
+    await until('the flag', async () => (await asked()).json.code === 'invalid_signup');
   });
 });
 
@@ -296,6 +337,18 @@ describe('bot-detection', () => {
     const form = { client_id: 'spa', login: 'bob@example.com' };
     expect((await post('192.0.2.75', 'usernamepassword/challenge', form)).json.required).toBe(true);
     expect((await post('192.0.2.74', 'usernamepassword/challenge', form)).json.required).toBe(false);
+    await back(name);
+  });
+
+  test('when risky: a sign-up after others from that address', async () => {
+    await protect(name, { challenge_password_policy: 'when_risky', bot_detection_level: 'medium' });
+    expect(await statuses(5, (index) => signup('192.0.2.78', `robot${index}@example.com`))).toEqual(
+      Array<number>(5).fill(200),
+    );
+    expect((await signup('192.0.2.78', 'robot5@example.com')).json.code).toBe('requires_verification');
+    expect((await signup('192.0.2.79', 'robot5@example.com')).status).toBe(200);
+    // Whoever has an account there signs in as before.
+    expect(challengeOn(await passwordPage(browserAt('192.0.2.78'), 'bob@example.com'))).toBeUndefined();
     await back(name);
   });
 

@@ -40,6 +40,14 @@ test('a grant for an API or a scope that there is not, and a grant type that nob
   });
 });
 
+test('a client with the id of the one that people sign in to at /account is refused', async () => {
+  const client = { ...machine, client_id: 'gatepost-account' };
+  await expect(openGate({ apis, clients: [client] })).rejects.toMatchObject({
+    name: 'Misconfigured',
+    problems: ['client gatepost-account: the gate has a client of its own with this id'],
+  });
+});
+
 test('every bad variable is named at once', async () => {
   const env = { ISSUER: 'http://localhost:4400/tenant', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
   await expect(openGate({}, env)).rejects.toMatchObject({

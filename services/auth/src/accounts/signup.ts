@@ -1,6 +1,6 @@
 /** A new account in a database connection. */
 import type { PeopleActions } from '../actions/people.ts';
-import type { AccountModel } from '../generated/models.ts';
+import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import { networkOf } from '../http/network.ts';
 import type { Languages } from '../mail/language.ts';
 import { merge } from '../management/merge.ts';
@@ -30,6 +30,8 @@ export type SignupProblem =
   | 'password_too_common'
   | 'password_leaked'
   | 'signup_refused'
+  /** Where the tenant wants it told. */
+  | 'user_exists'
   | 'signup_denied'
   | 'busy';
 
@@ -67,7 +69,8 @@ export function makeSignUp(parts: {
     const problem = passwordProblem(password, address ?? '');
     if (address === undefined || problem)
       return refused(...(address === undefined ? (['email_invalid'] as const) : []), ...(problem ? [problem] : []));
-    if (!(await settings.load()).allowSignup) return refused('signup_refused');
+    const tenant = await settings.load();
+    if (!tenant.allowSignup) return refused('signup_refused');
     const network = networkOf(ip);
     if (await breached.refusesSignup(password as string, { ip, network, clientId })) return refused('password_leaked');
     try {
@@ -84,7 +87,7 @@ export function makeSignUp(parts: {
         ...profile,
         ...withMetadata(profile?.userMetadata, admitted),
       });
-      if (!account) return refused('signup_refused');
+      if (!account) return refused(tellsOfTaken(tenant) ? 'user_exists' : 'signup_refused');
       await actions.afterSignUp(account, { clientId, ip });
       await verificationMails.signedUp({ account, clientId, languages, ip });
       return { kind: 'created', account };
@@ -93,6 +96,12 @@ export function makeSignUp(parts: {
       throw error;
     }
   };
+}
+
+/** `flags` of `tenants/settings`, in Auth0's words: whether strangers may learn that an address is taken. */
+function tellsOfTaken({ inert }: Pick<SettingsModel, 'inert'>): boolean {
+  const { flags } = inert as { flags?: { enable_public_signup_user_exists_error?: boolean } };
+  return flags?.enable_public_signup_user_exists_error === true;
 }
 
 /** As actions see who is about to sign up. */

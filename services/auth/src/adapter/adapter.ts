@@ -2,9 +2,9 @@
 import { tracing } from '@gatepost/runtime/tracing';
 import type { Redis } from 'ioredis';
 import type { Adapter, AdapterFactory } from 'oidc-provider';
-import type { ClientStore, RegisteredClient } from '../clients/store.ts';
+import type { ClientStore } from '../clients/store.ts';
 import type { Pool } from '../database.ts';
-import { makeClientAdapter } from './clients.ts';
+import { type BuiltInClient, makeClientAdapter } from './clients.ts';
 import { hashIds } from './hashed.ts';
 import type { KnownGrants } from './known-grants.ts';
 import { ruleOf } from './models.ts';
@@ -17,7 +17,7 @@ export function makeAdapterFactory(stores: {
   redis: Redis;
   redisPrefix: string;
   clients: ClientStore;
-  builtInClients: readonly RegisteredClient[];
+  builtInClients: readonly BuiltInClient[];
   knownGrants: KnownGrants;
 }): AdapterFactory {
   const inRedis = redisAdapters(stores.redis, stores.redisPrefix);

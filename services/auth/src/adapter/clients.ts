@@ -5,8 +5,11 @@ import { registeredClient } from '../clients/registration.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import { isStorable } from '../http/well-formed.ts';
 
+/** A client that stands in no table, while it is there. */
+export type BuiltInClient = { client: RegisteredClient; isOpen(): Promise<boolean> };
+
 /** @param builtIn go before those of the store */
-export function makeClientAdapter(clients: ClientStore, builtIn: readonly RegisteredClient[] = []): Adapter {
+export function makeClientAdapter(clients: ClientStore, builtIn: readonly BuiltInClient[] = []): Adapter {
   const never = (operation: string) => async () => {
     throw new Error(`clients are never ${operation}`);
   };
@@ -16,8 +19,9 @@ export function makeClientAdapter(clients: ClientStore, builtIn: readonly Regist
   return {
     async find(id) {
       // A header or an assertion may hold anything; an id that cannot be stored belongs to nobody.
-      const ours = builtIn.find(({ clientId }) => clientId === id);
-      const client = ours ?? (isStorable(id) ? await clients.find(id) : undefined);
+      const ours = builtIn.find(({ client }) => client.clientId === id);
+      if (ours && !(await ours.isOpen())) return undefined;
+      const client = ours?.client ?? (isStorable(id) ? await clients.find(id) : undefined);
       if (!client) return undefined;
       const made = known.get(client);
       if (made && made.until > Date.now()) return made.metadata;

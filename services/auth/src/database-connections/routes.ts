@@ -130,6 +130,8 @@ function refusal(problem: string, said?: string): ApiError {
       });
     case 'password_too_common':
       return signupError(400, 'invalid_password', 'PasswordDictionaryError', 'Password is too common');
+    case 'user_exists':
+      return signupError(400, 'user_exists', 'BadRequestError', 'The user already exists.');
     case 'signup_denied':
       return signupError(400, 'extensibility_error', 'Error', said ?? '', { friendly_message: said });
     case 'password_leaked':

@@ -4,6 +4,7 @@
  */
 import { z } from '@gatepost/runtime/env';
 import { inTransaction } from '@gatepost/runtime/transaction';
+import type { PoolClient } from 'pg';
 import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { accountOfIdToken } from './linked-token.ts';
@@ -75,9 +76,18 @@ export async function unlink(
   await sessionsEnded(mark);
 }
 
-/** In one step, so that neither account can be linked otherwise meanwhile. Sessions of the account that is linked end. */
-export async function link({ pool }: Pick<Parts, 'pool'>, primary: string, secondary: string): Promise<void> {
+/**
+ * In one step, so that neither account can be linked otherwise meanwhile. Sessions of the account that is linked end.
+ * @param before what else is checked in that step, and throws where it stands against it
+ */
+export async function link(
+  { pool }: Pick<Parts, 'pool'>,
+  primary: string,
+  secondary: string,
+  before?: (client: PoolClient) => Promise<void>,
+): Promise<void> {
   await inTransaction(pool, async (client) => {
+    await before?.(client);
     const { rows } = await client.query<{ user_id: string; linked_to: string | null; blocked: boolean }>(
       'SELECT user_id, linked_to, blocked FROM accounts WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE',
       [[primary, secondary]],

@@ -21,7 +21,9 @@ export async function accountOfIdToken(parts: Parts, token: string): Promise<Acc
   const client = typeof claims.aud === 'string' ? await parts.clients.find(claims.aud) : undefined;
   const account = client && (await parts.accounts.find(claims.sub!));
   const since = account?.sessionsNotBefore?.getTime() ?? 0;
-  if (!account || account.blocked || claims.iat! * 1_000 < since) throw unusable();
+  // Made after the token, it is another account that has the name of one that is gone. The token tells whole seconds.
+  const isAnothers = account && claims.iat! < Math.floor(account.createdAt.getTime() / 1_000);
+  if (!account || account.blocked || isAnothers || claims.iat! * 1_000 < since) throw unusable();
   const amr = Array.isArray(claims.amr) ? claims.amr : [];
   if (hasSecondFactor(account.factors) && !amr.includes('mfa'))
     throw new ManagementProblem(

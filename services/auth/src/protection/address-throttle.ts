@@ -14,7 +14,13 @@ import { protectionOf } from './settings.ts';
 export type ThrottledStage = 'pre-login' | 'pre-user-registration';
 
 export type Pass =
-  | { kind: 'open' /** It does not count. Never throws. */; giveBack(): Promise<void> }
+  | {
+      kind: 'open';
+      /** Beyond its bucket this address would be refused. */
+      isLimited: boolean;
+      /** It does not count. Never throws. */
+      giveBack(): Promise<void>;
+    }
   | { kind: 'closed'; seconds: number };
 
 export type AddressThrottle = {
@@ -40,7 +46,7 @@ local level = redis.call('HGET', KEYS[1], 'level')
 if level then redis.call('HSET', KEYS[1], 'level', tostring(math.min(tonumber(ARGV[1]), level + 1))) end
 return 0`;
 
-const free: Pass = { kind: 'open', giveBack: async () => {} };
+const free: Pass = { kind: 'open', isLimited: false, giveBack: async () => {} };
 
 export function makeAddressThrottle(parts: {
   redis: Redis;
@@ -63,9 +69,10 @@ export function makeAddressThrottle(parts: {
       const { max_attempts, rate } = stages[stage];
       const key = `${parts.prefix}bucket:${stage}:${hashId(whence.network)}`;
       const waitMs = await bucketTake(key, max_attempts, rate);
-      if (waitMs === 0)
-        return { kind: 'open', giveBack: async () => void (await bucketReturn(key, max_attempts).catch(() => {})) }; // Redis away as well: it fills by itself
       const blocks = shields.includes('block');
+      // With Redis away the bucket fills by itself.
+      const giveBack = async () => void (await bucketReturn(key, max_attempts).catch(() => {}));
+      if (waitMs === 0) return { kind: 'open', isLimited: blocks, giveBack };
       await parts.events.throttled(stage, whence, { blocks, alerts: shields.includes('admin_notification') });
       return blocks ? { kind: 'closed', seconds: Math.ceil(waitMs / 1000) } : free;
     },

@@ -22,6 +22,8 @@ export type Bots = {
   ): Promise<'passed' | 'missing' | 'wrong'>;
   /** Somebody failed to prove who they are. */
   failed(network: string, login: string): Promise<void>;
+  /** A sign-up was tried from there, whatever comes of it. */
+  signedUp(network: string): Promise<void>;
 };
 
 type Rules = Protection['bot-detection'];
@@ -46,7 +48,10 @@ export function makeBots(parts: {
     const network = networkOf(ip);
     if (policy === 'never' || isListed(rules.allowlist, network)) return false;
     const name = login === undefined ? undefined : subjectOf('', login, undefined).typed;
-    return policy === 'always' || risk.isRisky(rules.bot_detection_level, network, name);
+    return (
+      policy === 'always' ||
+      risk.isRisky(rules.bot_detection_level, { network, login: name, isSignup: stage === 'signup' })
+    );
   };
   return {
     async challenge(asking, as = asking.stage) {
@@ -64,6 +69,9 @@ export function makeBots(parts: {
     async failed(network, login) {
       const rules = await rulesOf();
       if (Object.values(policyOf).some((policy) => rules[policy] === 'when_risky')) await risk.failed(network, login);
+    },
+    async signedUp(network) {
+      if ((await rulesOf())[policyOf.signup] === 'when_risky') await risk.signedUp(network);
     },
   };
 }

@@ -28,6 +28,6 @@ export function makeProtection(given: Given) {
     bots,
     breached: makeBreachedPasswords({ ...given, events, warnByMail }),
     tries: makeTries({ ...given, events, warnByMail, throttle, bots }),
-    takeSignup: makeTakeSignup({ ...given, throttle }),
+    takeSignup: makeTakeSignup({ ...given, throttle, bots }),
   };
 }

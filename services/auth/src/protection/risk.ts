@@ -1,17 +1,23 @@
-/** Who is risky: an address or a login with failures in the last quarter of an hour. Counted only while something asks for it. */
+/**
+ * Who is risky: an address or a login with failures in the last quarter of an hour; for a sign-up also an address from which others came. Counted
+ * only while something asks for it.
+ */
 import type { Redis } from 'ioredis';
 import { hashId } from '../adapter/hashed.ts';
 
 export type Level = 'low' | 'medium' | 'high';
 
+/** `login` as subject.ts spells it; undefined where nobody is named yet. */
+type Who = { network: string; login: string | undefined; isSignup: boolean };
+
 export type Risk = {
   failed(network: string, login: string): Promise<void>;
-  /** @param login as subject.ts spells it; undefined where nobody is named yet */
-  isRisky(level: Level, network: string, login: string | undefined): Promise<boolean>;
+  signedUp(network: string): Promise<void>;
+  isRisky(level: Level, who: Who): Promise<boolean>;
 };
 
 const windowSeconds = 900;
-/** From so many failures on, by how sensitive it is set. */
+/** From so many failures on, or sign-ups of a network, by how sensitive it is set. */
 const limits: Record<Level, { network: number; login: number }> = {
   low: { network: 10, login: 5 },
   medium: { network: 5, login: 3 },
@@ -19,20 +25,25 @@ const limits: Record<Level, { network: number; login: number }> = {
 };
 
 export function makeRisk(redis: Redis, prefix: string): Risk {
-  const keyOf = (kind: 'network' | 'login', of: string) => `${prefix}risk:${kind}:${hashId(of)}`;
-  // Two commands rather than one: of a Cluster, their keys lie on two nodes.
+  const keyOf = (kind: 'network' | 'login' | 'signups', of: string) => `${prefix}risk:${kind}:${hashId(of)}`;
+  // A command for each: of a Cluster, their keys lie on several nodes.
   const count = async (key: string | undefined) => (key === undefined ? 0 : Number((await redis.get(key)) ?? 0));
   const add = (key: string) => redis.multi().incr(key).expire(key, windowSeconds, 'NX').exec();
   return {
     async failed(network, login) {
       await Promise.all([add(keyOf('network', network)), add(keyOf('login', login))]);
     },
-    async isRisky(level, network, login) {
-      const [ofNetwork, ofLogin] = await Promise.all([
+    async signedUp(network) {
+      await add(keyOf('signups', network));
+    },
+    async isRisky(level, { network, login, isSignup }) {
+      const [ofNetwork, ofLogin, signups] = await Promise.all([
         count(keyOf('network', network)),
         count(login === undefined ? undefined : keyOf('login', login)),
+        count(isSignup ? keyOf('signups', network) : undefined),
       ]);
-      return ofNetwork >= limits[level].network || ofLogin >= limits[level].login;
+      const { network: max, login: ofOne } = limits[level];
+      return ofNetwork >= max || signups >= max || ofLogin >= ofOne;
     },
   };
 }

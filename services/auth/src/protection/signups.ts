@@ -1,7 +1,11 @@
-/** How many sign-ups one network may try. `suspicious-ip-throttling` replaces the usual limit once it is on. */
+/**
+ * How many sign-ups one network may try. `suspicious-ip-throttling` replaces the usual limit where it refuses; where it only tells, or leaves an
+ * address of its list alone, that stays.
+ */
 import type { Rate } from '../accounts/rate.ts';
 import { networkOf } from '../http/network.ts';
 import type { AddressThrottle } from './address-throttle.ts';
+import type { Bots } from './bots.ts';
 
 /** Counts one, whatever comes of it; false when it is one too many. */
 export type TakeSignup = (from: { ip: string; clientId: string }) => Promise<boolean>;
@@ -9,10 +13,17 @@ export type TakeSignup = (from: { ip: string; clientId: string }) => Promise<boo
 /** From one network. An office or a class may sign up together. */
 const usual = { max: 60, windowSeconds: 60 };
 
-export function makeTakeSignup({ rate, throttle }: { rate: Rate; throttle: AddressThrottle }): TakeSignup {
+export function makeTakeSignup(parts: {
+  rate: Rate;
+  throttle: AddressThrottle;
+  bots: Pick<Bots, 'signedUp'>;
+}): TakeSignup {
+  const { rate, throttle, bots } = parts;
   return async ({ ip, clientId }) => {
     const network = networkOf(ip);
     const pass = await throttle.take('pre-user-registration', { ip, network, clientId });
-    return pass ? pass.kind === 'open' : rate.take('signups', network, usual.max, usual.windowSeconds);
+    await bots.signedUp(network);
+    if (pass?.kind === 'closed') return false;
+    return pass?.isLimited || rate.take('signups', network, usual.max, usual.windowSeconds);
   };
 }

@@ -4,14 +4,21 @@
  * `/account` read.
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
+import type { BuiltInClient } from '../adapter/clients.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { hashSecret, makeSecret } from '../clients/secret.ts';
 import type { RegisteredClient } from '../clients/store.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import { isSelfService } from './settings.ts';
 
 export const callbackPath = '/account/callback';
 
-/** @param issuers all of ours */
-export function accountClient(issuers: string[]): RegisteredClient {
+/** It is there while the tenant has these pages: a sign-in to them that is under way ends with them. @param issuers all of ours */
+export function accountPages({ issuers, settings }: { issuers: string[]; settings: SettingsStore }): BuiltInClient {
+  return { client: accountClient(issuers), isOpen: async () => isSelfService(await settings.load()) };
+}
+
+function accountClient(issuers: string[]): RegisteredClient {
   const since = new Date(0);
   return {
     clientId: accountClientId,

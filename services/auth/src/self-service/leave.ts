@@ -1,10 +1,10 @@
 /**
  * Somebody deletes their account: at once and for good, with sessions, applications and memberships, of which the post hears as of any change of an
- * organization. The last person who may change others stays, or nobody could ever be made an administrator again. Deletions of administrators are
- * made one after the other, so that no two of them can each count on the other.
+ * organization. The last person who may change others stays.
  */
 import { inTransaction } from '@gatepost/runtime/transaction';
 import type { Request, Response } from 'express';
+import { isLastAdministrator } from '../accounts/last-administrator.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import { fieldsOf } from '../http/form-fields.ts';
 import { seeOther, sendPage } from '../http/page.ts';
@@ -14,8 +14,6 @@ import { selfServiceOf } from './settings.ts';
 import { notTheirs, type Visit } from './visit.ts';
 
 export const deletedPath = '/account/deleted';
-/** Whoever has it at the management API can make others administrators. */
-const administers = 'update:users';
 
 export async function showDeletion(visit: Visit): Promise<void> {
   if (!selfServiceOf(visit.settings).delete) throw notTheirs();
@@ -44,17 +42,7 @@ async function remove(
   { userId, incarnation }: { userId: string; incarnation: string },
 ): Promise<'gone' | 'last' | 'never'> {
   return inTransaction(pool, async (client) => {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('gatepost administrators', 0))");
-    const { rows } = await client.query<{ is_last: boolean }>(
-      `WITH administrators AS (
-         SELECT user_id FROM user_permissions WHERE audience = $1 AND permission = $2
-         UNION SELECT user_id FROM user_roles JOIN role_permissions USING (role_id) WHERE audience = $1 AND permission = $2)
-       SELECT EXISTS (SELECT FROM administrators WHERE user_id = $3) AND NOT EXISTS (
-         SELECT FROM administrators JOIN accounts USING (user_id)
-          WHERE user_id <> $3 AND NOT blocked AND linked_to IS NULL) AS is_last`,
-      [management, administers, userId],
-    );
-    if (rows[0]!.is_last) return 'last';
+    if (await isLastAdministrator(client, management, userId)) return 'last';
     const { rowCount } = await client.query(
       'DELETE FROM accounts WHERE user_id = $1 AND incarnation = $2 AND linked_to IS NULL',
       [userId, incarnation],

@@ -6,6 +6,7 @@ import { seeOther } from '../http/page.ts';
 import { unlink } from '../management/identities.ts';
 import { ManagementProblem } from '../management/problem.ts';
 import type { AccountGroup, AccountItem } from '../pages/account.ts';
+import type { ProblemName } from '../pages/strings/en.ts';
 import { UpstreamFailure } from '../upstream/failure.ts';
 import { buttonsOf, labelOf } from '../upstream/offered.ts';
 import { isUpstream } from '../upstream/strategies.ts';
@@ -29,10 +30,16 @@ export async function showSignIns(visit: Visit, request: Request): Promise<void>
 async function outcomeOf(visit: Visit, request: Request, linked: AccountModel[]) {
   const { linked: name, link_error: error } = queryOf(request);
   if (name !== undefined && linked.some(({ connection }) => connection === name)) return { notice: 'linked' as const };
-  if (error === 'already_linked') return { problems: ['link_taken' as const] };
-  if (error !== undefined) return { problems: ['link_failed' as const] };
+  if (error !== undefined) return { problems: [problems.get(error) ?? ('link_failed' as const)] };
   return visit.recall(path);
 }
+
+const problems = new Map<string, ProblemName>([
+  ['already_linked', 'link_taken'],
+  ['second_factor', 'link_second_factor'],
+  ['last_administrator', 'link_last_admin'],
+  ['refused', 'link_refused'],
+]);
 
 export async function changeSignIns(visit: Visit, request: Request): Promise<void> {
   const { action, id = '' } = fieldsOf(request);

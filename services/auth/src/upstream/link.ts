@@ -4,15 +4,20 @@
  */
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
+import type { PoolClient } from 'pg';
+import { isLastAdministrator } from '../accounts/last-administrator.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Audit } from '../audit.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pool } from '../database.ts';
 import { hasSecondFactor } from '../factors/types.ts';
+import { ApiError } from '../http/api-error.ts';
 import { countedFrom } from '../library/seam.ts';
 import { link } from '../management/identities.ts';
 import { ManagementProblem } from '../management/problem.ts';
+import { isSelfService } from '../self-service/settings.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import type { SettingsStore } from '../settings/store.ts';
 import type { Attempt } from './attempts.ts';
 import { exchange } from './exchange.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
@@ -23,15 +28,23 @@ type Link = Extract<Attempt['for'], { kind: 'link' }>;
 export type Linking = {
   /**
    * Where somebody proves who they are there. A page of ours that has checked the session and its form sends them; they come back to
-   * `returnTo`, a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `second_factor`, `refused`, `failed`.
+   * `returnTo`, a path of ours, with `linked=NAME`, or `link_error=` one of `already_linked`, `second_factor`, `last_administrator`, `refused`, `failed`.
    * @throws UpstreamFailure
    */
   begin(connection: string, whose: Omit<Link, 'kind'>): Promise<string>;
-  /** Where the browser goes on. @throws errors.SessionNotFound when it has not the session that asked, or the answer was used before */
+  /**
+   * Where the browser goes on. @throws errors.SessionNotFound when it has not the session that asked, or the answer was used before;
+   * ApiError when the tenant has closed the pages from which people link
+   */
   finish(request: Request, response: Response, provider: Provider): Promise<string>;
 };
 
+class LastAdministrator extends Error {}
+
 type Parts = {
+  /** The management API's audience. */
+  management: string;
+  settings: SettingsStore;
   upstream: Upstream;
   accounts: AccountStore;
   connections: ConnectionStore;
@@ -39,7 +52,7 @@ type Parts = {
   audit: Pick<Audit, 'add'>;
 };
 
-export function makeLinking({ upstream, accounts, connections, pool, audit }: Parts): Linking {
+export function makeLinking({ management, settings, upstream, accounts, connections, pool, audit }: Parts): Linking {
   return {
     async begin(name, whose) {
       const connection = await connections.find(name);
@@ -48,6 +61,9 @@ export function makeLinking({ upstream, accounts, connections, pool, audit }: Pa
     },
 
     async finish(request, response, provider) {
+      // Closed meanwhile: nothing is asked of the provider, nor linked.
+      if (!isSelfService(await settings.load()))
+        throw new ApiError(404, 'not_found', 'people link nothing by themselves here');
       const answer = answerOf(request);
       const state = answer.get('state') ?? '';
       const asked = await upstream.attempts.find(state);
@@ -61,6 +77,10 @@ export function makeLinking({ upstream, accounts, connections, pool, audit }: Pa
       return `${returnTo}?${new URLSearchParams(outcome)}`;
     },
   };
+
+  async function checkNotLast(client: PoolClient, userId: string): Promise<void> {
+    if (await isLastAdministrator(client, management, userId)) throw new LastAdministrator();
+  }
 
   async function linked(
     attempt: Attempt,
@@ -80,11 +100,12 @@ export function makeLinking({ upstream, accounts, connections, pool, audit }: Pa
       const isOthers = owner?.userId !== accountId;
       // Whoever has only the first of two keys to an account does not take it along.
       if (isOthers && hasSecondFactor(account.factors)) return { link_error: 'second_factor' };
-      if (isOthers) await link({ pool }, accountId, account.userId);
+      if (isOthers) await link({ pool }, accountId, account.userId, (client) => checkNotLast(client, account.userId));
       const details = { operation: 'POST account/sign-ins', target: account.userId };
       audit.add({ type: 'sapi', userId: accountId, clientId: accountClientId, details });
       return { linked: connection.name };
     } catch (error) {
+      if (error instanceof LastAdministrator) return { link_error: 'last_administrator' };
       if (error instanceof ManagementProblem) return { link_error: 'already_linked' };
       const failure = failureOf(error);
       if (!(failure instanceof UpstreamFailure)) throw failure;

@@ -3,6 +3,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { api, trusted } from '../seeds.ts';
 import { openManagement, refusal } from './target.ts';
 
@@ -41,6 +42,7 @@ const subjectOf = async (answer: { json: Record<string, unknown> }) =>
   (await userinfo(answer.json.access_token as string)).json.sub;
 const refresh = (token: unknown) =>
   gate.post('oauth/token', { grant_type: 'refresh_token', client_id, client_secret, refresh_token: String(token) });
+const claimsOf = (token: unknown) => decodeJwt(String(token));
 const link = (id: string, { bare }: { bare: string }, provider: 'auth0' | 'email' = 'auth0') =>
   auth0.users.identities.link(id, { provider, user_id: bare });
 
@@ -200,6 +202,20 @@ describe('whoever has signed in to both', () => {
     await auth0.users.identities.delete(bob, 'auth0', other.bare);
     // Its sessions have ended.
     await expect(auth0.users.identities.link(bob, { link_with: id_token })).rejects.toEqual(
+      refusal(400, 'invalid_body'),
+    );
+  });
+
+  test('but not by a token of an account that is gone, though another has its id now', async () => {
+    const before = await partner();
+    const { json } = await logIn(before.email);
+    await auth0.users.delete(before.id);
+    const again = await until('a later second', async () => {
+      const now = { connection: 'Partners', email: before.email, password, user_id: before.bare };
+      return Date.now() / 1_000 > Number(claimsOf(json.id_token).iat) + 1 && auth0.users.create(now);
+    });
+    expect(again.user_id).toBe(before.id);
+    await expect(auth0.users.identities.link(bob, { link_with: String(json.id_token) })).rejects.toEqual(
       refusal(400, 'invalid_body'),
     );
   });

@@ -4,6 +4,7 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { jwtVerify } from 'jose';
+import pg from 'pg';
 import { type Lies, serveOidc } from '../false-provider.ts';
 import { bob } from '../seeds.ts';
 import { claimsFor, type Form, manage, openOurs, request } from '../upstream.ts';
@@ -51,6 +52,8 @@ const gate = stack.use(
     })),
   ]),
 );
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
 beforeEach(() => {
   evil.lie({});
   honest.lie({});
@@ -136,6 +139,70 @@ test.each([
   await browser.get(`${left!.searchParams.get('redirect_uri')}?${new URLSearchParams({ code: 'c', state })}`);
   const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob');
   expect(body.identities).toHaveLength(1);
+});
+
+describe('of what another provider calls theirs, nobody links', () => {
+  const text = ({ html }: Page) => html.replace(/<[^>]+>/g, ' ');
+  /** Bob has left for the other provider to link what he is there. */
+  async function leaveToLink(sub: string) {
+    await manage(gate, 'PATCH', 'users/auth0%7Cbob', { blocked: false });
+    await manage(gate, 'PATCH', 'users/auth0%7Cbob', { password: bob.password, connection: databaseName });
+    const browser = new Browser(gate);
+    const page = await browser.logIn(await browser.get('account/sign-ins'), bob.email);
+    const { csrf } = page.forms.find(({ fields }) => fields.csrf)!.fields;
+    const { location: left } = await browser.post('account/sign-ins', { csrf: csrf!, action: 'link', id: 'honest' });
+    honest.state.nonce = left!.searchParams.get('nonce') ?? '';
+    honest.lie({ claims: { sub, name: sub, email: `${sub}@example.com` } });
+    const state = left!.searchParams.get('state') ?? '';
+    return (given: Form = { code: 'c' }) =>
+      browser.get(`${left!.searchParams.get('redirect_uri')}?${new URLSearchParams({ ...given, state })}`);
+  }
+  /** Somebody who has signed in there before. */
+  const known = (sub: string, factors: string[] = []) =>
+    db.query(
+      'INSERT INTO accounts (user_id, connection, name, email, factors, updated_at) VALUES ($1, $2, $3, $4, $5, now())',
+      [`oidc|honest|${sub}`, 'honest', sub, `${sub}@example.com`, factors],
+    );
+  const linked = async () => (await manage(gate, 'GET', 'users/auth0%7Cbob')).body.identities.length - 1;
+
+  test('an account with a second step by the first alone', async () => {
+    await known('two-steps', ['totp']);
+    const page = await (await leaveToLink('two-steps'))();
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=second_factor`);
+    expect(text(page)).toContain('an account here with a second step of its own');
+    expect(await linked()).toBe(0);
+  });
+
+  test('the account of the last administrator', async () => {
+    await known('chief');
+    const right = ['oidc|honest|chief', `${gate.issuer}api/v2/`];
+    await db.query("INSERT INTO user_permissions VALUES ($1, $2, 'update:users')", right);
+    const page = await (await leaveToLink('chief'))();
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=last_administrator`);
+    expect(text(page)).toContain('the account of the last administrator here');
+    expect(await linked()).toBe(0);
+    await db.query('DELETE FROM user_permissions WHERE user_id = $1 AND audience = $2', right);
+  });
+
+  test('what they did not agree to there', async () => {
+    const page = await (await leaveToLink('whoever'))({ error: 'access_denied' });
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=refused`);
+    expect(text(page)).toContain('The sign-in there was cancelled or refused');
+  });
+
+  test('anything once the tenant has closed /account; the provider is not asked', async () => {
+    const answer = await leaveToLink('late');
+    const close = (enabled: boolean) =>
+      manage(gate, 'PATCH', 'tenants/settings', { account_self_service: { enabled } });
+    expect((await close(false)).status).toBe(200);
+    expect((await answer()).status).toBe(404);
+    expect(honest.asked).toEqual([]);
+    await close(true);
+    // It was not spent.
+    expect((await answer()).url).toBe(`${gate.issuer}account/sign-ins?linked=honest`);
+    expect(await linked()).toBe(1);
+    await manage(gate, 'DELETE', 'users/auth0%7Cbob/identities/oidc/honest%7Clate');
+  });
 });
 
 describe('of several directories of Microsoft at once', () => {

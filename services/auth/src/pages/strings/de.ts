@@ -307,6 +307,7 @@ export const de: Strings = {
     login_password_leaked:
       'Dieses Passwort ist aus einem Datenleck an anderer Stelle bekannt; mit ihm können Sie sich nicht mehr anmelden. Wählen Sie über „Passwort vergessen?“ ein neues.',
     signup_refused: 'Mit diesen Angaben können wir kein Konto anlegen. Wenn Sie schon eines haben, melden Sie sich an.',
+    user_exists: 'Mit dieser E-Mail-Adresse gibt es schon ein Konto. Melden Sie sich an.',
     signup_denied: 'Die Registrierung ist nicht möglich.',
     user_code_missing: 'Geben Sie den Code ein, den Ihr Gerät anzeigt.',
     organization_unknown: 'Eine Organisation mit diesem Namen gibt es nicht. Prüfen Sie die Schreibweise.',
@@ -329,7 +330,11 @@ export const de: Strings = {
     confirm_missing: 'Setzen Sie das Häkchen, um fortzufahren.',
     last_admin: 'Sonst ist hier niemand Administrator. Machen Sie zuerst jemanden dazu.',
     link_taken: 'Sie ist schon verknüpft oder hat eigene Anmeldungen.',
-    link_failed: 'Die Anmeldung dort kam nicht zustande. Es wurde nichts verknüpft.',
+    link_failed: 'Die Anmeldung dort hat nicht geklappt. Es wurde nichts verknüpft. Versuchen Sie es noch einmal.',
+    link_refused: 'Die Anmeldung dort wurde abgebrochen oder abgelehnt. Es wurde nichts verknüpft.',
+    link_second_factor:
+      'Das ist hier ein Konto mit eigenem zweitem Schritt. Melden Sie sich dort an, entfernen Sie seine zweiten Schritte und verknüpfen Sie es dann.',
+    link_last_admin: 'Das ist das Konto des letzten Administrators hier. Machen Sie zuerst jemand anderen dazu.',
     captcha_failed:
       'Wir konnten nicht prüfen, dass Sie kein Roboter sind. Versuchen Sie es noch einmal; die Prüfung braucht JavaScript.',
     busy: 'Gerade ist viel los. Bitte versuchen Sie es gleich noch einmal.',

@@ -306,6 +306,7 @@ export const en = {
     login_password_leaked:
       'This password is known from a data breach elsewhere, so it no longer signs you in. Choose a new one with “Forgot password?”.',
     signup_refused: 'An account with these details cannot be created. If you have one, sign in instead.',
+    user_exists: 'There is an account with this email address. Sign in instead.',
     signup_denied: 'Sign-up is not possible.',
     user_code_missing: 'Enter the code that your device shows.',
     organization_unknown: 'There is no organization with that name. Check how it is spelled.',
@@ -326,7 +327,11 @@ export const en = {
     confirm_missing: 'Tick the box to go on.',
     last_admin: 'Nobody else here is an administrator. Make somebody one first.',
     link_taken: 'It is linked already, or has sign-ins of its own.',
-    link_failed: 'The sign-in there did not come about. Nothing was linked.',
+    link_failed: 'The sign-in there did not work. Nothing was linked. Try again, or link something else.',
+    link_refused: 'The sign-in there was cancelled or refused. Nothing was linked.',
+    link_second_factor:
+      'It is an account here with a second step of its own. Sign in to it, take its second steps away, and link it then.',
+    link_last_admin: 'It is the account of the last administrator here. Make somebody else one first.',
     captcha_failed: 'We could not check that you are not a robot. Try again; the check needs JavaScript.',
     busy: 'We are busy just now. Please try again in a moment.',
     refused: 'That was refused. Please start again.',

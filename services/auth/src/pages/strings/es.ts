@@ -306,6 +306,7 @@ export const es: Strings = {
     login_password_leaked:
       'Esta contraseña aparece en una filtración de datos de otro sitio y ya no sirve para entrar. Elige otra con «¿Has olvidado la contraseña?».',
     signup_refused: 'No se puede crear una cuenta con estos datos. Si ya tienes una, inicia sesión.',
+    user_exists: 'Ya hay una cuenta con este correo electrónico. Inicia sesión.',
     signup_denied: 'No es posible registrarse.',
     user_code_missing: 'Introduce el código que aparece en tu dispositivo.',
     organization_unknown: 'No hay ninguna organización con ese nombre. Comprueba cómo está escrito.',
@@ -326,7 +327,11 @@ export const es: Strings = {
     confirm_missing: 'Marca la casilla para continuar.',
     last_admin: 'Nadie más es administrador aquí. Nombra antes a otra persona.',
     link_taken: 'Ya está vinculada o tiene sus propios accesos.',
-    link_failed: 'El inicio de sesión allí no se completó. No se ha vinculado nada.',
+    link_failed: 'El inicio de sesión allí no funcionó. No se ha vinculado nada. Inténtalo de nuevo.',
+    link_refused: 'El inicio de sesión allí se canceló o se rechazó. No se ha vinculado nada.',
+    link_second_factor:
+      'Es una cuenta de aquí con su propio segundo paso. Inicia sesión en ella, quita sus segundos pasos y vincúlala después.',
+    link_last_admin: 'Es la cuenta del último administrador. Nombra antes a otra persona.',
     captcha_failed:
       'No hemos podido comprobar que no eres un robot. Inténtalo de nuevo; la comprobación necesita JavaScript.',
     busy: 'Hay mucha actividad en este momento. Vuelve a intentarlo dentro de un momento.',

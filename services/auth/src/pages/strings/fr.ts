@@ -307,6 +307,7 @@ export const fr: Strings = {
     login_password_leaked:
       'Ce mot de passe figure dans une fuite de données survenue ailleurs et ne permet plus de se connecter. Choisissez-en un autre avec « Mot de passe oublié ? ».',
     signup_refused: 'Impossible de créer un compte avec ces informations. Si vous en avez déjà un, connectez-vous.',
+    user_exists: 'Un compte existe déjà avec cette adresse e-mail. Connectez-vous.',
     signup_denied: 'L’inscription n’est pas possible.',
     user_code_missing: 'Saisissez le code affiché sur votre appareil.',
     organization_unknown: 'Aucune organisation ne porte ce nom. Vérifiez l’orthographe.',
@@ -328,7 +329,11 @@ export const fr: Strings = {
     confirm_missing: 'Cochez la case pour continuer.',
     last_admin: 'Personne d’autre n’est administrateur ici. Nommez d’abord quelqu’un.',
     link_taken: 'Il est déjà associé, ou a ses propres connexions.',
-    link_failed: 'La connexion là-bas n’a pas abouti. Rien n’a été associé.',
+    link_failed: 'La connexion là-bas n’a pas fonctionné. Rien n’a été associé. Réessayez.',
+    link_refused: 'La connexion là-bas a été annulée ou refusée. Rien n’a été associé.',
+    link_second_factor:
+      'C’est un compte d’ici qui a sa propre seconde étape. Connectez-vous-y, retirez ses secondes étapes, puis associez-le.',
+    link_last_admin: 'C’est le compte du dernier administrateur. Nommez d’abord quelqu’un d’autre.',
     captcha_failed:
       'Nous n’avons pas pu vérifier que vous n’êtes pas un robot. Réessayez ; la vérification a besoin de JavaScript.',
     busy: 'Il y a beaucoup d’activité en ce moment. Veuillez réessayer dans un instant.',

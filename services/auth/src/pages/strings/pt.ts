@@ -306,6 +306,7 @@ export const pt: Strings = {
     login_password_leaked:
       'Esta senha é conhecida de um vazamento de dados em outro lugar e não serve mais para entrar. Escolha outra em “Esqueceu a senha?”.',
     signup_refused: 'Não é possível criar uma conta com esses dados. Se você já tem uma, entre com ela.',
+    user_exists: 'Já existe uma conta com este e-mail. Entre com ela.',
     signup_denied: 'Não é possível fazer o cadastro.',
     user_code_missing: 'Digite o código que aparece no seu dispositivo.',
     organization_unknown: 'Não existe organização com esse nome. Confira como ele se escreve.',
@@ -326,7 +327,11 @@ export const pt: Strings = {
     confirm_missing: 'Marque a caixa para continuar.',
     last_admin: 'Ninguém mais é administrador aqui. Primeiro, torne outra pessoa administradora.',
     link_taken: 'Já está vinculada ou tem acessos próprios.',
-    link_failed: 'O acesso lá não foi concluído. Nada foi vinculado.',
+    link_failed: 'O acesso lá não funcionou. Nada foi vinculado. Tente de novo.',
+    link_refused: 'O acesso lá foi cancelado ou recusado. Nada foi vinculado.',
+    link_second_factor:
+      'É uma conta daqui com a própria segunda etapa. Entre nela, remova as segundas etapas e vincule-a depois.',
+    link_last_admin: 'É a conta do último administrador. Primeiro, torne outra pessoa administradora.',
     captcha_failed:
       'Não conseguimos verificar que você não é um robô. Tente de novo; a verificação precisa de JavaScript.',
     busy: 'Há muita gente usando o serviço agora. Tente de novo daqui a pouco.',
