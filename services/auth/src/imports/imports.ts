@@ -136,8 +136,15 @@ async function writePart(
     else refuse(index, result.faults);
   }
   const users = [...read.keys()];
-  const inserted = await insertUsers(client, connection.name, users);
-  const known = users.filter(({ user_id }) => !inserted.has(user_id));
+  // Of those who are given one id, the first: of all others it could not be told that they were not written.
+  const byId = new Map(users.toReversed().map((user) => [user.user_id, user]));
+  const inserted = await insertUsers(
+    client,
+    connection.name,
+    users.filter((user) => byId.get(user.user_id) === user),
+  );
+  const isNew = (user: (typeof users)[number]) => byId.get(user.user_id) === user && inserted.has(user.user_id);
+  const known = users.filter((user) => !isNew(user));
   const owners = taken.upsert ? await ownersOf(client, connection.name, known) : new Map<string, Owner>();
   const above = await permissions.above(
     [...owners.values()].map(({ owner }) => owner),
@@ -149,9 +156,7 @@ async function writePart(
   for (const user of known)
     if (!updated.has(user.email)) refuse(read.get(user)!, [owners.has(user.email) ? isAbove : duplicate]);
   await addFactors(client, seal, [
-    ...users
-      .filter(({ user_id }) => inserted.has(user_id))
-      .map(({ user_id, mfa_factors }) => ({ userId: user_id, factors: mfa_factors })),
+    ...users.filter(isNew).map(({ user_id, mfa_factors }) => ({ userId: user_id, factors: mfa_factors })),
     ...changed
       .filter(({ email }) => updated.has(email))
       .map(({ email, mfa_factors }) => ({ userId: owners.get(email)!.userId, factors: mfa_factors })),

@@ -41,8 +41,10 @@ export async function addFactors(
   seal: Seal,
   people: { userId: string; factors: ImportedFactor[] }[],
 ): Promise<void> {
-  const rows = people.flatMap(({ userId, factors }) =>
-    distinct(factors).map((factor) => {
+  // Somebody may stand in a file twice.
+  const byPerson = [...Map.groupBy(people, ({ userId }) => userId)];
+  const rows = byPerson.flatMap(([userId, entries]) =>
+    distinct(entries.flatMap(({ factors }) => factors)).map((factor) => {
       const id = `${factor.type}|dev_${randomBytes(12).toString('base64url')}`;
       return factor.type === 'totp'
         ? { id, user_id: userId, type: factor.type, sealed: seal.seal(factor.secret, totpPurpose(id)).toString('hex') }

@@ -1,5 +1,6 @@
 /** `connections`: where accounts come from. */
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
 import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
@@ -11,7 +12,7 @@ import { inertOfConnection } from './inert-fields.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, chooseFields, fieldsQuery, list, ofArray, pageQuery } from './paging.ts';
 import type { Parts } from './parts.ts';
-import { badBody, conflict, missing } from './problem.ts';
+import { badBody, conflict, ManagementProblem, missing } from './problem.ts';
 
 const options = z.record(z.string().max(100), z.unknown());
 const strategy = z.enum(['auth0', 'email', 'sms', ...(Object.keys(strategies) as Strategy[])]);
@@ -88,6 +89,7 @@ export const updateConnection = operation({
   async run({ parts, params, body, scopes }) {
     const before = await load(parts, params.id);
     if (body.options) checkOptions(before.strategy, body.options);
+    await checkMaySayWhoIsWhom(parts, before, { options: body.options, held: scopes });
     await checkClients(parts.db, body.enabled_clients ?? []);
     const data = columns(parts, body, before);
     const connection = await parts.db.connection.update({ where: { id: before.id }, data });
@@ -110,6 +112,25 @@ export const deleteConnection = operation({
     return gone;
   },
 });
+
+/**
+ * Whoever says which provider it is, or what of its answer names the person, is anybody who signs in by it. So that is for a token that holds
+ * all that any of these people may do here.
+ * @throws ManagementProblem 403
+ */
+async function checkMaySayWhoIsWhom(
+  { permissions, seal }: Parts,
+  { name, strategy, options: before }: ConnectionModel,
+  { options, held }: { options: Record<string, unknown> | undefined; held: ReadonlySet<string> },
+): Promise<void> {
+  if (!options || !isUpstream(strategy) || isDeepStrictEqual(options, showInert(before, seal, true))) return;
+  if (await permissions.aboveIn(name, held))
+    throw new ManagementProblem(
+      403,
+      'insufficient_scope',
+      'Somebody who signs in by this connection may do more here than this token',
+    );
+}
 
 /** @throws ManagementProblem 400 when a provider could not be asked with them */
 function checkOptions(strategy: string, options: Record<string, unknown>): void {

@@ -11,9 +11,20 @@ export type PermissionStore = {
   of(userId: string, audience: string, organization?: string): Promise<string[]>;
   /** Those of these people who may more at the management API than the scopes `held`. */
   above(userIds: string[], held: ReadonlySet<string>): Promise<Set<string>>;
+  /** Whether somebody who signs in by this connection may more there than the scopes `held`. */
+  aboveIn(connection: string, held: ReadonlySet<string>): Promise<boolean>;
   /** Whether anybody has a permission at the management API; cached. */
   openManagement(): Promise<boolean>;
 };
+
+/** Those among `named` who may more at the API $2 than the scopes $3. */
+const aboveOf = (named: string) => `
+  WITH beyond AS (SELECT role_id, is_default FROM role_permissions JOIN roles ON roles.id = role_id
+                   WHERE audience = $2 AND permission <> ALL ($3))
+  SELECT user_id FROM ${named}
+   WHERE EXISTS (SELECT FROM beyond WHERE is_default)
+      OR user_id IN (SELECT user_id FROM user_roles JOIN beyond USING (role_id))
+      OR user_id IN (SELECT user_id FROM user_permissions WHERE audience = $2 AND permission <> ALL ($3))`;
 
 export function makePermissionStore(pool: Pool, changes: Changes, management: string): PermissionStore {
   const anybody = makeCache<boolean>({
@@ -35,15 +46,20 @@ export function makePermissionStore(pool: Pool, changes: Changes, management: st
       if (userIds.length === 0 || !(await openManagement())) return new Set();
       const { rows } = await pool.query<{ user_id: string }>({
         name: 'people above',
-        text: `WITH beyond AS (SELECT role_id, is_default FROM role_permissions JOIN roles ON roles.id = role_id
-                                WHERE audience = $2 AND permission <> ALL ($3))
-               SELECT user_id FROM unnest($1::text[]) AS named (user_id)
-                WHERE EXISTS (SELECT FROM beyond WHERE is_default)
-                   OR user_id IN (SELECT user_id FROM user_roles JOIN beyond USING (role_id))
-                   OR user_id IN (SELECT user_id FROM user_permissions WHERE audience = $2 AND permission <> ALL ($3))`,
+        text: aboveOf('unnest($1::text[]) AS named (user_id)'),
         values: [userIds, management, [...held]],
       });
       return new Set(rows.map(({ user_id }) => user_id));
+    },
+    async aboveIn(connection, held) {
+      if (!(await openManagement())) return false;
+      const owners = '(SELECT coalesce(linked_to, user_id) AS user_id FROM accounts WHERE connection = $1) AS named';
+      const { rows } = await pool.query({
+        name: 'people above in a connection',
+        text: `${aboveOf(owners)} LIMIT 1`,
+        values: [connection, management, [...held]],
+      });
+      return rows.length > 0;
     },
     async of(userId, audience, organization) {
       const { rows } = await pool.query<{ permission: string }>({

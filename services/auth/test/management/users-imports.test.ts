@@ -179,6 +179,17 @@ test('second factors come along, once however often the file comes, and a key th
     ['totp', null],
   ]);
   expect(rows[2]!.sealed!.includes(secret)).toBe(false);
+  // Also where somebody stands twice in a file, in whatever case.
+  const twice = { ...person, email: 'twice@example.com', user_id: 'twice' };
+  const both = [twice, { ...twice, email: 'Twice@Example.com' }];
+  const another = { ...twice, email: 'another@example.com', mfa_factors: [{ phone: { value: '+15555550143' } }] };
+  expect((await importUsers([twice, another])).summary).toMatchObject({ inserted: 1, failed: 1 });
+  await database.query(`DELETE FROM accounts WHERE user_id = 'auth0|twice'`);
+  expect((await importUsers(both, { upsert: true })).summary).toMatchObject({ inserted: 1, updated: 1 });
+  const { rows: types } = await database.query(
+    `SELECT type FROM authentication_methods WHERE user_id = 'auth0|twice' ORDER BY type`,
+  );
+  expect(types.map(({ type }) => type)).toEqual(['email', 'phone', 'totp']);
   // Asked for at the next login.
   await auth0.guardian.factors.set('otp', { enabled: true });
   const again = await importUsers([

@@ -4,6 +4,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import pg from 'pg';
 import { openGate } from '../gate.ts';
 import { apiClient, bob, fullSeed, third } from '../seeds.ts';
 
@@ -27,6 +28,8 @@ const managers: Record<string, string[]> = {
     'update:roles',
     'delete:roles',
     'update:resource_servers',
+    'create:connections',
+    'update:connections',
   ],
 };
 
@@ -279,6 +282,40 @@ describe('the management API', () => {
     expect((await ask('GET', 'users/auth0%7Cboss')).body.name).not.toBe('Renamed');
     expect((await ask('GET', 'users/auth0%7Cbob/authentication-methods')).body).toMatchObject([{ type: 'totp' }]);
     await ask('DELETE', 'users/auth0%7Cbob/authentication-methods');
+  });
+
+  test('lets nobody say who is whom at a provider where somebody may more', async () => {
+    const options = (host: string) => ({
+      issuer: `https://${host}/`,
+      authorization_endpoint: `https://${host}/authorize`,
+      token_endpoint: `https://${host}/token`,
+      jwks_uri: `https://${host}/keys`,
+      client_id: 'gate',
+      client_secret: 'shared with the provider',
+    });
+    const { body: made } = await ask('POST', 'connections', {
+      name: 'corp',
+      strategy: 'oidc',
+      options: options('corp.example'),
+    });
+    const change = (host: string, more: object = {}) =>
+      ask('PATCH', `connections/${made.id}`, { options: { ...options(host), ...more } });
+    expect((await change('corp2.example')).status).toBe(200);
+    const database = new pg.Client({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+    await database.connect();
+    await database.query(`INSERT INTO accounts (user_id, connection) VALUES ('oidc|corp|chief', 'corp')`);
+    await database.query(
+      `INSERT INTO user_permissions (user_id, audience, permission) VALUES ('oidc|corp|chief', $1, 'update:client_keys')`,
+      [management],
+    );
+    await database.end();
+    expect(await change('mine.example')).toMatchObject({ status: 403, body: { errorCode: 'insufficient_scope' } });
+    // What was read goes back, and applications are opened and closed as ever.
+    expect((await change('corp2.example')).status).toBe(200);
+    expect(await ask('PATCH', `connections/${made.id}`, { display_name: 'Corp' })).toMatchObject({
+      status: 200,
+      body: { options: { issuer: 'https://corp2.example/' } },
+    });
   });
 });
 
