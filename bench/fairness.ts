@@ -1,11 +1,10 @@
 /** One account floods: do the others notice? First under the default limit, then with what has piled up set free at once. */
 import { openApi } from '@gatepost/testkit/api';
-import { openProducer } from '@gatepost/testkit/producer';
 import type { Service } from '@gatepost/testkit/system';
 import { measureBareQueue } from './bare-queue.ts';
 import { openBenchSystem, readMetric } from './bench-system.ts';
+import { openFlood } from './flood-process.ts';
 import type { Result } from './main.ts';
-import { offer } from './offer.ts';
 import { payload } from './payload.ts';
 import { beside, ms } from './quantile.ts';
 import { openQuiet, quietAccounts } from './quiet.ts';
@@ -33,10 +32,9 @@ export async function fairness(options: Record<string, string | undefined>): Pro
   const alone = await quiet.measure(seconds);
 
   const flooded = new AbortController();
-  await using producer = await openProducer(system.amqpUrl);
+  using flood = await openFlood(system.amqpUrl, 'flood/widgets', events);
   const from = performance.now();
-  const flooding = offer(producer, { rate: 1e6, total: events, subjects: ['flood/widgets'] }).then((published) => {
-    const floodSeconds = (performance.now() - from) / 1_000;
+  const flooding = flood.begin().then(({ published, seconds: floodSeconds }) => {
     setTimeout(() => flooded.abort(), tailSeconds * 1_000);
     return { published, floodSeconds };
   });
@@ -65,6 +63,7 @@ export async function fairness(options: Record<string, string | undefined>): Pro
       ['one account publishes', `${published} events in ${floodSeconds.toFixed(1)} s`],
       ['  the 50 beside it: p50', ms(beside50.p50)],
       ['  the 50 beside it: p99', beside(ms(beside50.p99), 'under 2 s', beside50.p99 < 2_000)],
+      ['    the longest of each second, ms', longestOfEach(50, beside50.latencies).join(' ')],
       ['  p99 beside / alone', beside(`${ratio.toFixed(1)} ×`, 'under 10 ×', ratio < 10)],
       ["  p50 / p99 through RabbitMQ's queue alone", `${ms(bare.p50)} / ${ms(bare.p99)}`],
       ['  of the 50 lost', beside(String(beside50.lost), 'none', beside50.lost === 0)],
@@ -75,6 +74,12 @@ export async function fairness(options: Record<string, string | undefined>): Pro
     figures: { events, alone, beside: beside50, ratio, bare, freed, floodSeconds, parkRate },
   };
 }
+
+/** They arrive about in the order in which they were sent. */
+const longestOfEach = (count: number, latencies: number[]) =>
+  Array.from({ length: Math.ceil(latencies.length / count) }, (_, second) =>
+    Math.max(...latencies.slice(second * count, (second + 1) * count)).toFixed(0),
+  );
 
 /** Seconds until so many deliveries wait for their account's limit. */
 async function parkedWithin(dispatcher: Service, wanted: number, from: number): Promise<number> {

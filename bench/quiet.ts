@@ -7,7 +7,7 @@ import { quantile } from './quantile.ts';
 import type { Report } from './receiver.ts';
 import { type ReceiverProcess, secret, startReceiver } from './receiver-process.ts';
 
-export type Latency = { deliveries: number; lost: number; p50: number; p99: number; max: number };
+export type Latency = { deliveries: number; lost: number; p50: number; p99: number; max: number; latencies: number[] };
 
 export type Quiet = Disposable & {
   /** Publishes at the common rate for so long, or until `stop`, and measures publish → received. */
@@ -43,6 +43,7 @@ export async function openQuiet(system: System, logins: string[], perSecond: num
         p50: quantile(latencies, 0.5),
         p99: quantile(latencies, 0.99),
         max: quantile(latencies, 1),
+        latencies,
       };
     },
     [Symbol.dispose]: () => receiver[Symbol.dispose](),

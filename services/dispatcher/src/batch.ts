@@ -74,9 +74,12 @@ export function makeBatches<T, R>(options: {
       return promise;
     },
     withdraw(which, result) {
-      const { true: withdrawn = [], false: left = [] } = Object.groupBy(waiting, ({ item }) => `${which(item)}`);
+      const left: Added<T, R>[] = [];
+      for (const added of waiting) {
+        if (which(added.item)) added.resolve(result);
+        else left.push(added);
+      }
       waiting = left;
-      for (const { resolve } of withdrawn) resolve(result);
     },
     working: () => batch.map(({ item }) => item),
     waiting: () => waiting.length,

@@ -166,7 +166,7 @@ function makeAllBatches(
     for (const batches of all) {
       // What is tried again, or halved, may not be stored for long: later ones of its account would overtake it.
       const busy = new Set(batches.working().map(accountOf));
-      batches.withdraw((message) => !busy.has(accountOf(message)) && goesAhead!(message), ahead);
+      batches.withdraw((message) => goesAhead!(message) && !busy.has(accountOf(message)), ahead);
     }
   };
   const open = () =>
