@@ -10,6 +10,8 @@ import type { Options } from './options.ts';
 const place = '{tenantid}';
 /** Of all directories. */
 export const everybody = '*';
+/** Microsoft's directory of all personal accounts: anybody makes himself one. */
+const personalAccounts = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
 /** Which of Microsoft's addresses for several directories; undefined: the connection is for one. */
 export function commonEndpointOf(
@@ -20,6 +22,17 @@ export function commonEndpointOf(
   const named = tenantId ?? tenant_domain;
   if (named === 'common' || named === 'organizations') return named;
   return use_common_endpoint ? 'common' : undefined;
+}
+
+/** Whether anybody may have made himself what this connection lets in. */
+export function isForAnybody(
+  strategy: string,
+  options: Pick<Options, 'tenant_domain' | 'tenantId' | 'use_common_endpoint' | 'allowed_tenants'>,
+): boolean {
+  if (strategy !== 'waad') return false;
+  const isCommon = commonEndpointOf(strategy, options) !== undefined;
+  const named = isCommon ? options.allowed_tenants : [(options.tenantId ?? options.tenant_domain)?.toLowerCase()];
+  return named?.some((each) => each === everybody || each === personalAccounts) ?? false;
 }
 
 /** Whether metadata with this issuer are those of several directories, at the address that was asked. */

@@ -11,7 +11,7 @@ import { isLoopback } from '../http/loopback.ts';
 import { AnswerTooLarge, makeAnsweredFetch } from '../http/outside-fetch.ts';
 import { appleSecret } from './apple.ts';
 import { clientKey } from './client-key.ts';
-import { commonConfiguration, commonEndpointOf, everybody, isFormOfIssuer } from './directories.ts';
+import { commonConfiguration, commonEndpointOf, isForAnybody, isFormOfIssuer } from './directories.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
 import { type Options, openOptions, tenantOf } from './options.ts';
 import { isUpstream, type Known, type Strategy, strategies } from './strategies.ts';
@@ -107,11 +107,9 @@ async function loadRemote(connection: ConnectionModel, means: Means): Promise<Re
   };
 }
 
-/** Where everybody can make himself a directory, a first sign-in is a sign-up. */
-function knownOf(strategy: Strategy, options: Options): Known {
-  const isEverybodys = commonEndpointOf(strategy, options) && options.allowed_tenants?.includes(everybody);
-  return isEverybodys ? { ...strategies[strategy], kind: 'social' } : strategies[strategy];
-}
+/** Where anybody can make himself a directory, or an account in it, a first sign-in is a sign-up. */
+const knownOf = (strategy: Strategy, options: Options): Known =>
+  isForAnybody(strategy, options) ? { ...strategies[strategy], kind: 'social' } : strategies[strategy];
 
 /** Metadata that need not be asked for. */
 function configured(known: Known, options: Options): oidc.ServerMetadata | undefined {

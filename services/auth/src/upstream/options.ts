@@ -171,7 +171,8 @@ function isKey({ private_key: pem = '', token_endpoint_auth_signing_alg: alg = '
 /** The directory's id, or a domain of it. Not every directory there is: then anybody could make himself one, and people in it. */
 export function tenantOf({ tenantId, tenant_domain }: Options): string | undefined {
   const tenant = tenantId ?? tenant_domain;
-  return tenant && /^[\w.-]+$/.test(tenant) && !['common', 'organizations', 'consumers'].includes(tenant)
+  // Microsoft asks for no case.
+  return tenant && /^[\w.-]+$/.test(tenant) && !['common', 'organizations', 'consumers'].includes(tenant.toLowerCase())
     ? tenant
     : undefined;
 }

@@ -240,6 +240,28 @@ describe('of several directories of Microsoft at once', () => {
       expect(made.status).toBe(201);
       await manage(gate, 'DELETE', `connections/${made.body.id}`);
     }
+    for (const tenant_domain of ['Common', 'ORGANIZATIONS', 'Consumers'])
+      expect(
+        await manage(gate, 'POST', 'connections', { ...body, options: { ...body.options, tenant_domain } }),
+      ).toMatchObject({ status: 400 });
+  });
+
+  test('where the personal accounts are among them, a first sign-in is a sign-up', async () => {
+    const personal = '9188040d-6c67-4c5b-b112-36a304b66dad';
+    const [connection] = (await manage(gate, 'GET', 'connections?name=directories')).body;
+    const allowed_tenants = [ourDirectory, personal.toUpperCase()];
+    const options = { ...connection.options, allowed_tenants };
+    expect((await manage(gate, 'PATCH', `connections/${connection.id}`, { options })).status).toBe(200);
+    const { claims, metadata } = of(personal);
+    honest.lie({ metadata: metadata!, claims: { ...claims, sub: 'anybody' } });
+    for (const [allow_signup, error] of [
+      [false, 'access_denied'],
+      [true, null],
+    ]) {
+      await manage(gate, 'PATCH', 'tenants/settings', { allow_signup });
+      const { answer } = await leave('directories', honest);
+      expect([allow_signup, errorOf(await answer())]).toEqual([allow_signup, error]);
+    }
   });
 });
 
