@@ -7,7 +7,7 @@ import type { Say } from '../infra/local/commands/say.ts';
 import { findProgram } from '../infra/local/processes/programs.ts';
 import { rabbitmq } from '../infra/local/stores/rabbitmq.ts';
 
-const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
+const silent: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
 
 test('a cluster of which one node is killed and another cut off loses nothing, and the log is complete', async () => {
   if (!findProgram(rabbitmq.programs())) return; // in a container there is one node

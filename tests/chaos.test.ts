@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { runChaos } from '../infra/chaos/chaos.ts';
 import type { Say } from '../infra/local/commands/say.ts';
 
-const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
+const silent: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
 
 test('nothing is lost while dispatchers, RabbitMQ, PostgreSQL and Redis are killed in turn, and the log is complete', async () => {
   const home = mkdtempSync(join(tmpdir(), 'gatepost-chaos-'));

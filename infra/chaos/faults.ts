@@ -22,7 +22,7 @@ export type Struck = {
   stood: number;
 };
 
-type Server = Pick<Store, 'ready' | 'launch'> & { name: string; whole?(seconds?: number): Promise<void> };
+type Server = Pick<ClusterNode, 'name' | 'ready' | 'launch'> & Partial<Pick<ClusterNode, 'whole'>>;
 
 const pauseMs = { min: 500, more: 2_000 };
 const downMs = { min: 200, more: 1_500 };
@@ -41,17 +41,12 @@ export function makeFaults(
 ) {
   const ofServer = (store: Server, hasOthers: boolean) => {
     let child = store.ready;
-    const server = async () => {
-      const running = await child;
-      if (!running || !store.launch) throw new Error(`${store.name} is not ours to kill`);
-      return running;
-    };
     const kill: Fault = {
       name: store.name,
       hasOthers,
       down: downMs,
       async strike() {
-        const { pid, exited } = await server();
+        const { pid, exited } = await child;
         signalTree(pid, 'SIGKILL');
         await exited;
       },
@@ -66,12 +61,12 @@ export function makeFaults(
       hasOthers,
       down: frozenMs,
       async strike() {
-        const { pid } = await server();
+        const { pid } = await child;
         signalTree(pid, 'SIGSTOP');
         signal.addEventListener('abort', () => signalTree(pid, 'SIGCONT'), { once: true });
       },
       async repair() {
-        signalTree((await server()).pid, 'SIGCONT');
+        signalTree((await child).pid, 'SIGCONT');
         await comeBack();
       },
     };
@@ -96,7 +91,10 @@ export function makeFaults(
     const cutOff = { name: `${node.name} cut off`, hasOthers: true, down: downMs, strike: node.cutOff };
     return [...faults, { ...cutOff, repair: () => comeBack(node.rejoin) }];
   });
-  const ofStores = stores.flatMap((store) => ofServer(store, false).faults);
+  const ofStores = stores.flatMap(({ name, child, launch }) => {
+    if (!child || !launch) throw new Error(`${name} is not ours to kill`);
+    return ofServer({ name, ready: Promise.resolve(child), launch }, false).faults;
+  });
   const ofDispatchers = Array.from({ length: fleet.size }, (_, index): Fault => {
     return {
       name: `dispatcher ${index + 1}`,
@@ -157,7 +155,7 @@ export async function strikeInTurn(
 async function launchAgain(store: Server, signal: AbortSignal): Promise<Child> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await store.launch!(); // checked before it was killed
+      return await store.launch();
     } catch (error) {
       if (tries === repairTries) throw error;
       await sleep(200 * tries, undefined, { signal });

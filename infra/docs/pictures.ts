@@ -16,14 +16,13 @@ import type { Context } from '../local/commands/command.ts';
 import { producerEnvFile, readEnv, servicesEnvFile } from '../local/commands/environment.ts';
 import { rootFolder } from '../local/processes/home.ts';
 import { Trouble } from '../local/processes/trouble.ts';
-import { openMachine } from '../local/stores/stores.ts';
 import { findChromium } from '../tests/programs.ts';
 
 /** Where the system is. */
 export type Place = { gateUrl: string; apiUrl: string; audience: string; amqpUrl: string };
 
 export default async function pictures({ env, home, say, signal, stack }: Context): Promise<number> {
-  const executablePath = await findChromium(openMachine(env, { home, signal }), say);
+  const executablePath = await findChromium({ env, say, signal });
   if (!executablePath) throw new Trouble('Pictures are taken in Chromium: install it, or set CHROMIUM_PATH.');
   const system = stack.use(await useSystem({ env, home, say, signal }));
   const written = { ...readEnv(servicesEnvFile(system.home)), ...readEnv(producerEnvFile(system.home)) };

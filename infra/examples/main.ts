@@ -6,7 +6,6 @@ import type { Context } from '../local/commands/command.ts';
 import { makeFolder } from '../local/processes/home.ts';
 import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
-import { openMachine } from '../local/stores/stores.ts';
 import { findChromium } from '../tests/programs.ts';
 import { type QuickStart, quickStarts } from './quick-starts.ts';
 import { runQuickStart } from './run.ts';
@@ -31,7 +30,7 @@ export default async function examples({ args, env, home, say, signal, stack }: 
     );
   const chosen = quickStarts.filter(({ name }) => args.length === 0 || args.includes(name));
 
-  const executablePath = await findChromium(openMachine(env, { home, signal }), say);
+  const executablePath = await findChromium({ env, say, signal });
   if (!executablePath) throw new Trouble('The quick starts are tried in Chromium: install it, or set CHROMIUM_PATH.');
   const system = stack.use(await useSystem({ env, home, say, signal }));
   const browser = stack.adopt(await chromium.launch({ ...launchOptions, executablePath }), (opened) => opened.close());

@@ -13,12 +13,7 @@ const [program = 'infra/local/commands/start.ts', ...args] = process.argv.slice(
 const pinnedNode = join(root, 'node_modules/node/bin/node');
 const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) };
 // Nothing here reports anything to anybody, and nothing asks a question.
-const quiet = {
-  TURBO_TELEMETRY_DISABLED: '1',
-  DO_NOT_TRACK: '1',
-  CHECKPOINT_DISABLE: '1',
-  PRISMA_HIDE_UPDATE_MESSAGE: '1',
-};
+const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', CHECKPOINT_DISABLE: '1' };
 
 let running; // what a signal is passed on to
 let stoppedBy;
@@ -62,9 +57,6 @@ function handOver() {
     env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...env },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
-  // An npm that is killed outright tells nobody; its children get another parent.
-  const parent = process.ppid;
-  if (env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && running.kill(), 500).unref();
   running.once('error', (error) => fail(error.message));
   running.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

@@ -76,9 +76,9 @@ async function check({ say, signal, env: given }: Context, name: string, program
 /** Programs that are missing are installed while the stores start. */
 async function openStores(context: Context) {
   let chromium: string | undefined;
-  const stores = await openOwnStores(context, 'test', undefined, async (machine) => {
-    chromium = await findChromium(machine, context.say);
-    await needPgBouncer(machine, context.say);
+  const stores = await openOwnStores(context, 'test', undefined, async () => {
+    chromium = await findChromium(context);
+    await needPgBouncer(context);
   });
   return { ...stores, chromium };
 }

@@ -6,22 +6,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
 import type { PrivateOptions } from '../local/stores/private.ts';
-import {
-  bringUp,
-  findSources,
-  type Machine,
-  openMachine,
-  type Store,
-  storeKinds,
-  urlsOf,
-} from '../local/stores/stores.ts';
+import { openStores, type Store, storeKinds, urlsOf } from '../local/stores/stores.ts';
 
 export type OwnStores = AsyncDisposable & {
   urls: ReturnType<typeof urlsOf>;
   managementUrl: string | undefined;
   /** Each by itself, to be started again. */
   stores: Store[];
-  machine: Machine;
   options: PrivateOptions;
 };
 
@@ -32,23 +23,19 @@ export async function openOwnStores(
   { env, home: within, say, signal, stack }: Context,
   name: 'test' | 'bench' | 'chaos',
   kinds = storeKinds,
-  beside: (machine: Machine) => Promise<void> = async () => {},
+  beside: () => Promise<void> = async () => {},
 ): Promise<OwnStores> {
   const home = join(within, name);
   rmSync(join(home, 'logs'), { recursive: true, force: true });
   const own = stack.use(new AsyncDisposableStack());
   const modes = { fresh: true, durable: name !== 'test', management: name === 'test' };
   const options = { home, ...modes, signal, stack: own, say };
-  const machine = openMachine(env, options);
-  const sources = await findSources(machine, true, kinds);
-  const stores = await Promise.all(sources.map((source) => bringUp(source, options)));
-  await Promise.all([...stores.map(({ ready }) => ready), beside(machine)]);
+  const [stores] = await Promise.all([openStores(env, options, { own: true, kinds }), beside()]);
   const managementUrl = stores.find((store) => store.managementUrl)?.managementUrl;
   return {
     urls: urlsOf(stores),
     managementUrl,
     stores,
-    machine,
     options,
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };

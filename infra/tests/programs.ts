@@ -1,18 +1,20 @@
 /** What some tests need besides the stores: programs, installed from the distribution where they are not there, and the repository's history. */
 import { findLastRelease } from '@gatepost/testkit/last-release';
+import type { Context } from '../local/commands/command.ts';
 import type { Say } from '../local/commands/say.ts';
 import { findProgram } from '../local/processes/programs.ts';
-import type { Machine } from '../local/stores/stores.ts';
+import { findInstaller } from '../local/stores/debian.ts';
+
+type Place = Pick<Context, 'env' | 'say' | 'signal'>;
 
 /** The browser of the browser tests: its path, or undefined if it cannot be had. */
-export async function findChromium(machine: Machine, say: Say): Promise<string | undefined> {
-  const find = () =>
-    findProgram(['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'], machine.env.PATH);
-  const given = machine.env.CHROMIUM_PATH || find();
+export async function findChromium({ env, say, signal }: Place): Promise<string | undefined> {
+  const find = () => findProgram(['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'], env.PATH);
+  const given = env.CHROMIUM_PATH || find();
   if (given) return given;
-  const install = await machine.installer();
+  const install = await findInstaller(signal, env.PATH);
   // What the distribution does not have, or cannot bring now, only browser tests lack.
-  if (install) await say.step('Chromium', 'installed', (note) => install('chromium', note)).catch(() => {});
+  if (install) await say.step('Chromium', 'installed', () => install(['chromium'])).catch(() => {});
   const found = find();
   if (!found)
     say.about(
@@ -23,10 +25,10 @@ export async function findChromium(machine: Machine, say: Say): Promise<string |
 }
 
 /** The pooler that some tests put between the services and PostgreSQL. */
-export async function needPgBouncer({ env, installer }: Machine, say: Say): Promise<void> {
+export async function needPgBouncer({ env, say, signal }: Place): Promise<void> {
   if (findProgram(['pgbouncer'], env.PATH)) return;
-  const install = await installer();
-  if (install) await say.step('PgBouncer', 'installed', (note) => install('pgbouncer', note));
+  const install = await findInstaller(signal, env.PATH);
+  if (install) await say.step('PgBouncer', 'installed', () => install(['pgbouncer']));
   else say.about('PgBouncer', 'is missing: the tests that need it will fail. Install the package pgbouncer');
 }
 

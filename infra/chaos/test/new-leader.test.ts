@@ -12,7 +12,7 @@ import { findProgram } from '../../local/processes/programs.ts';
 import { rabbitmq } from '../../local/stores/rabbitmq.ts';
 import { openCluster } from '../cluster.ts';
 
-const say: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
+const say: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
 
 // With RabbitMQ before 3.12 a channel that was first published on in that moment was refused everything until the dead node was back.
 test('who publishes first while a queue has just lost its leader publishes on without it', async () => {

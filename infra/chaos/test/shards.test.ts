@@ -16,7 +16,7 @@ import { createHooks, writeSeed } from '../accounts.ts';
 import { publishSteadily } from '../load.ts';
 import { openRecord } from '../record.ts';
 
-const silent: Say = { step: (_name, _detail, work) => work(() => {}), line() {}, about() {} };
+const silent: Say = { step: (_name, _detail, work) => work(), line() {}, about() {} };
 
 test('the number of shards is changed while dispatchers run, up and down, and every event is delivered once', async () => {
   const program = findProgram(rabbitmq.programs());

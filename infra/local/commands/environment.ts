@@ -6,7 +6,6 @@ import { parseEnv } from 'node:util';
 import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, typedIn, writePrivate } from '../processes/home.ts';
 import { portOf } from '../processes/services.ts';
-import { Trouble } from '../processes/trouble.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 import type { urlsOf } from '../stores/stores.ts';
 
@@ -90,21 +89,8 @@ export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
  */
 export function seedFiles(given: NodeJS.ProcessEnv): string[] {
   if (given.SEED_FILE?.trim() === '') return [];
-  return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...ownSeedFiles(given)])];
-}
-
-/** The services would say it too, but last, and as seen from their own folders. A misplaced value may be a secret: it is not shown. */
-export function checkSeedFiles(given: NodeJS.ProcessEnv): void {
-  const files = ownSeedFiles(given);
-  const missing = files.flatMap((file, index) => (existsSync(file) ? [] : [index + 1]));
-  if (missing.length === 0) return;
-  const which = files.length === 1 ? '' : ` (number ${missing.join(', ')} of ${files.length})`;
-  throw new Trouble(`SEED_FILE: there is no such file${which}, seen from ${typedIn(given)}`);
-}
-
-function ownSeedFiles(given: NodeJS.ProcessEnv): string[] {
-  const files = given.SEED_FILE?.trim() ? given.SEED_FILE.split(',') : [];
-  return files.map((file) => resolve(typedIn(given), file.trim()));
+  const own = given.SEED_FILE?.split(',').map((file) => resolve(typedIn(given), file.trim())) ?? [];
+  return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...own])];
 }
 
 /** Made once, and kept apart from the rest: whoever loses it cannot read the stored secrets any more. */

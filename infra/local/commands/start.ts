@@ -5,27 +5,31 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { keepCertificates } from '../processes/certificates.ts';
-import { noteRunning } from '../processes/home.ts';
-import { isFree } from '../processes/ports.ts';
+import type { Child } from '../processes/child.ts';
+import { noteRunning, setLogsAside } from '../processes/home.ts';
+import { answers } from '../processes/ports.ts';
 import { checkPorts, demoPort, migrate, startDemoApp, startService } from '../processes/services.ts';
 import { type Supervised, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { bringUp, findSources, openMachine, type Store, urlsOf } from '../stores/stores.ts';
+import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
-import { checkSeedFiles, producerEnvFile, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
+import { producerEnvFile, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
 import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
-export default async function start(context: Context): Promise<number> {
-  const { args, env, home, say, signal, stack } = context;
+export default async function start({ args, env, home, say, signal, stack }: Context): Promise<number> {
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
-  checkSeedFiles(env);
-
   await checkPorts(env, home);
   stack.use(noteRunning(home));
-  const stores = await openStores(context);
+  setLogsAside(home);
+
+  const fresh = args.includes('--fresh');
+  if (fresh) say.about('fresh', 'our data are dropped');
+  for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
+  const options = { home, fresh, durable: true, management: false, signal, stack, say };
+  const stores = await openStores(env, options, { own: args.includes('--private') });
   const certificates = await keepCertificates(home);
   const values = writeServicesEnv(home, env, urlsOf(stores), certificates);
   const serviceEnv = { ...env, ...values };
@@ -37,36 +41,21 @@ export default async function start(context: Context): Promise<number> {
   const producerEnv = { PRODUCER_AMQP_URL: producerUrl || broker.url };
   writeEnv(producerEnvFile(home), producerEnv);
 
-  // RabbitMQ takes longest: what does not need it goes on meanwhile.
-  const ready = Promise.all(stores.map((store) => store.ready));
-  const withoutQueues = Promise.all(stores.filter((store) => store !== broker).map((store) => store.ready));
-  const migrated = withoutQueues.then(() =>
-    say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal)),
-  );
+  await say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal));
   const running = { env: serviceEnv, home, stack, signal, onNews: (line: string) => say.about('mail', line) };
-  const startOne = async (name: string, needs: Promise<unknown>): Promise<Supervised> => {
-    await needs;
-    const again = () => startService(name, running);
-    return { name, start: again, child: await say.step(name, 'ready', again) };
+  const startOne = async (name: string, start: () => Promise<Child>): Promise<Supervised> => {
+    return { name, start, child: await say.step(name, 'ready', start) };
   };
-  const all = Promise.all([migrated, ready]);
-  const services = await allOrWhatIsWrong([
-    startOne('auth', serviceEnv.EVENTS_ACCOUNT ? all : migrated),
-    startOne('webhook-api', all),
-    startOne('dispatcher', all),
-  ]);
-  const servers = stores.map(async ({ name, launch, ready: started }): Promise<Supervised[]> => {
-    const child = await started;
-    return child && launch ? [{ name, child, start: launch }] : [];
-  });
-  const kept = [...(await Promise.all(servers)).flat(), ...services];
+  const services = ['auth', 'webhook-api', 'dispatcher'];
+  const kept: Supervised[] = stores.flatMap(({ name, child, launch }) =>
+    child && launch ? [{ name, child, start: launch }] : [],
+  );
+  kept.push(...(await allOrWhatIsWrong(services.map((name) => startOne(name, () => startService(name, running))))));
 
   const hasDemo = values.SEED_FILE !== '';
   const demoEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
-  if (hasDemo && (await isFree(demoPort, 'localhost'))) {
-    const again = () => startDemoApp({ ...running, env: demoEnv });
-    kept.push({ name: 'demo', start: again, child: await say.step('demo', 'ready', again) });
-  } else if (hasDemo) say.about('demo', `not started: port ${demoPort} is taken`);
+  if (hasDemo && (await answers(demoPort, 'localhost'))) say.about('demo', `not started: port ${demoPort} is taken`);
+  else if (hasDemo) kept.push(await startOne('demo', () => startDemoApp({ ...running, env: demoEnv })));
 
   const ended = Promise.race(kept.map((one) => supervise(one, say.about, signal)));
   ended.catch(() => {}); // it is heard below
@@ -77,27 +66,11 @@ export default async function start(context: Context): Promise<number> {
   throw signal.reason;
 }
 
-/** All that is needed, each as far as its address is known. `--fresh` drops what is ours in them, and what was made with it. */
-async function openStores({ args, env, home, say, signal, stack }: Context): Promise<Store[]> {
-  const fresh = args.includes('--fresh');
-  const options = { home, fresh, durable: true, management: false, signal, stack, say };
-  const sources = await findSources(openMachine(env, options), args.includes('--private'));
-  if (fresh) say.about('fresh', 'our data are dropped');
-  for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
-  return Promise.all(
-    sources.map(async (source) => {
-      const store = await bringUp(source, options);
-      if (fresh && source.isShared) await source.kind.drop(store.url, env);
-      return store;
-    }),
-  );
-}
-
 /** What all promise. Where some fail, the others are heard too, so that everything can be mended at once. */
 async function allOrWhatIsWrong<T>(starts: Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(starts);
-  const reasons = new Set(results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
-  const troubles = [...reasons].filter((reason) => reason instanceof Trouble);
+  const reasons = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  const troubles = reasons.filter((reason) => reason instanceof Trouble);
   if (troubles.length > 0) throw new Trouble(...troubles.flatMap(({ lines }) => lines));
   return Promise.all(starts);
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
-import { checkSeedFiles, seedFiles, writeServicesEnv } from '../commands/environment.ts';
+import { seedFiles, writeServicesEnv } from '../commands/environment.ts';
 import { homeFolder } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
@@ -66,13 +66,4 @@ test('a seed of one’s own stands beside the demo’s, as seen from where the c
     '/there/more.yaml',
   ]);
   expect(seedFiles({ SEED_FILE: '' })).toEqual([]);
-});
-
-test('a seed file that is not there is said before anything starts, as seen from where the command was typed', () => {
-  const folder = newHome();
-  writeFileSync(join(folder, 'mine.yaml'), '');
-  const check = (SEED_FILE?: string) => () => checkSeedFiles({ SEED_FILE, INIT_CWD: folder });
-  for (const there of [undefined, '', 'mine.yaml', `mine.yaml, ${join(folder, 'mine.yaml')}`]) check(there)();
-  expect(check('main.yaml')).toThrow(`SEED_FILE: there is no such file, seen from ${folder}`);
-  expect(check('mine.yaml,main.yaml')).toThrow('there is no such file (number 2 of 2), seen from');
 });

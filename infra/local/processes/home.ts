@@ -1,6 +1,6 @@
 /** The folder `.gatepost` (`GATEPOST_HOME` moves it): private stores, logs and keys. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { endOf } from './trouble.ts';
 
@@ -38,21 +38,20 @@ export function readJson<T>(path: string): T | undefined {
   }
 }
 
-/** The path of a log; one that has grown beyond 10 MB is set aside first. */
+/** The path of a log. */
 export function logFile(home: string, name: string): string {
-  const path = join(makeFolder(join(home, 'logs')), `${name}.log`);
-  if (logLength(path) > 10 * 1024 * 1024) renameSync(path, `${path}.1`);
-  return path;
+  return join(makeFolder(join(home, 'logs')), `${name}.log`);
 }
 
-/** The last lines of a log, to be shown below what is wrong; of those behind its first `from` bytes, if given. */
-export function logEnd(path: string, from = 0): string[] {
-  return existsSync(path) ? endOf(readFileSync(path).subarray(from).toString('utf8')) : [];
+/** Each run begins its logs anew, and leaves those of the run before it in `logs.before`. */
+export function setLogsAside(home: string): void {
+  rmSync(join(home, 'logs.before'), { recursive: true, force: true });
+  renameSync(makeFolder(join(home, 'logs')), join(home, 'logs.before'));
 }
 
-/** How long a log is, so that its end can be told from what stood there before. */
-export function logLength(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/** The last lines of a log, to be shown below what is wrong. */
+export function logEnd(path: string): string[] {
+  return existsSync(path) ? endOf(readFileSync(path, 'utf8')) : [];
 }
 
 /** Says that this process runs in the folder, until it is closed. */

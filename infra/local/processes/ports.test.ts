@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { freePorts } from '@gatepost/testkit/system';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { answers, holderOf, isFree } from './ports.ts';
+import { answers, holderOf } from './ports.ts';
 import { checkPorts, servicePorts } from './services.ts';
 
 const server = createServer();
@@ -14,9 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-test('tells a free port from a taken one, and an answering one from a silent one', async () => {
+test('tells an answering port from a silent one', async () => {
   const [free = 0] = await freePorts(1);
-  expect([await isFree(taken), await isFree(free)]).toEqual([false, true]);
   expect([await answers(taken), await answers(free)]).toEqual([true, false]);
 });
 

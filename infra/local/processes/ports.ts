@@ -1,20 +1,8 @@
-/** TCP ports of this machine: which are free, who holds one, does anything answer there. */
+/** TCP ports of this machine: does anything answer there, and who holds one. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { runToEnd } from './child.ts';
-
-export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
-  const server = createServer();
-  try {
-    await once(server.listen(port, host), 'listening');
-    return true;
-  } catch {
-    return false; // EADDRINUSE, or EACCES below 1024
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
-  }
-}
 
 /** Does anything accept connections there? */
 export async function answers(port: number, host = '127.0.0.1'): Promise<boolean> {

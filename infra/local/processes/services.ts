@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
 import { type Child, runToEnd, sourceFlags, startChild } from './child.ts';
-import { logEnd, logFile, logLength, rootFolder, runningIn } from './home.ts';
-import { holderOf, isFree } from './ports.ts';
+import { logEnd, logFile, rootFolder, runningIn } from './home.ts';
+import { answers, holderOf } from './ports.ts';
 import { endOf, Trouble } from './trouble.ts';
 
 /** Every port that a service listens on, with its variable and default. */
@@ -31,7 +31,7 @@ export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<
   const taken: string[] = [];
   for (const { service, variable } of servicePorts) {
     const port = portOf(env, variable);
-    if (!port || (await isFree(port, env.HOST || undefined))) continue;
+    if (!port || !(await answers(port, env.HOST || undefined))) continue;
     const by = await holderOf(port);
     taken.push(`Port ${port} of ${service} is taken by ${by}: stop it, or set ${variable} to a free port.`);
   }
@@ -44,11 +44,8 @@ export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<
   if (taken.length > 0) throw new Trouble(...taken);
 }
 
-/** How long a service may take to stop; the default where the variable is none, which the service itself will say. */
-export function serviceStopMs({ DELIVERY_TIMEOUT_MS: text }: NodeJS.ProcessEnv): number {
-  const ms = /^\d{1,6}$/.test(text ?? '') ? Number(text) : deliveryTimeoutMs.default;
-  return supervisedStopMs(Math.min(ms, deliveryTimeoutMs.max));
-}
+/** A service has a deadline of its own; this is the longest that any may have. */
+export const serviceStopMs = supervisedStopMs(deliveryTimeoutMs.max);
 
 const readyTimeoutMs = 60_000;
 /** A service's exit status when its environment or seed is wrong (EX_CONFIG). */
@@ -96,10 +93,8 @@ async function startReady(
 ): Promise<Child> {
   signal.throwIfAborted();
   const log = logFile(home, name);
-  const before = logLength(log);
-  const cwd = join(rootFolder, folder);
-  const stopDeadlineMs = serviceStopMs(env);
-  const child = stack.use(startChild({ name, command, args, cwd, env, log, ipc: true, signal, stopDeadlineMs }));
+  const how = { cwd: join(rootFolder, folder), ipc: true, stopDeadlineMs: serviceStopMs };
+  const child = stack.use(startChild({ name, command, args, env, log, signal, ...how }));
   const late = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
   const ready = once(child.process, 'message', { signal: late }).then(
     () => undefined, // 'ready' is what it says first
@@ -113,7 +108,7 @@ async function startReady(
     return child;
   }
   await child[Symbol.asyncDispose]();
-  let end = logEnd(log, before);
+  let end = logEnd(log);
   // What an operator has to mend stands there in plain lines; the structured ones are for other troubles.
   if ((await child.exited).code === badConfiguration) end = end.filter((line) => !line.trimStart().startsWith('{'));
   throw new Trouble(`${name} ${what}; the end of ${log}:`, ...end);

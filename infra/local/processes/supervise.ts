@@ -14,12 +14,12 @@ export type Supervised = {
   start(): Promise<Life>;
 };
 
-const windowMs = 60_000;
+const longLifeMs = 60_000;
 const deathsAllowed = 5;
 
 /**
  * Keeps a program running until `signal` aborts. Waits between lives double from 0.2 s; a life of a minute starts them anew.
- * @throws Trouble at the fifth death within a minute.
+ * @throws Trouble at the fifth death without such a life.
  */
 export async function supervise(
   { name, child: first, start }: Supervised,
@@ -28,24 +28,21 @@ export async function supervise(
   clock = { now: () => performance.now(), wait: (ms: number): Promise<unknown> => sleep(ms) },
 ): Promise<void> {
   let child: Life | undefined = first;
-  let deaths: number[] = [];
-  for (;;) {
+  for (let deaths = 1, from = clock.now(); ; deaths += 1) {
     const exit = await child?.exited;
     if (signal.aborted) return;
-    const how = !exit
-      ? 'could not start'
-      : exit.signal
-        ? `was ended by ${exit.signal}`
-        : `ended with status ${exit.code}`;
-    deaths = [...deaths.filter((at) => clock.now() - at < windowMs), clock.now()];
-    if (deaths.length >= deathsAllowed) {
-      const what = `${name} died five times within a minute, the last time it ${how}; the end of ${first.log}:`;
-      throw new Trouble(what, ...logEnd(first.log));
-    }
-    const waitMs = 100 * 2 ** deaths.length;
+    if (clock.now() - from >= longLifeMs) deaths = 1;
+    const how = exit ? `ended with ${exit.signal ?? `status ${exit.code}`}` : 'could not start';
+    if (deaths === deathsAllowed)
+      throw new Trouble(
+        `${name} died five times, the last time it ${how}; the end of ${first.log}:`,
+        ...logEnd(first.log),
+      );
+    const waitMs = 100 * 2 ** deaths;
     about(name, `${how}; starting it again in ${waitMs / 1000} s`);
     await clock.wait(waitMs);
     if (signal.aborted) return;
+    from = clock.now();
     child = await start().catch(() => undefined); // it has said why in its log; the next turn counts it
     if (child) about(name, 'runs again');
   }

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Installs one package of Debian or Ubuntu as root, without letting the distribution start a server or make a database cluster:
+# Installs packages of Debian or Ubuntu as root, without letting the distribution start a server or make a database cluster:
 # the private instances are ours. What is put in place for that is taken away again, also on failure.
-#   debian-install.sh <package> [update]
+#   debian-install.sh <package>...
 set -eu
 umask 022
 
-package="$1"
 root="${GATEPOST_INSTALL_ROOT:-}" # for tests: where the files below are put instead
 policy="$root/usr/sbin/policy-rc.d"
 folder="$root/etc/postgresql-common"
@@ -31,16 +30,16 @@ printf 'create_main_cluster = false\n' > "$cluster"
 
 # A dpkg that was stopped half way refuses everything until it is told to go on.
 if [ -n "$(ls "$root/var/lib/dpkg/updates" 2> /dev/null)" ]; then dpkg --configure --pending; fi
-if [ "${2:-}" = update ]; then apt-get --quiet update; fi
-apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-confold install "$package"
+apt-get --quiet update
+apt-get --quiet --yes --no-install-recommends --option Dpkg::Options::=--force-confold install "$@"
 
 if [ -d /run/systemd/system ]; then
-  case "$package" in
-    postgresql) units='postgresql.service' ;;
-    pgbouncer) units='pgbouncer.service' ;;
-    redis-server) units='redis-server.service' ;;
-    rabbitmq-server) units='rabbitmq-server.service epmd.service epmd.socket' ;;
-    *) units='' ;;
-  esac
-  for unit in $units; do systemctl disable --now "$unit" 2> /dev/null || true; done
+  for package in "$@"; do
+    case "$package" in
+      postgresql | pgbouncer | redis-server) units="$package.service" ;;
+      rabbitmq-server) units='rabbitmq-server.service epmd.service epmd.socket' ;;
+      *) units='' ;;
+    esac
+    for unit in $units; do systemctl disable --now "$unit" 2> /dev/null || true; done
+  done
 fi

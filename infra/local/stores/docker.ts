@@ -3,8 +3,14 @@ import { freePorts } from '@gatepost/testkit/system';
 import { runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
 import { findProgram } from '../processes/programs.ts';
-import { endOf, Trouble } from '../processes/trouble.ts';
-import { type Located, launcher, type PrivateOptions, recallInstance, type StoreKind } from './private.ts';
+import {
+  type Located,
+  launcher,
+  type PrivateOptions,
+  type PrivateStore,
+  recallInstance,
+  type StoreKind,
+} from './private.ts';
 
 /** `docker compose` with the files and the project of a home, apart from those of a plain `docker compose up`. */
 export type Compose = string[];
@@ -34,15 +40,15 @@ const upAndStop = `trap 'kill $! 2>/dev/null' TERM
 trap '' TERM
 "$@" stop $0`;
 
-/** Brings one store up in its container and gives its URL once it lets us in. Like a server of ours, it ends with us. */
-export async function startContainer(
+/** Its image may have to be brought first. */
+const imageMs = 30 * 60_000;
+
+/** A store in its container, not yet started. Like a server of ours, it ends with us. */
+export async function prepareContainer(
   compose: Compose,
   { name, service, letsIn }: Pick<StoreKind, 'name' | 'service' | 'letsIn'>,
   options: PrivateOptions,
-): Promise<Located> {
-  const [program = '', ...args] = compose;
-  // While its container runs, the port is taken by the very thing that we want.
-  await runToEnd(program, [...args, 'stop', service], { signal: options.signal });
+): Promise<PrivateStore> {
   const { port, password, producerPassword } = await recallInstance(options, service);
   const [managementPort] = await freePorts(1);
   const upper = service.toUpperCase();
@@ -53,9 +59,6 @@ export async function startContainer(
     RABBITMQ_PRODUCER_PASSWORD: producerPassword,
     GATEPOST_MANAGEMENT_PORT: String(managementPort),
   };
-  // Its image may have to be brought, which takes as long as it takes.
-  const { code, output } = await runToEnd(program, [...args, 'create', service], { env, signal: options.signal });
-  if (code !== 0) throw new Trouble(`docker compose create ${service} failed:`, ...endOf(output));
   const at = `127.0.0.1:${port}`;
   const address: Record<StoreKind['service'], Located> = {
     postgres: { url: `postgres://gatepost:${password}@${at}/gatepost` },
@@ -67,14 +70,15 @@ export async function startContainer(
     },
   };
   const { url } = address[service];
-  const server = {
+  const launch = launcher(options, {
     name,
     command: 'sh',
     args: ['-c', upAndStop, service, ...compose],
     env,
     cwd: rootFolder,
     log: service,
-  };
-  await launcher(options, { ...server, letsIn: () => letsIn(url) })();
-  return address[service];
+    letsIn: () => letsIn(url),
+    readyTimeoutMs: imageMs,
+  });
+  return { ...address[service], launch };
 }

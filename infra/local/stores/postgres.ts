@@ -1,12 +1,12 @@
 /** PostgreSQL: on its default port, or a private instance. */
-import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Account, serverAccount } from '@gatepost/testkit/server-account';
 import pg from 'pg';
 import { runToEnd } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
-import { findProgram, newestFirst } from '../processes/programs.ts';
+import { newestFirst } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
 import { launcher, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 
@@ -63,8 +63,7 @@ async function prepare(program: string, options: PrivateOptions): Promise<Privat
   const { port, password } = await recallInstance(options, 'postgres');
   if (options.fresh) rmSync(data, { recursive: true, force: true });
   const account = serverAccount();
-  if (!existsSync(data)) await initialize(program, data, password, account, options);
-  const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  if (!existsSync(join(data, 'PG_VERSION'))) await initialize(program, data, password, account, options);
   const values = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
@@ -75,7 +74,7 @@ async function prepare(program: string, options: PrivateOptions): Promise<Privat
   const url = urlOf(port, userName, password);
   const launch = launcher(options, {
     name: 'PostgreSQL',
-    command: findProgram([`/usr/lib/postgresql/${version}/bin/postgres`]) ?? program, // what the data are of
+    command: program,
     args: ['-D', data, ...values.flatMap((value) => ['-c', value])],
     cwd: data,
     log: 'postgres',
@@ -97,7 +96,7 @@ export function dataFolder(home: string): string {
   return join(serverAccount() ? join('/var/lib/gatepost', shortHash(folder)) : folder, 'data');
 }
 
-/** Makes an empty cluster. It gets its name when it is whole: one that was stopped half way is made again. */
+/** Makes an empty cluster. `initdb` takes away what it has made when it is stopped half way. */
 async function initialize(
   program: string,
   data: string,
@@ -105,24 +104,15 @@ async function initialize(
   account: Account | undefined,
   { durable, signal }: PrivateOptions,
 ): Promise<void> {
-  const partial = `${data}.partial`;
-  rmSync(partial, { recursive: true, force: true });
-  makeFolder(partial);
+  makeFolder(data);
   if (account) {
-    chownSync(partial, account.uid, account.gid);
+    chownSync(data, account.uid, account.gid);
     for (const path of [join(data, '..'), join(data, '../..')]) chmodSync(path, 0o711);
   }
   const script = 'printf %s "$PGPASSWORD" | "$0" "$@" --pwfile=/dev/stdin';
-  const args = [
-    `--pgdata=${partial}`,
-    `--username=${userName}`,
-    '--auth=scram-sha-256',
-    '--encoding=UTF8',
-    '--locale=C',
-  ];
+  const args = [`--pgdata=${data}`, `--username=${userName}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
   const all = ['-c', script, join(dirname(program), 'initdb'), ...args, ...(durable ? [] : ['--no-sync'])];
   const env = { ...process.env, PGPASSWORD: password };
   const { code, output } = await runToEnd('sh', all, { cwd: '/', env, signal, ...account });
   if (code !== 0) throw new Trouble('PostgreSQL could not make its data folder:', ...endOf(output));
-  renameSync(partial, data);
 }

@@ -9,7 +9,7 @@ import { freePorts } from '@gatepost/testkit/system';
 import type { Say } from '../commands/say.ts';
 import { type Child, type ChildOptions, startChild } from '../processes/child.ts';
 import { logEnd, logFile, makeFolder, readJson, writePrivate } from '../processes/home.ts';
-import { holderOf, isFree } from '../processes/ports.ts';
+import { answers, holderOf } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
 
@@ -83,7 +83,7 @@ export async function recallInstance(
 
 /** The server of a command that was killed outright is told so by the kernel, and takes a while to end. */
 async function released(port: number, signal: AbortSignal): Promise<void> {
-  if (await waitFor(async () => (await isFree(port)) || undefined, 20_000, signal)) return;
+  if (await waitFor(async () => !(await answers(port)) || undefined, 20_000, signal)) return;
   throw new Trouble(
     `Port ${port} of a private store is taken by ${await holderOf(port)}.`,
     'Stop the command that runs with the same folder, or take another with GATEPOST_HOME.',

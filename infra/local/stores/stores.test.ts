@@ -5,7 +5,7 @@ import type { Compose } from './docker.ts';
 import { postgres } from './postgres.ts';
 import type { PrivateOptions, StoreKind } from './private.ts';
 import { redis } from './redis.ts';
-import { findSource, findSources, givenUrl, type Machine, storeKinds } from './stores.ts';
+import { findSources, givenUrl, type Machine, storeKinds } from './stores.ts';
 
 const compose: Compose = ['docker', 'compose'];
 const installer: Installer = async () => {};
@@ -14,13 +14,14 @@ const installer: Installer = async () => {};
 function machine(offers: { url?: string; compose?: Compose; installer?: Installer }): Machine {
   return {
     env: offers.url ? { REDIS_URL: offers.url } : {},
+    say: { step: (_name, _detail, work) => work() },
     compose: async () => offers.compose,
     installer: async () => offers.installer,
   };
 }
 function store(state: { answers?: string[]; installed?: string[] }): StoreKind {
   const { answers = [], installed = [] } = state;
-  const letsIn = async (at: string) => answers.includes(at);
+  const letsIn = async (at: string) => at === url || answers.includes(at);
   return { ...redis, usual: () => ['redis://one', 'redis://two'], letsIn, programs: () => installed };
 }
 
@@ -32,28 +33,39 @@ test.each([
   ['what answers on the default port', { compose, installer }, { answers, installed }, 'found running at'],
   ['its installed program', { compose, installer }, { installed }, 'a private instance at'],
   ['a Docker engine', { compose, installer }, {}, 'in a container, at'],
-  ["the distribution's package", { installer }, {}, 'a private instance at'],
-  ['nothing', {}, {}, undefined],
 ])('takes the first there is: %s', async (_, offers, state, how) => {
-  expect((await findSource(store(state), machine(offers)))?.how).toBe(how);
+  const [source] = await findSources(machine(offers), false, [store(state)]);
+  expect(source?.how).toBe(how);
+});
+
+test('takes no other store where a URL is given at which nothing lets us in', async () => {
+  const finding = findSources(machine({ url: 'redis://:secret@silent', compose }), false, [
+    store({ answers, installed }),
+  ]);
+  await expect(finding).rejects.toThrow('REDIS_URL is set, but Redis does not let us in at redis://********@silent');
 });
 
 test("takes nobody else's store when it wants one of its own", async () => {
-  const source = await findSource(store({ answers, installed }), machine({ url }), true);
+  const [source] = await findSources(machine({ url }), true, [store({ answers, installed })]);
   expect(source).toMatchObject({ how: 'a private instance at', isShared: false });
 });
 
 test('installs the package of a store that is nowhere, and runs what it holds', async () => {
   const packages: string[] = [];
-  const install: Installer = async (name) => void packages.push(name);
+  const installed: string[] = [];
+  const install: Installer = async (names) => {
+    packages.push(...names);
+    installed.push('/bin/sh');
+  };
   const prepared: string[] = [];
   const prepare = async (program: string) => {
     prepared.push(program);
     return { url, launch: async () => ({}) as Child };
   };
-  const source = await findSource({ ...store({}), prepare }, machine({ installer: install }));
-  await source!.locate({} as PrivateOptions, () => {});
-  expect(prepared).toEqual(['redis-server']);
+  const [source] = await findSources(machine({ installer: install }), false, [{ ...store({ installed }), prepare }]);
+  expect(source?.how).toBe('a private instance at');
+  await source!.prepare({} as PrivateOptions);
+  expect(prepared).toEqual(['/bin/sh']);
   expect(packages).toEqual(['redis-server']);
 });
 

@@ -10,11 +10,12 @@
  * RabbitMQ comes first in every list: it takes longest to start.
  */
 import { maskUrl } from '@gatepost/runtime/mask';
+import type { Say } from '../commands/say.ts';
 import type { Child } from '../processes/child.ts';
 import { findProgram } from '../processes/programs.ts';
 import { Trouble } from '../processes/trouble.ts';
-import { findInstaller } from './debian.ts';
-import { findCompose, startContainer } from './docker.ts';
+import { findInstaller, type Installer } from './debian.ts';
+import { type Compose, findCompose, prepareContainer } from './docker.ts';
 import { postgres } from './postgres.ts';
 import type { Located, PrivateOptions, StoreKind } from './private.ts';
 import { rabbitmq } from './rabbitmq.ts';
@@ -22,18 +23,32 @@ import { redis } from './redis.ts';
 
 export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis];
 
-/** What the machine offers beyond the stores themselves; each is asked for only when it is needed, and once. */
-export function openMachine(env: NodeJS.ProcessEnv, options: Parameters<typeof findCompose>[0]) {
-  const compose = once(() => findCompose(options, env.PATH));
-  return { env, compose, installer: once(() => findInstaller(options.signal, env.PATH)) };
+/** A store that lets us in. */
+export type Store = Located & {
+  name: StoreKind['name'];
+  /** Its process, if that is ours. */
+  child?: Child;
+};
+
+/** Brings up one of each kind; `own`: none that somebody else may use. @throws Trouble saying what to do. */
+export async function openStores(
+  env: NodeJS.ProcessEnv,
+  options: PrivateOptions,
+  { own = false, kinds = storeKinds } = {},
+): Promise<Store[]> {
+  const compose = () => findCompose(options, env.PATH);
+  const machine = { env, say: options.say, compose, installer: () => findInstaller(options.signal, env.PATH) };
+  const sources = await findSources(machine, own, kinds);
+  return Promise.all(sources.map((source) => bringUp(source, env, options)));
 }
 
-export type Machine = ReturnType<typeof openMachine>;
-
-function once<T>(find: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | undefined;
-  return () => (found ??= find());
-}
+/** What the machine offers beyond the stores themselves; it is asked for what some store is not there without. */
+export type Machine = {
+  env: NodeJS.ProcessEnv;
+  say: Pick<Say, 'step'>;
+  compose(): Promise<Compose | undefined>;
+  installer(): Promise<Installer | undefined>;
+};
 
 /** Where one store will come from. */
 export type Source = {
@@ -41,34 +56,48 @@ export type Source = {
   how: 'given, at' | 'found running at' | 'a private instance at' | 'in a container, at';
   /** Others may use it too. */
   isShared: boolean;
-  /** Makes its address known. @throws Trouble saying what to do. */
-  locate(options: PrivateOptions, note: (doing: string) => void): Promise<Located>;
+  /** Makes its address known. */
+  prepare(options: PrivateOptions): Promise<Located>;
 };
 
-/** The order above; `own`: only what nobody else uses, the search begins at 3. Undefined if there is none. */
-export async function findSource(kind: StoreKind, machine: Machine, own = false): Promise<Source | undefined> {
-  const { env } = machine;
-  const given = own ? undefined : givenUrl(kind, env);
-  if (given) return { kind, how: 'given, at', isShared: true, locate: () => refuseOrTake(kind, given) };
-  for (const url of own ? [] : kind.usual(env))
-    if (await kind.letsIn(url, true))
-      return { kind, how: 'found running at', isShared: true, locate: async () => ({ url }) };
-  const alone = { kind, how: 'a private instance at', isShared: false } as const;
-  const program = findProgram(kind.programs(), env.PATH);
-  if (program) return { ...alone, locate: (options) => kind.prepare(program, options) };
-  const compose = await machine.compose();
-  if (compose)
-    return { ...alone, how: 'in a container, at', locate: (options) => startContainer(compose, kind, options) };
-  const install = await machine.installer();
-  return (
-    install && {
-      ...alone,
-      async locate(options, note) {
-        await install(kind.package, note);
-        return kind.prepare(findProgram(kind.programs()) ?? kind.package, options);
-      },
-    }
+/** The order above; `own`: the search begins at 3. @throws Trouble, in two lines, naming all that there is no source for. */
+export async function findSources(machine: Machine, own = false, kinds = storeKinds): Promise<Source[]> {
+  const { env, say } = machine;
+  const found = await Promise.all(
+    kinds.map(async (kind) => (own ? undefined : await findRunning(kind, env)) ?? findPrivate(kind, env)),
   );
+  const missing = kinds.filter((_, index) => !found[index]);
+  const compose = missing.length > 0 ? await machine.compose() : undefined;
+  const inContainer = (kind: StoreKind): Source | undefined =>
+    compose && {
+      kind,
+      how: 'in a container, at',
+      isShared: false,
+      prepare: (options) => prepareContainer(compose, kind, options),
+    };
+  const packages = missing.map((kind) => kind.package);
+  const install = missing.length > 0 && !compose ? await machine.installer() : undefined;
+  if (install) await say.step('packages', `installed: ${packages.join(' ')}`, () => install(packages));
+  const sources = kinds.map((kind, index) => found[index] ?? inContainer(kind) ?? findPrivate(kind));
+  if (sources.every((source) => source !== undefined)) return sources;
+  throw new Trouble(
+    `Missing: ${missing.map(({ name }) => name).join(', ')}. Install them (Debian, Ubuntu: sudo apt-get install ${packages.join(' ')}), or start a Docker engine that has \`docker compose\`,`,
+    `or set ${missing.map(({ variable }) => variable).join(', ')} to servers that run elsewhere.`,
+  );
+}
+
+async function findRunning(kind: StoreKind, env: NodeJS.ProcessEnv): Promise<Source | undefined> {
+  const { name, variable, letsIn, usual } = kind;
+  const given = givenUrl(kind, env);
+  const at = (url: string, how: Source['how']) => ({ kind, how, isShared: true, prepare: async () => ({ url }) });
+  if (given && (await letsIn(given))) return at(given, 'given, at');
+  if (given)
+    throw new Trouble(
+      `${variable} is set, but ${name} does not let us in at ${maskUrl(given)}.`,
+      `Start it, mend ${variable}, or unset it to have one started here.`,
+    );
+  for (const url of usual(env)) if (await letsIn(url, true)) return at(url, 'found running at');
+  return undefined;
 }
 
 /** The URL that the environment gives; the databases of both sides do for one that serves both. */
@@ -77,48 +106,21 @@ export function givenUrl({ variable }: StoreKind, env: NodeJS.ProcessEnv): strin
   return (variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL) || undefined;
 }
 
-async function refuseOrTake({ name, variable, letsIn }: StoreKind, url: string): Promise<Located> {
-  if (await letsIn(url)) return { url };
-  throw new Trouble(
-    `${variable} is set, but ${name} does not let us in at ${maskUrl(url)}.`,
-    `Start it, mend ${variable}, or unset it to have one started here.`,
-  );
+function findPrivate(kind: StoreKind, env = process.env): Source | undefined {
+  const program = findProgram(kind.programs(), env.PATH);
+  const prepare = (options: PrivateOptions) => kind.prepare(program!, options);
+  return program ? { kind, how: 'a private instance at', isShared: false, prepare } : undefined;
 }
 
-/** Finds the source of each store. @throws Trouble, in two lines, naming all that there is no source for. */
-export async function findSources(machine: Machine, own = false, kinds = storeKinds): Promise<Source[]> {
-  const found = await Promise.all(kinds.map((kind) => findSource(kind, machine, own)));
-  const missing = kinds.filter((_, index) => !found[index]);
-  if (missing.length === 0) return found.filter((source) => source !== undefined);
-  throw new Trouble(
-    `Missing: ${missing.map(({ name }) => name).join(', ')}. Install them (Debian, Ubuntu: sudo apt-get install ${missing.map((kind) => kind.package).join(' ')}), or start a Docker engine that has \`docker compose\`,`,
-    `or set ${missing.map(({ variable }) => variable).join(', ')} to servers that run elsewhere.`,
-  );
-}
-
-/** A store whose address is known. */
-export type Store = Located & {
-  name: StoreKind['name'];
-  /** Resolves when it lets us in; with its process, if that is ours. */
-  ready: Promise<Child | undefined>;
-};
-
-/** Brings one store up, as a step that is shown. Resolves as soon as its address is known: it may still be starting then. */
-export async function bringUp({ kind: { name }, how, locate }: Source, options: PrivateOptions): Promise<Store> {
-  const known = Promise.withResolvers<Store>();
-  let where = '';
-  const ready = options.say.step(
-    name,
-    () => `${how} ${where}`,
-    async (note) => {
-      const located = await locate(options, note);
-      where = new URL(located.url).host || 'the given URL';
-      known.resolve({ ...located, name, ready });
-      return located.launch?.();
-    },
-  );
-  ready.catch(known.reject);
-  return known.promise;
+/** As a step that is shown. A store that others may use too is dropped nothing of but what is ours. */
+async function bringUp({ kind, how, isShared, prepare }: Source, env: NodeJS.ProcessEnv, options: PrivateOptions) {
+  const { name } = kind;
+  const detail = ({ url }: Store) => `${how} ${new URL(url).host || 'the given URL'}`;
+  return options.say.step(name, detail, async (): Promise<Store> => {
+    const located = await prepare(options);
+    if (options.fresh && isShared) await kind.drop(located.url, env);
+    return { ...located, name, ...(located.launch && { child: await located.launch() }) };
+  });
 }
 
 /** Each by its variable, as the services want them. */

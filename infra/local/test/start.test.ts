@@ -100,7 +100,7 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
 
   const dispatcher = Number(/"service":"dispatcher".*"pid":(\d+)/.exec(read(join(home, 'logs/dispatcher.log')))?.[1]);
   process.kill(dispatcher, 'SIGKILL');
-  await shows(run, /dispatcher +was ended by SIGKILL; starting it again in 0.2 s/);
+  await shows(run, /dispatcher +ended with SIGKILL; starting it again in 0.2 s/);
   await shows(run, /dispatcher +runs again/);
 
   run.child.kill('SIGINT');
