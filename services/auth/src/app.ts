@@ -25,7 +25,7 @@ import { ForeignForm } from './interaction/interaction.ts';
 import { linkBack, rememberedClient } from './interaction/way-back.ts';
 import { aliasStructuredToken, aliasStructuredTokens } from './library/tokens/spelling.ts';
 import { makeProblemHandler } from './management/management.ts';
-import type { makeRequestObserver } from './report.ts';
+import type { makeRequestObserver } from './observe.ts';
 import { TemporarilyUnavailable } from './stores-away.ts';
 
 export type AppParts = { provider: Provider; commonContext: MakeCommonContext; routers: Router[]; log: Log };

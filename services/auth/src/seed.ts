@@ -2,14 +2,8 @@
  * Applies the gate's part of a seed file. Idempotent: what exists gets the file's values, what the file
  * does not name stays. Under an advisory lock, so that processes which start together do not trip over each other.
  */
-import {
-  grantTypes,
-  type Seed,
-  type SeedApi,
-  type SeedClient,
-  type SeedConnection,
-  type SeedUser,
-} from '@gatepost/contracts/seed';
+import type { Seed, SeedApi, SeedClient, SeedConnection, SeedUser } from '@gatepost/contracts/seed';
+import { grantTypes } from '@gatepost/contracts/seed-client';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import type { Seal } from '@gatepost/runtime/seal';
 import { hashPassword, passwordMatches } from './accounts/password.ts';

@@ -19,7 +19,7 @@ import { setRoute } from '../http/route.ts';
 import { isStorable } from '../http/well-formed.ts';
 import { grantedScopes } from '../library/grants/client-credentials.ts';
 import { grantKit } from '../library/seam.ts';
-import type { TokensIssued } from '../report.ts';
+import type { TokensIssued } from '../observe.ts';
 import { audienceOf, resourceOf, resourceServerOf, scopesOfMachine } from '../resources/audience.ts';
 import type { ResourceStore } from '../resources/store.ts';
 

@@ -1,5 +1,6 @@
 /** What is taken of an application, and the columns that keep it. */
-import { grantTypes, signingAlgs } from '@gatepost/contracts/seed';
+import { grantTypes } from '@gatepost/contracts/seed-client';
+import { signingAlgs } from '@gatepost/contracts/seed-shapes';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
 import { complianceLevels } from '../clients/fapi.ts';

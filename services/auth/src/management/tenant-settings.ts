@@ -1,5 +1,5 @@
 /** `tenants/settings`: settings of the whole gate. */
-import { signingAlgs } from '@gatepost/contracts/seed';
+import { signingAlgs } from '@gatepost/contracts/seed-shapes';
 import { z } from '@gatepost/runtime/env';
 import { sessionLifetime } from '../clients/lifetimes.ts';
 import { mfaPolicies, mfaSettingsOf } from '../factors/types.ts';

@@ -5,14 +5,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { Incoming } from '@gatepost/amqp/consumer';
-import { type DeliveryJob, jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
-import { type Event, eventGuid, eventKey, eventKeyBefore, parseEvent, subjectOf } from '@gatepost/contracts/event';
+import { jobBodyMaxBytes } from '@gatepost/contracts/delivery-job';
+import { type Event, eventGuid, eventKey, parseEvent } from '@gatepost/contracts/event';
 import type { Producers } from '@gatepost/contracts/producers';
 import type { Log } from '@gatepost/runtime/log';
 import { type NewEvent, releaseTaken, type StoredEvent, type StoreEvents } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { Taker } from '@gatepost/webhook-db/takers';
-import type { Account, Accounts } from '../accounts.ts';
+import type { Accounts } from '../accounts.ts';
 import { makeBatches } from '../batch.ts';
 import type { Payloads } from '../delivering/payloads.ts';
 import type { Taken, TakenDelivery } from '../delivering/taken.ts';
@@ -30,6 +30,7 @@ import { admitAll, type Delivery, handOver } from './hand-over.ts';
 import { type LargeEvents, largeBytes } from './large-events.ts';
 import { type Match, match } from './match.ts';
 import { holds, released } from './memory.ts';
+import { deliveriesOf, type Routed, toRow } from './rows.ts';
 
 export type RouteParts = {
   pool: Pool;
@@ -60,17 +61,6 @@ const batchMaxBytes = 8 * 1024 * 1024;
 type Decided = Verdict | 'unknown' | TakenDelivery;
 /** It has been taken out of its queue, to be routed ahead of it. */
 const ahead = 'ahead';
-
-type Routed = {
-  message: Incoming;
-  event: Event;
-  key: string;
-  account: Account | undefined;
-  hasBacklog: boolean;
-  match: Match;
-  /** Its only delivery is to be made by this dispatcher. */
-  takes: boolean;
-};
 
 /** Takes messages that hold events. */
 export type Route = Pick<Take, 'take'> & {
@@ -338,42 +328,6 @@ async function store(parts: RouteParts, rows: NewEvent[]): Promise<StoredEvent[]
   }
 }
 
-/** What all deliveries of an event have in common, but for the day on which it is stored. */
-type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'sequence' | 'eventOn'>;
-
-function jobOf(
-  { message, event, match: found }: Routed,
-  account: Account,
-  { key, guid }: { key: string; guid: string },
-): CommonJob {
-  return {
-    guid,
-    event: event.type,
-    action: event.action,
-    eventKey: key,
-    accountId: account.id,
-    repositoryId: found.repositoryId,
-    occurredAt: event.time.toISOString(),
-    attempt: 1,
-    redelivery: false,
-    throttledAt: null,
-    retries: true,
-    ...(message.traceparent !== undefined && { traceparent: message.traceparent }),
-  };
-}
-
-function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
-  const { event, account, hasBacklog } = routed;
-  if (!account) return []; // deleted since the event was first stored
-  // Whoever stored it may have published some of its jobs.
-  const common = { ...jobOf(routed, account, row), ...(row.isNew ? {} : { mayRepeat: true }) };
-  return row.hookIds.map((hookId, position) => {
-    const numbered = { deliveryId: row.deliveryIds[position]!, hookId, sequence: row.sequences?.[position] };
-    const job = { ...numbered, eventOn: row.receivedOn, ...common };
-    return { job, payload: event.payload, account, hasBacklog };
-  });
-}
-
 /** Counts what was parked as it was stored. */
 function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: readonly StoredEvent[]): void {
   const waiting = new Map<string, number>();
@@ -381,37 +335,3 @@ function countWaiting(metrics: Metrics, routed: readonly Routed[], stored: reado
     if (routed[index]!.hasBacklog && isNew && isRouted) waiting.set(key, hookIds.length);
   for (const count of waiting.values()) metrics.throttled(count);
 }
-
-function toRow(routed: Routed, taker: number): NewEvent {
-  const { message, event, key, account, hasBacklog, match: found, takes } = routed;
-  const guid = eventGuid(event);
-  const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
-  // A hook that is made later may ask for what it missed, and the API's `tests` send a repository's latest push.
-  const isMissed = found.kind === 'unmatched' && found.reason === 'no_hook';
-  const isAskedFor = hookIds.length > 0 || isMissed || (event.type === 'push' && found.repositoryId !== null);
-  return {
-    key,
-    keyBefore: () => eventKeyBefore(event),
-    guid,
-    source: event.source,
-    id: event.id,
-    type: event.type,
-    action: event.action,
-    accountId: account?.id ?? null,
-    repositoryId: found.repositoryId,
-    occurredAt: event.time,
-    hookIds,
-    unmatched: found.kind === 'matched' ? null : { reason: reasonOf(found), subject: subjectOf(event) },
-    payload: isAskedFor ? event.payload : null,
-    // Nothing of an account overtakes what waits for its limit, so there is nothing to ask.
-    waitingJob:
-      account && hasBacklog && hookIds.length > 0
-        ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })
-        : null,
-    takenBy: takes ? taker : null,
-    traceparent: message.traceparent,
-  };
-}
-
-const reasonOf = (found: Exclude<Match, { kind: 'matched' }>): string =>
-  found.kind === 'unmatched' ? found.reason : found.kind;

@@ -1,6 +1,6 @@
 /** One action: its code, its secrets, a try with an event of one's own, and its versions. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Action, ActionVersion } from '../../api/management-types.ts';
@@ -9,13 +9,15 @@ import { TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { Path } from '../shell.tsx';
 import { actionsKey, State, triggerOf } from './actions.tsx';
+import { DeletePanel } from './delete-panel.tsx';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { Head } from './head.tsx';
 import { List, Row } from './list.tsx';
 
 const actionKey = (id: string) => ['gate', 'action', id];
+const actionsList = { to: '/gate/actions', key: actionsKey } as const;
 
 export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { actionId: string }) => {
   const { api, may } = useGate();
@@ -29,18 +31,18 @@ export const ActionPage = gatePage('Action', 'read:actions', ({ actionId }: { ac
   if (!data) return <Loading what="the action" />;
   return (
     <>
-      <Path>
-        <Link to="/gate/actions">Actions</Link> / {data.name}
-      </Path>
-      <div className="title">
-        <h1>{data.name}</h1>
+      <Head back={<Link to="/gate/actions">Actions</Link>} name={data.name}>
         <span className="tag">{triggerOf(data).text}</span>
         <State action={data} />
-      </div>
+      </Head>
       <Draft key={actionId} action={data} path={path} />
       {may('create:actions') && <Try path={path} />}
       <Versions action={data} path={path} />
-      {may('delete:actions') && <Delete action={data} path={path} />}
+      {may('delete:actions') && (
+        <DeletePanel what="action" name={data.name} path={path} list={actionsList} itemKey={actionKey(actionId)}>
+          Its code, its secrets and its versions are gone. One that still runs somewhere is not deleted.
+        </DeletePanel>
+      )}
     </>
   );
 });
@@ -249,36 +251,5 @@ function Versions({ action, path }: { action: Action; path: string }) {
         </Row>
       )}
     </List>
-  );
-}
-
-function Delete({ action, path }: { action: Action; path: string }) {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => api.send('DELETE', path),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: actionsKey });
-      await navigate({ to: '/gate/actions' });
-      queries.removeQueries({ queryKey: actionKey(action.id) });
-    },
-  });
-  return (
-    <section className="panel" aria-label="Delete this action">
-      <div className="title">
-        <h2>Delete this action</h2>
-        <span className="grow" />
-        <Confirm
-          label="Delete"
-          title={`Delete ${action.name}?`}
-          action="Delete the action"
-          onConfirm={() => remove.mutate()}
-        >
-          <p>Its code, its secrets and its versions are gone. One that still runs somewhere is not deleted.</p>
-        </Confirm>
-      </div>
-      {remove.error && <Problem error={remove.error} />}
-    </section>
   );
 }

@@ -1,20 +1,22 @@
 /** One API: its scopes, its tokens, and which applications may use it by themselves. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Application, ClientGrant, ResourceServer, TokenDialect } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { Path } from '../shell.tsx';
 import { apisKey, grantsKey, nameOfApi } from './application-apis.tsx';
+import { DeletePanel } from './delete-panel.tsx';
 import { NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Grant } from './grant.tsx';
+import { Head, Id } from './head.tsx';
 import { algorithms } from './kinds.ts';
+
+const apisList = { to: '/gate/apis', key: apisKey } as const;
 
 export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { apiId: string }) => {
   const { api, may } = useGate();
@@ -23,28 +25,25 @@ export const ApiPage = gatePage('API', 'read:resource_servers', ({ apiId }: { ap
     queryKey: [...apisKey, apiId],
     queryFn: ({ signal }) => api.get<ResourceServer>(path, signal),
   });
-  const name = data && nameOfApi(data);
-  useTitle(name ?? 'API');
+  useTitle(data ? nameOfApi(data) : 'API');
   if (error) return <Problem error={error} onRetry={refetch} isPage />;
   if (!data) return <Loading what="the API" />;
   const mayChange = may('update:resource_servers') && !data.is_system;
   return (
     <>
-      <Path>
-        <Link to="/gate/apis">APIs</Link> / {name}
-      </Path>
-      <div className="title">
-        <h1>{name}</h1>
+      <Head back={<Link to="/gate/apis">APIs</Link>} name={nameOfApi(data)}>
         {data.is_system && <span className="tag">built in: it cannot be changed</span>}
-      </div>
-      <p className="ids">
-        <span className="soft">Identifier (audience)</span> <code className="url">{data.identifier}</code>{' '}
-        <Copy text={data.identifier} />
-      </p>
+      </Head>
+      <Id what="Identifier (audience)" id={data.identifier} />
       {mayChange && <Settings key={apiId} server={data} path={path} />}
       <Scopes server={data} path={path} mayChange={mayChange} />
       {may('read:client_grants') && may('read:clients') && <Machines server={data} />}
-      {may('delete:resource_servers') && !data.is_system && <Delete server={data} path={path} />}
+      {may('delete:resource_servers') && !data.is_system && (
+        <DeletePanel what="API" name={data.name} path={path} list={apisList} itemKey={[...apisKey, apiId]}>
+          Nobody gets tokens for <strong className="url">{data.identifier}</strong> any more, and what applications were
+          granted goes with it. This cannot be undone.
+        </DeletePanel>
+      )}
     </>
   );
 });
@@ -253,38 +252,5 @@ function Machines({ server }: { server: ResourceServer }) {
           ))
       )}
     </>
-  );
-}
-
-function Delete({ server, path }: { server: ResourceServer; path: string }) {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => api.send('DELETE', path),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: apisKey, exact: true });
-      await navigate({ to: '/gate/apis' });
-    },
-  });
-  return (
-    <section className="panel" aria-label="Delete this API">
-      <div className="title">
-        <h2>Delete this API</h2>
-        <span className="grow" />
-        <Confirm
-          label="Delete"
-          title={`Delete ${server.name}?`}
-          action="Delete the API"
-          onConfirm={() => remove.mutate()}
-        >
-          <p>
-            Nobody gets tokens for <strong className="url">{server.identifier}</strong> any more, and what applications
-            were granted goes with it. This cannot be undone.
-          </p>
-        </Confirm>
-      </div>
-      {remove.error && <Problem error={remove.error} />}
-    </section>
   );
 }

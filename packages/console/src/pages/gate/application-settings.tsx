@@ -1,15 +1,14 @@
 /** The settings of an application, in Auth0's words. Only what was changed is sent. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Application, AppType } from '../../api/management-types.ts';
-import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { applicationKey } from './application.tsx';
 import { applicationsKey } from './applications.tsx';
+import { DeletePanel } from './delete-panel.tsx';
 import { Area, linesOf, NumberField, Some } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { algorithms, grantTypes, kinds } from './kinds.ts';
@@ -220,39 +219,18 @@ export function ApplicationSettings({ application }: { application: Application 
           </div>
         )}
       </Form>
-      {may('delete:clients') && <Delete application={application} />}
-    </>
-  );
-}
-
-function Delete({ application: { client_id: id, name } }: { application: Application }) {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => api.send('DELETE', `/clients/${encodeURIComponent(id)}`),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: applicationsKey });
-      await navigate({ to: '/gate/applications' });
-      queries.removeQueries({ queryKey: applicationKey(id) });
-    },
-  });
-  return (
-    <section className="panel" aria-label="Delete this application">
-      <div className="title">
-        <h2>Delete this application</h2>
-        <span className="grow" />
-        <Confirm
-          label="Delete"
-          title={`Delete ${name}?`}
-          action="Delete the application"
-          onConfirm={() => remove.mutate()}
+      {may('delete:clients') && (
+        <DeletePanel
+          what="application"
+          name={application.name}
+          path={`/clients/${encodeURIComponent(application.client_id)}`}
+          list={{ to: '/gate/applications', key: applicationsKey }}
+          itemKey={applicationKey(application.client_id)}
         >
-          <p>Nobody signs in to it any more, and all its tokens end now. This cannot be undone.</p>
-        </Confirm>
-      </div>
-      {remove.error && <Problem error={remove.error} />}
-    </section>
+          Nobody signs in to it any more, and all its tokens end now. This cannot be undone.
+        </DeletePanel>
+      )}
+    </>
   );
 }
 

@@ -3,11 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Application } from '../../api/management-types.ts';
-import { Copy } from '../../ui/copy.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { Path } from '../shell.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { Head, Id } from './head.tsx';
 import { kinds } from './kinds.ts';
 import { type ApplicationSearch, type ApplicationTab, applicationTabs } from './search.ts';
 
@@ -40,22 +39,17 @@ export const ApplicationPage = gatePage(
     const tab = search.tab && tabs.includes(search.tab) ? search.tab : 'settings';
     return (
       <>
-        <Path>
-          <Link to="/gate/applications">Applications</Link> / {data.name}
-        </Path>
-        <div className="title">
-          <h1>{data.name}</h1>
+        <Head back={<Link to="/gate/applications">Applications</Link>} name={data.name}>
           <span className="tag">{kinds[data.app_type]?.text ?? data.app_type}</span>
           {!data.is_first_party && <span className="tag">third party</span>}
-        </div>
-        <p className="ids">
-          <span className="soft">Client ID</span> <code>{data.client_id}</code> <Copy text={data.client_id} />
+        </Head>
+        <Id what="Client ID" id={data.client_id}>
           {may('read:logs') && (
             <Link to="/gate/log" search={{ client: data.client_id }}>
               Its log
             </Link>
           )}
-        </p>
+        </Id>
         <nav className="tabs" aria-label="Of this application">
           {tabs.map((name) => (
             <Link

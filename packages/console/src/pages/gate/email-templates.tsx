@@ -8,7 +8,7 @@ import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { Area, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
-import { languages } from './languages.ts';
+import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import { useSettled } from './settled.ts';
 
 /** Those that are sent, in Auth0's words. What happens without one: docs/reference/mail.md. */
@@ -176,20 +176,12 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
         ui_locales: language,
       });
     },
-    placeholderData: (last) => last,
-    staleTime: 60_000,
-    gcTime: 60_000,
-    retry: false,
+    ...previewed,
   });
   return (
     <section className="panel" aria-label="Preview">
       <div className="pair">
-        <Select
-          label="Language"
-          value={language}
-          onChange={setLanguage}
-          options={languages.map(({ value, text }) => [value, text] as const)}
-        />
+        <Language value={language} onChange={setLanguage} />
         <Select
           label="Part"
           value={kind}
@@ -200,10 +192,8 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
           ]}
         />
       </div>
-      {error ? (
-        <Problem error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Loading what="the preview" />
+      {error || !data ? (
+        <NoPreview error={error} refetch={refetch} />
       ) : (
         <>
           <p className="ids">
@@ -211,7 +201,7 @@ function Preview({ name, form }: { name: Name; form: WordsForm }) {
             {data.from && <span className="soft">from {data.from}</span>}
           </p>
           {kind === 'html' ? (
-            <iframe key={data.url} className="preview" title="The mail as it would be" src={data.url} sandbox="" />
+            <Frame title="The mail as it would be" url={data.url} />
           ) : (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard
             <pre tabIndex={0}>{data.text}</pre>

@@ -1,16 +1,15 @@
 /** One organization: what it is called and looks like, its members, invitations and connections. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Organization } from '../../api/management-types.ts';
-import { Confirm } from '../../ui/confirm.tsx';
-import { Copy } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { Path } from '../shell.tsx';
+import { DeletePanel } from './delete-panel.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { Head, Id } from './head.tsx';
 import { organizationsKey } from './organizations.tsx';
 import { type OrganizationSearch, type OrganizationTab, organizationTabs } from './search.ts';
 
@@ -45,15 +44,8 @@ export const OrganizationPage = gatePage(
     const tab = search.tab && tabs.includes(search.tab) ? search.tab : 'settings';
     return (
       <>
-        <Path>
-          <Link to="/gate/organizations">Organizations</Link> / {data.display_name}
-        </Path>
-        <div className="title">
-          <h1>{data.display_name}</h1>
-        </div>
-        <p className="ids">
-          <span className="soft">Organization ID</span> <code>{data.id}</code> <Copy text={data.id} />
-        </p>
+        <Head back={<Link to="/gate/organizations">Organizations</Link>} name={data.display_name} />
+        <Id what="Organization ID" id={data.id} />
         <nav className="tabs" aria-label="Of this organization">
           {tabs.map((name) => (
             <Link
@@ -146,7 +138,18 @@ function Settings({ organization, path }: { organization: Organization; path: st
           </div>
         )}
       </Form>
-      {may('delete:organizations') && <Delete organization={organization} path={path} />}
+      {may('delete:organizations') && (
+        <DeletePanel
+          what="organization"
+          name={organization.display_name}
+          path={path}
+          list={{ to: '/gate/organizations', key: organizationsKey }}
+          itemKey={organizationKey(organization.id)}
+        >
+          Nobody signs in to it any more, and all that was granted for it ends now. People keep their accounts. This
+          cannot be undone.
+        </DeletePanel>
+      )}
     </>
   );
 }
@@ -170,38 +173,4 @@ function bodyOf({ name, displayName, logo, primary, background }: SettingsForm):
     display_name: displayName,
     branding: { ...(logo && { logo_url: logo }), ...(Object.keys(colors).length > 0 && { colors }) },
   };
-}
-
-function Delete({ organization, path }: { organization: Organization; path: string }) {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => api.send('DELETE', path),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: organizationsKey });
-      await navigate({ to: '/gate/organizations' });
-      queries.removeQueries({ queryKey: organizationKey(organization.id) });
-    },
-  });
-  return (
-    <section className="panel" aria-label="Delete this organization">
-      <div className="title">
-        <h2>Delete this organization</h2>
-        <span className="grow" />
-        <Confirm
-          label="Delete"
-          title={`Delete ${organization.display_name}?`}
-          action="Delete the organization"
-          onConfirm={() => remove.mutate()}
-        >
-          <p>
-            Nobody signs in to it any more, and all that was granted for it ends now. People keep their accounts. This
-            cannot be undone.
-          </p>
-        </Confirm>
-      </div>
-      {remove.error && <Problem error={remove.error} />}
-    </section>
-  );
 }

@@ -1,22 +1,23 @@
 /** One role: what it is called, what it allows, and who has it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Member, Role } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Copy } from '../../ui/copy.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { Path } from '../shell.tsx';
+import { DeletePanel } from './delete-panel.tsx';
 import { FindPerson } from './find-person.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { Head, Id } from './head.tsx';
 import { List, Row } from './list.tsx';
 import { Permissions } from './permissions.tsx';
 import { rolesKey } from './roles.tsx';
 
 const roleKey = (roleId: string) => ['gate', 'role', roleId];
+const rolesList = { to: '/gate/roles', key: rolesKey } as const;
 
 export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: string }) => {
   const { api, may } = useGate();
@@ -30,16 +31,10 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
   if (!data) return <Loading what="the role" />;
   return (
     <>
-      <Path>
-        <Link to="/gate/roles">Roles</Link> / {data.name}
-      </Path>
-      <div className="title">
-        <h1>{data.name}</h1>
+      <Head back={<Link to="/gate/roles">Roles</Link>} name={data.name}>
         {data.is_default && <span className="tag">everybody has it</span>}
-      </div>
-      <p className="ids">
-        <span className="soft">Role ID</span> <code>{data.id}</code> <Copy text={data.id} />
-      </p>
+      </Head>
+      <Id what="Role ID" id={data.id} />
       {may('update:roles') ? (
         <Settings key={roleId} role={data} path={path} />
       ) : (
@@ -53,7 +48,11 @@ export const RolePage = gatePage('Role', 'read:roles', ({ roleId }: { roleId: st
         none="It allows nothing yet."
       />
       <Holders role={data} path={path} />
-      {may('delete:roles') && <Delete role={data} path={path} />}
+      {may('delete:roles') && (
+        <DeletePanel what="role" name={data.name} path={path} list={rolesList} itemKey={roleKey(roleId)}>
+          Whoever has it loses what it allows. This cannot be undone.
+        </DeletePanel>
+      )}
     </>
   );
 });
@@ -166,36 +165,5 @@ function Holders({ role, path }: { role: Role; path: string }) {
         </Row>
       )}
     </List>
-  );
-}
-
-function Delete({ role, path }: { role: Role; path: string }) {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => api.send('DELETE', path),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: rolesKey });
-      await navigate({ to: '/gate/roles' });
-      queries.removeQueries({ queryKey: roleKey(role.id) });
-    },
-  });
-  return (
-    <section className="panel" aria-label="Delete this role">
-      <div className="title">
-        <h2>Delete this role</h2>
-        <span className="grow" />
-        <Confirm
-          label="Delete"
-          title={`Delete ${role.name}?`}
-          action="Delete the role"
-          onConfirm={() => remove.mutate()}
-        >
-          <p>Whoever has it loses what it allows. This cannot be undone.</p>
-        </Confirm>
-      </div>
-      {remove.error && <Problem error={remove.error} />}
-    </section>
   );
 }

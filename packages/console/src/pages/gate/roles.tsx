@@ -5,8 +5,9 @@ import { useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import type { Role } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
-import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import { Problem } from '../../ui/states.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { ListPage } from './list-page.tsx';
 
 export const rolesKey = ['gate', 'roles'];
 
@@ -21,52 +22,27 @@ export function useRoles() {
 
 export const Roles = gatePage('Roles', 'read:roles', () => {
   const { may } = useGate();
-  const [isMaking, setMaking] = useState(false);
-  const [search, setSearch] = useState('');
-  const { data, error, refetch } = useRoles();
-  if (error) return <Problem error={error} onRetry={refetch} isPage />;
-  if (!data) return <Loading what="roles" />;
-  const wanted = search.trim().toLowerCase();
-  const found = data.filter(({ name, description = '' }) => `${name} ${description}`.toLowerCase().includes(wanted));
   return (
-    <>
-      <div className="title">
-        <h1>Roles</h1>
-        <span className="grow" />
-        {may('create:roles') && (
-          <Button className="button primary" aria-expanded={isMaking} onPress={() => setMaking(!isMaking)}>
-            {isMaking ? 'Close' : 'New role'}
-          </Button>
-        )}
-      </div>
-      {isMaking && <NewRole />}
-      {data.length === 0 ? (
-        <Empty title="There are no roles yet">
-          <p>A role gives people permissions of your APIs, and of the management API.</p>
-        </Empty>
-      ) : (
-        <section className="panel" aria-label="List of roles">
-          {data.length > 12 && <TextField label="Find a role" value={search} onChange={setSearch} />}
-          {found.length === 0 && <p className="soft">None of the {data.length} is like that.</p>}
-          <ul className="rows">
-            {found.map((role) => (
-              <li key={role.id}>
-                <Link to="/gate/roles/$roleId" params={{ roleId: role.id }} className="row">
-                  <span className="grow">
-                    <strong>{role.name}</strong>
-                    <span className="soft">{role.description}</span>
-                  </span>
-                  {role.is_default && <span className="tag">everybody has it</span>}
-                </Link>
-              </li>
-            ))}
-          </ul>
-          {data.length === 1_000 && (
-            <p className="hint">These are the first 1,000. Others are opened by their address.</p>
-          )}
-        </section>
+    <ListPage
+      title="Roles"
+      what="a role"
+      list={useRoles()}
+      textOf={({ name, description = '' }) => `${name} ${description}`}
+      none="A role gives people permissions of your APIs, and of the management API."
+      form={may('create:roles') && <NewRole />}
+    >
+      {(role) => (
+        <li key={role.id}>
+          <Link to="/gate/roles/$roleId" params={{ roleId: role.id }} className="row">
+            <span className="grow">
+              <strong>{role.name}</strong>
+              <span className="soft">{role.description}</span>
+            </span>
+            {role.is_default && <span className="tag">everybody has it</span>}
+          </Link>
+        </li>
       )}
-    </>
+    </ListPage>
   );
 });
 

@@ -9,7 +9,7 @@ import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
-import { languages } from './languages.ts';
+import { Frame, Language, NoPreview, previewed } from './preview.tsx';
 import { useSettled } from './settled.ts';
 
 const brandingKey = ['gate', 'branding'];
@@ -206,10 +206,7 @@ function Preview({ look, branding }: { look: Look; branding: Branding }) {
         branding: brandingOf(shown, branding),
         template: shown.template,
       }),
-    placeholderData: (last) => last,
-    staleTime: 60_000,
-    gcTime: 60_000,
-    retry: false,
+    ...previewed,
   });
   const themed = pages.data?.find((each) => each.page === page)?.themed ?? true;
   return (
@@ -221,29 +218,16 @@ function Preview({ look, branding }: { look: Look; branding: Branding }) {
           onChange={setPage}
           options={(pages.data ?? [{ page: 'identifier' }]).map((each) => [each.page, titleOf(each.page)] as const)}
         />
-        <Select
-          label="Language"
-          value={language}
-          onChange={setLanguage}
-          options={languages.map(({ value, text }) => [value, text] as const)}
-        />
+        <Language value={language} onChange={setLanguage} />
         <Select label="Width" value={width} onChange={setWidth} options={widths} />
       </div>
       {!themed && look.template !== null && (
         <p className="hint">This page never wears a template, so that it works whatever the template does.</p>
       )}
-      {preview.error ? (
-        <Problem error={preview.error} onRetry={preview.refetch} />
-      ) : preview.data ? (
-        <iframe
-          key={preview.data.url}
-          className={`preview ${width}`}
-          title={`The page ${page} as it would be`}
-          src={preview.data.url}
-          sandbox=""
-        />
+      {preview.error || !preview.data ? (
+        <NoPreview error={preview.error} refetch={preview.refetch} />
       ) : (
-        <Loading what="the preview" />
+        <Frame title={`The page ${page} as it would be`} url={preview.data.url} width={width} />
       )}
     </section>
   );

@@ -1,6 +1,6 @@
 /** One person: who it is, where they are signed in, what acts for them, and what happened. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { Button } from 'react-aria-components';
 import type { LogEntry, User } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -8,8 +8,9 @@ import { Fact } from '../../ui/fact.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { Path } from '../shell.tsx';
+import { DeletePanel } from './delete-panel.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { Head } from './head.tsx';
 import { Entries } from './log-entries.tsx';
 import { Permissions } from './permissions.tsx';
 import { Devices, Grants, Sessions } from './user-access.tsx';
@@ -17,6 +18,7 @@ import { UserFactors } from './user-factors.tsx';
 import { UserOrganizations, UserRoles } from './user-roles.tsx';
 
 export const userKey = (userId: string) => ['gate', 'user', userId];
+const usersList = { to: '/gate/users', key: ['gate', 'users'] } as const;
 
 export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: string }) => {
   const { api, may } = useGate();
@@ -30,13 +32,9 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
   if (!data) return <Loading what="the user" />;
   return (
     <>
-      <Path>
-        <Link to="/gate/users">Users</Link> / {data.name}
-      </Path>
-      <div className="title">
-        <h1>{data.name}</h1>
+      <Head back={<Link to="/gate/users">Users</Link>} name={data.name}>
         {data.blocked && <span className="tag bad">blocked</span>}
-      </div>
+      </Head>
       <section className="panel" aria-label="Who it is">
         <dl className="facts">
           <Fact name="User ID">
@@ -88,7 +86,11 @@ export const UserPage = gatePage('User', 'read:users', ({ userId }: { userId: st
       {may('read:refresh_tokens') && <Devices userId={userId} path={path} />}
       {may('read:grants') && <Grants userId={userId} />}
       {may('read:logs') && <History path={path} />}
-      {may('delete:users') && <Delete user={data} path={path} />}
+      {may('delete:users') && (
+        <DeletePanel what="user" name={data.name} path={path} list={usersList} itemKey={userKey(userId)}>
+          The account and whatever acts for it ends now. This cannot be undone.
+        </DeletePanel>
+      )}
     </>
   );
 });
@@ -181,37 +183,6 @@ function History({ path }: { path: string }) {
       ) : (
         <Entries entries={list.data} />
       )}
-    </section>
-  );
-}
-
-function Delete({ user, path }: { user: User; path: string }) {
-  const { api } = useGate();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => api.send('DELETE', path),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['gate', 'users'] });
-      await navigate({ to: '/gate/users' });
-      queries.removeQueries({ queryKey: userKey(user.user_id) });
-    },
-  });
-  return (
-    <section className="panel" aria-label="Delete this user">
-      <div className="title">
-        <h2>Delete this user</h2>
-        <span className="grow" />
-        <Confirm
-          label="Delete"
-          title={`Delete ${user.name}?`}
-          action="Delete the user"
-          onConfirm={() => remove.mutate()}
-        >
-          <p>The account and whatever acts for it ends now. This cannot be undone.</p>
-        </Confirm>
-      </div>
-      {remove.error && <Problem error={remove.error} />}
     </section>
   );
 }

@@ -1,0 +1,65 @@
+/** All of one kind that the gate has, each a link to its page, found by what it is called, and a form that makes one more. */
+import { type ReactNode, useState } from 'react';
+import { Button } from 'react-aria-components';
+import { TextField } from '../../ui/fields.tsx';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
+import type { Listed } from './list.tsx';
+
+export function ListPage<T>({
+  title,
+  what,
+  list,
+  textOf,
+  none,
+  form,
+  children,
+}: {
+  title: string;
+  /** One of them, with its article: "a role". */
+  what: `${'a' | 'an'} ${string}`;
+  list: Listed<T>;
+  /** What is searched in. */
+  textOf: (one: T) => string;
+  /** What one is for, where there is none yet. */
+  none: ReactNode;
+  /** Makes one; without it nobody may. */
+  form: ReactNode;
+  children: (one: T) => ReactNode;
+}) {
+  const [isMaking, setMaking] = useState(false);
+  const [search, setSearch] = useState('');
+  const { data, error, refetch } = list;
+  const many = title.toLowerCase();
+  if (error) return <Problem error={error} onRetry={refetch} isPage />;
+  if (!data) return <Loading what={many} />;
+  const wanted = search.trim().toLowerCase();
+  const found = data.filter((one) => textOf(one).toLowerCase().includes(wanted));
+  return (
+    <>
+      <div className="title">
+        <h1>{title}</h1>
+        <span className="grow" />
+        {form && (
+          <Button className="button primary" aria-expanded={isMaking} onPress={() => setMaking(!isMaking)}>
+            {isMaking ? 'Close' : `New ${what.replace(/^an? /, '')}`}
+          </Button>
+        )}
+      </div>
+      {isMaking && form}
+      {data.length === 0 ? (
+        <Empty title={`There are no ${many} yet`}>
+          <p>{none}</p>
+        </Empty>
+      ) : (
+        <section className="panel" aria-label={`List of ${many}`}>
+          {data.length > 12 && <TextField label={`Find ${what}`} value={search} onChange={setSearch} />}
+          {found.length === 0 && <p className="soft">None of the {data.length} is like that.</p>}
+          <ul className="rows">{found.map(children)}</ul>
+          {data.length === 1_000 && (
+            <p className="hint">These are the first 1,000. Others are opened by their address.</p>
+          )}
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+/** What the gate would show, in a frame that may do nothing, in each of its languages. */
+import { Select } from '../../ui/fields.tsx';
+import { Loading, Problem } from '../../ui/states.tsx';
+import { languages } from './languages.ts';
+
+/** The one before it stays until the next is there; what was shown a minute ago is no longer kept. */
+export const previewed = {
+  placeholderData: <T,>(last: T) => last,
+  staleTime: 60_000,
+  gcTime: 60_000,
+  retry: false,
+};
+
+export function Language({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const options = languages.map(({ value: tag, text }) => [tag, text] as const);
+  return <Select label="Language" value={value} onChange={onChange} options={options} />;
+}
+
+export function Frame({ url, title, width = '' }: { url: string; title: string; width?: string }) {
+  return <iframe key={url} className={`preview ${width}`} title={title} src={url} sandbox="" />;
+}
+
+/** Instead of a preview that is not there. */
+export function NoPreview({ error, refetch }: { error: Error | null; refetch: () => void }) {
+  return error ? <Problem error={error} onRetry={refetch} /> : <Loading what="the preview" />;
+}

@@ -1,0 +1,19 @@
+/** What the values of a seed file look like. */
+import { z } from 'zod';
+
+export const name = z.string().trim().min(1).max(256);
+export const scopeToken = z
+  .string()
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope: printable ASCII without space, quote or backslash');
+export const uri = z.string().refine((value) => URL.canParse(value), 'must be an absolute URI');
+export const origin = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && new URL(value).origin === value,
+    'must be an origin, such as https://app.example.com',
+  );
+export const seconds = z.number().int().positive();
+export const text = z.string().max(300);
+
+/** What the gate signs with. */
+export const signingAlgs = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;

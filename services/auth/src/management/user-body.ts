@@ -1,0 +1,95 @@
+/** What a request may set of a person. */
+import { z } from '@gatepost/runtime/env';
+import { passwordMaxBytes } from '../accounts/password.ts';
+import { httpUri, shortText } from './shapes.ts';
+
+const metadata = z.record(z.string().max(255), z.unknown());
+const profile = {
+  email: z.email().max(320),
+  email_verified: z.boolean(),
+  username: z.string().max(256),
+  phone_number: z.string().regex(/^\+[1-9]\d{6,14}$/, 'Not a phone number such as +15555550100'),
+  phone_verified: z.boolean(),
+  password: z.string().min(1).max(passwordMaxBytes),
+  blocked: z.boolean(),
+  name: text(300),
+  nickname: text(300),
+  given_name: text(150),
+  family_name: text(150),
+  picture: httpUri,
+  user_metadata: metadata,
+  app_metadata: metadata,
+  /** A mail asks whether the address is theirs. */
+  verify_email: z.boolean(),
+  // Auth0's clients send these along.
+  verify_phone_number: z.boolean(),
+  connection: shortText,
+  client_id: shortText,
+};
+/** What a person's answer says that nobody sets: it may come back with the rest. */
+const readOnly = {
+  identities: z.unknown(),
+  created_at: z.unknown(),
+  updated_at: z.unknown(),
+  last_login: z.unknown(),
+  last_ip: z.unknown(),
+  logins_count: z.unknown(),
+  last_password_reset: z.unknown(),
+  multifactor: z.unknown(),
+};
+export const createBody = z.preprocess(
+  withoutNulls(),
+  z
+    .strictObject({
+      ...profile,
+      ...readOnly,
+      user_id: z.string().regex(/^(?:[\w.-]+\|)?[\w.@+-]{1,128}$/, 'Not a user id'),
+    })
+    .partial()
+    .required({ connection: true }),
+);
+/** These a null takes away. */
+const removable = [
+  'email',
+  'username',
+  'phone_number',
+  'name',
+  'nickname',
+  'given_name',
+  'family_name',
+  'picture',
+] as const;
+export const updateBody = z.preprocess(
+  withoutNulls(removable),
+  z
+    .strictObject({
+      ...profile,
+      ...readOnly,
+      user_id: z.unknown(),
+      email: profile.email.nullable(),
+      username: profile.username.nullable(),
+      phone_number: profile.phone_number.nullable(),
+      name: profile.name.nullable(),
+      nickname: profile.nickname.nullable(),
+      given_name: profile.given_name.nullable(),
+      family_name: profile.family_name.nullable(),
+      picture: profile.picture.nullable(),
+    })
+    .partial(),
+);
+
+function text(max: number) {
+  return z.string().trim().min(1).max(max);
+}
+
+/** Null is what some of Auth0's clients send for a field that they do not set. */
+function withoutNulls(kept: readonly string[] = []) {
+  const names = new Set(Object.keys({ ...profile, ...readOnly, user_id: true }).filter((name) => !kept.includes(name)));
+  return (body: unknown) =>
+    typeof body !== 'object' || body === null || Array.isArray(body)
+      ? body
+      : Object.fromEntries(Object.entries(body).filter(([name, value]) => value !== null || !names.has(name)));
+}
+
+export type CreateBody = z.infer<typeof createBody>;
+export type UpdateBody = z.infer<typeof updateBody>;

@@ -1,0 +1,132 @@
+/** What the body of a request makes of an account's row, and what of it is refused. */
+import { parseUsername } from '../accounts/identifier.ts';
+import { hashPassword, TooBusy } from '../accounts/password.ts';
+import { passwordProblem } from '../accounts/signup.ts';
+import type { Prisma } from '../database.ts';
+import type { AccountModel, ConnectionModel } from '../generated/models.ts';
+import { isUpstream } from '../upstream/strategies.ts';
+import { merge } from './merge.ts';
+import { namesOf } from './present-user.ts';
+import { badBody, ManagementProblem } from './problem.ts';
+import type { CreateBody, UpdateBody } from './user-body.ts';
+
+/** A connection decides what names its accounts. */
+export function checkIdentity(connection: ConnectionModel, body: CreateBody): void {
+  if (connection.strategy === 'sms' && body.phone_number === undefined)
+    throw badBody('Missing required property: phone_number');
+  if (connection.strategy === 'email' && body.email === undefined) throw badBody('Missing required property: email');
+  if (isUpstream(connection.strategy))
+    throw badBody('users of this connection are made when they sign in there for the first time');
+  if (connection.strategy !== 'auth0') {
+    if (body.password !== undefined) throw badBody('a passwordless connection has no password');
+    return;
+  }
+  if (body.email === undefined && body.username === undefined) throw badBody('Missing required property: email');
+  if (body.password === undefined) throw badBody('Missing required property: password');
+}
+
+/** What names an account in its connection is not taken away. */
+export function checkStillNamed(
+  account: AccountModel,
+  body: UpdateBody,
+  connection: ConnectionModel | undefined,
+): void {
+  const { email = account.email, username = account.username, phone_number = account.phoneNumber } = body;
+  if (connection && isUpstream(connection.strategy)) return;
+  if (connection?.strategy === 'sms' ? phone_number === null : email === null && username === null)
+    throw badBody(`Missing required property: ${connection?.strategy === 'sms' ? 'phone_number' : 'email'}`);
+}
+
+/** Without the names that we made up from others, when they come back: they go on following those. */
+export function withoutDefaults<Body extends UpdateBody>(account: AccountModel, body: Body): Body {
+  const shown = namesOf(account);
+  const isDefault = (field: 'name' | 'nickname') => account[field] === null && body[field] === shown[field];
+  return {
+    ...body,
+    ...(isDefault('name') && { name: undefined }),
+    ...(isDefault('nickname') && { nickname: undefined }),
+  };
+}
+
+/** With its prefix, as we answer it, or without, as Auth0 has it. */
+export function userIdOf(given: string, connection: ConnectionModel): string {
+  const prefix = `${prefixOf(connection)}|`;
+  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given;
+  if (id.includes('|')) throw badBody(`user_id of this connection begins with ${prefix}`);
+  return prefix + id;
+}
+
+function prefixOf({ strategy, name }: ConnectionModel): string {
+  return strategy === 'auth0' ? 'auth0' : name;
+}
+
+/** The profile's columns that the body sets. */
+export function columns(body: Partial<UpdateBody>) {
+  const given = {
+    email: body.email === null ? null : body.email?.toLowerCase(),
+    emailVerified: body.email_verified,
+    phoneNumber: body.phone_number,
+    phoneVerified: body.phone_verified,
+    blocked: body.blocked,
+    name: body.name,
+    nickname: body.nickname,
+    givenName: body.given_name,
+    familyName: body.family_name,
+    picture: body.picture,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof typeof given]?: Exclude<(typeof given)[Key], undefined>;
+  };
+}
+
+export function usernameOf(
+  given: string | null | undefined,
+  connection: ConnectionModel | undefined,
+): { username?: string | null } {
+  if (given === undefined || given === null) return given === null ? { username: null } : {};
+  const parsed = parseUsername(given, connection ?? { options: {} });
+  if ('problem' in parsed) throw badBody(parsed.problem);
+  return parsed;
+}
+
+/** What a change of these fields writes. */
+export async function updateOf(account: AccountModel, body: UpdateBody): Promise<Prisma.AccountUpdateInput> {
+  const email = body.email === null ? undefined : (body.email?.toLowerCase() ?? account.email ?? undefined);
+  // A new address or number is nobody's until it is proven, or said to be.
+  const unproven = email !== (account.email ?? undefined) && body.email_verified === undefined;
+  const phone = body.phone_number === undefined ? account.phoneNumber : body.phone_number;
+  const phoneUnproven = phone === null || (phone !== account.phoneNumber && body.phone_verified === undefined);
+  return {
+    ...columns(body),
+    ...(unproven && { emailVerified: false }),
+    ...(phoneUnproven && { phoneVerified: false }),
+    ...(body.password !== undefined && {
+      passwordHash: await hashOf(body.password, email),
+      lastPasswordReset: new Date(),
+    }),
+    ...(body.user_metadata && { userMetadata: changed(account.userMetadata, body.user_metadata) }),
+    ...(body.app_metadata && { appMetadata: changed(account.appMetadata, body.app_metadata) }),
+  };
+}
+
+/** Auth0 merges metadata at its first level; an empty object clears it. */
+function changed(before: Prisma.JsonValue, change: Record<string, unknown>): Prisma.InputJsonObject {
+  const start = Object.keys(change).length === 0 ? {} : (before as object);
+  return merge(start, change) as Prisma.InputJsonObject;
+}
+
+export async function hashOf(password: string, email: string | undefined): Promise<string> {
+  const problem = passwordProblem(password, email ?? '');
+  if (problem === 'password_too_short') throw weak('Password is too short');
+  if (problem === 'password_too_common') throw weak('Password is too common');
+  try {
+    return await hashPassword(password);
+  } catch (error) {
+    if (error instanceof TooBusy) throw new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
+    throw error;
+  }
+}
+
+function weak(message: string): ManagementProblem {
+  return new ManagementProblem(400, 'invalid_password', `PasswordStrengthError: ${message}`);
+}

@@ -1,0 +1,84 @@
+/** Where the gate turns to: the audit log, metrics, the webhooks, mail and text messages, background work, and the tenant’s own code. */
+import { fileURLToPath } from 'node:url';
+import { makeGuard } from '@gatepost/runtime/address';
+import { type Log, logOfModule } from '@gatepost/runtime/log';
+import type { Registry } from '@gatepost/runtime/metrics';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import { openLastLogins } from './accounts/last-login.ts';
+import { makeExecutionStore } from './actions/executions.ts';
+import { openActionMetrics } from './actions/metrics.ts';
+import { makeAskOutside } from './actions/outside.ts';
+import { openActionPool } from './actions/pool.ts';
+import { makeActionRunner } from './actions/runner.ts';
+import { makeActionStore } from './actions/store.ts';
+import { openAudit } from './audit.ts';
+import { openBackground } from './background.ts';
+import { type Env, outboxFolder } from './config.ts';
+import { openCounters } from './counters.ts';
+import { type EventSink, noEvents, openEventSink } from './event-sink.ts';
+import type { Ground } from './ground.ts';
+import { makeOutsideFetch } from './http/outside-fetch.ts';
+import { announceToDeveloper, hasMailbox, openMailbox } from './mail/mailbox.ts';
+import { openPostBox } from './mail/post-box.ts';
+import { makeTextSender } from './mail/text-sender.ts';
+import { makeRequestObserver } from './observe.ts';
+import { makeIsBreached } from './protection/breached/source.ts';
+
+export type Outlets = Awaited<ReturnType<typeof openOutlets>>;
+
+export async function openOutlets({ env, log, stack, registry, pool }: Ground) {
+  const audit = stack.use(openAudit(pool, logOfModule(log, 'stores')));
+  const lastLogins = stack.use(openLastLogins(pool, logOfModule(log, 'stores')));
+  const sink = stack.use(await openSink(env, logOfModule(log, 'events'), registry));
+  const outside = stack.adopt(openPostBox({ ...postBoxOptions(env), ...textSender(env) }), (opened) => opened.close());
+  const announce = env.NODE_ENV === 'development' ? announceToDeveloper : undefined;
+  const mailbox = hasMailbox(env) ? openMailbox(announce) : undefined;
+  const postBox = mailbox?.around(outside) ?? outside;
+  const background = stack.use(openBackground(logOfModule(log, 'mail')));
+  const isBreached = makeIsBreached(env, logOfModule(log, 'protection'));
+  const counters = openCounters(registry);
+  const observe = makeRequestObserver(logOfModule(log, 'http'), registry);
+  return { audit, counters, observe, lastLogins, sink, postBox, mailbox, background, isBreached };
+}
+
+/** @throws Misconfigured when EVENTS_ACCOUNT asks for events and there is no AMQP_URL to publish them to. */
+async function openSink(env: Env, log: Log, registry: Registry): Promise<EventSink> {
+  if (!env.EVENTS_ACCOUNT) return noEvents;
+  if (!env.AMQP_URL) throw new Misconfigured('bad environment', ['EVENTS_ACCOUNT is set, but AMQP_URL is not']);
+  return openEventSink({ amqpUrl: env.AMQP_URL, issuer: env.ISSUER, account: env.EVENTS_ACCOUNT, log, registry });
+}
+
+function postBoxOptions(env: Env) {
+  const isFolder = env.MAIL_URL.startsWith('file:');
+  return { mailUrl: env.MAIL_URL, from: env.MAIL_FROM, outbox: isFolder ? fileURLToPath(env.MAIL_URL) : outboxFolder };
+}
+
+/** @throws when the provider’s form lacks a sender. */
+function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND_ALLOWED_NETWORKS }: Env) {
+  if (url === undefined) return {};
+  if (format === 'twilio' && from === undefined)
+    throw new Misconfigured('bad environment', ['SMS_URL is set, but SMS_FROM is not, which the form of Twilio needs']);
+  const ask = makeOutsideFetch(makeGuard(OUTBOUND_ALLOWED_NETWORKS));
+  return {
+    sendText: makeTextSender({ url, from, format, ask: ask as (url: URL, init: RequestInit) => Promise<Response> }),
+  };
+}
+
+/** The tenant’s own code; no process is started before one of it runs. */
+export function openActions(parts: Ground & Pick<Outlets, 'audit'>) {
+  const { env, stack, registry, redis, prefix } = parts;
+  const log = logOfModule(parts.log, 'actions');
+  const actionPool = stack.use(
+    openActionPool({
+      limits: { timeoutMs: env.ACTIONS_TIMEOUT_MS, memoryBytes: env.ACTIONS_MEMORY_MB * 1024 * 1024 },
+      outside: makeAskOutside(makeGuard(env.OUTBOUND_ALLOWED_NETWORKS), env.ACTIONS_ALLOWED_HOSTS),
+      onStart: ({ isSeparate }) => log.info({ network_namespace: isSeparate }, 'actions run in processes of their own'),
+    }),
+  );
+  const actions = makeActionStore({ ...parts, present: (versions) => actionPool.keepOnly(versions) });
+  const executions = makeExecutionStore(redis, prefix);
+  const onFault = env.ACTIONS_ON_FAULT;
+  const metrics = openActionMetrics(registry);
+  const runner = makeActionRunner({ ...parts, actions, pool: actionPool, executions, log, onFault, metrics });
+  return { actions, actionPool, executions, runner };
+}

@@ -1,0 +1,91 @@
+/** What is stored of an event that was matched, and the jobs that follow from its row. */
+import type { Incoming } from '@gatepost/amqp/consumer';
+import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
+import { type Event, eventGuid, eventKeyBefore, subjectOf } from '@gatepost/contracts/event';
+import type { NewEvent, StoredEvent } from '@gatepost/webhook-db/events';
+import type { Account } from '../accounts.ts';
+import type { Delivery } from './hand-over.ts';
+import type { Match } from './match.ts';
+
+export type Routed = {
+  message: Incoming;
+  event: Event;
+  key: string;
+  account: Account | undefined;
+  hasBacklog: boolean;
+  match: Match;
+  /** Its only delivery is to be made by this dispatcher. */
+  takes: boolean;
+};
+
+/** What all deliveries of an event have in common, but for the day on which it is stored. */
+type CommonJob = Omit<DeliveryJob, 'deliveryId' | 'hookId' | 'sequence' | 'eventOn'>;
+
+function jobOf(
+  { message, event, match: found }: Routed,
+  account: Account,
+  { key, guid }: { key: string; guid: string },
+): CommonJob {
+  return {
+    guid,
+    event: event.type,
+    action: event.action,
+    eventKey: key,
+    accountId: account.id,
+    repositoryId: found.repositoryId,
+    occurredAt: event.time.toISOString(),
+    attempt: 1,
+    redelivery: false,
+    throttledAt: null,
+    retries: true,
+    ...(message.traceparent !== undefined && { traceparent: message.traceparent }),
+  };
+}
+
+/** One for each of its hooks. */
+export function deliveriesOf(routed: Routed, row: StoredEvent): Delivery[] {
+  const { event, account, hasBacklog } = routed;
+  if (!account) return []; // deleted since the event was first stored
+  // Whoever stored it may have published some of its jobs.
+  const common = { ...jobOf(routed, account, row), ...(row.isNew ? {} : { mayRepeat: true }) };
+  return row.hookIds.map((hookId, position) => {
+    const numbered = { deliveryId: row.deliveryIds[position]!, hookId, sequence: row.sequences?.[position] };
+    const job = { ...numbered, eventOn: row.receivedOn, ...common };
+    return { job, payload: event.payload, account, hasBacklog };
+  });
+}
+
+/** The event's row. */
+export function toRow(routed: Routed, taker: number): NewEvent {
+  const { message, event, key, account, hasBacklog, match: found, takes } = routed;
+  const guid = eventGuid(event);
+  const hookIds = found.kind === 'matched' ? found.hooks.map((hook) => hook.id) : [];
+  // A hook that is made later may ask for what it missed, and the API's `tests` send a repository's latest push.
+  const isMissed = found.kind === 'unmatched' && found.reason === 'no_hook';
+  const isAskedFor = hookIds.length > 0 || isMissed || (event.type === 'push' && found.repositoryId !== null);
+  return {
+    key,
+    keyBefore: () => eventKeyBefore(event),
+    guid,
+    source: event.source,
+    id: event.id,
+    type: event.type,
+    action: event.action,
+    accountId: account?.id ?? null,
+    repositoryId: found.repositoryId,
+    occurredAt: event.time,
+    hookIds,
+    unmatched: found.kind === 'matched' ? null : { reason: reasonOf(found), subject: subjectOf(event) },
+    payload: isAskedFor ? event.payload : null,
+    // Nothing of an account overtakes what waits for its limit, so there is nothing to ask.
+    waitingJob:
+      account && hasBacklog && hookIds.length > 0
+        ? JSON.stringify({ ...jobOf(routed, account, { key, guid }), throttledAt: new Date().toISOString() })
+        : null,
+    takenBy: takes ? taker : null,
+    traceparent: message.traceparent,
+  };
+}
+
+const reasonOf = (found: Exclude<Match, { kind: 'matched' }>): string =>
+  found.kind === 'unmatched' ? found.reason : found.kind;
