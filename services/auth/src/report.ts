@@ -45,7 +45,7 @@ export type Report = {
   clientUpdated(clientId: string): void;
 };
 
-export function makeReport(parts: {
+type ReportParts = {
   audit: Audit;
   sink: EventSink;
   log: Log;
@@ -53,7 +53,13 @@ export function makeReport(parts: {
   counters: Pick<Counters, 'logins'>;
   /** The key of the hash that replaces an unknown login. */
   loginKey: Buffer;
-}): Report {
+};
+
+export function makeReport(parts: ReportParts): Report {
+  return { ...reportLogins(parts), ...reportChanges(parts) };
+}
+
+function reportLogins(parts: ReportParts) {
   const { audit, sink, log } = parts;
   // What was typed may be a password in the wrong field. The hash tells equal ones from others, but reveals nothing without the
   // key.
@@ -99,6 +105,12 @@ export function makeReport(parts: {
     claimedAddressIgnored(clientId, reason) {
       log.info({ 'client.id': clientId, reason }, 'auth0-forwarded-for was ignored');
     },
+  } satisfies Partial<Report>;
+}
+
+/** Of accounts, and of what clients may do. */
+function reportChanges({ audit, sink, log }: ReportParts) {
+  return {
     signedUp(account, clientId) {
       audit.add({ type: 'ss', clientId, userId: account.userId });
       sink.publish('user_signed_up', { user_id: account.userId, client_id: clientId, connection: account.connection });
@@ -134,7 +146,7 @@ export function makeReport(parts: {
     clientUpdated(clientId) {
       sink.publish('client_updated', { client_id: clientId });
     },
-  };
+  } satisfies Partial<Report>;
 }
 
 /** Auth0's log types of failed logins. */

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { userOf } from '@gatepost/amqp/brokers';
+import type { ConnectionOptions } from '@gatepost/amqp/connection';
 import { openPublisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
@@ -12,13 +13,13 @@ import { publishersTopology } from '@gatepost/contracts/topology';
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { listen } from '@gatepost/runtime/listen';
 import { type Log, logOfModule } from '@gatepost/runtime/log';
-import { openMetrics } from '@gatepost/runtime/metrics';
+import { openMetrics, type Registry } from '@gatepost/runtime/metrics';
 import { openOps } from '@gatepost/runtime/ops';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { type Certificate, createServerWith, readCertificate } from '@gatepost/runtime/tls';
 import { checkMigrated } from '@gatepost/webhook-db/migrations';
-import { openPool } from '@gatepost/webhook-db/pool';
+import { openPool, type Pool } from '@gatepost/webhook-db/pool';
 import { openReads } from '@gatepost/webhook-db/reads';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
@@ -84,22 +85,9 @@ export async function start({
       }),
     );
 
-  const listeners = openListeners({
-    pool,
-    broker: { ...broker, name: `${name} listeners`, topology: listenersTopology, initialRetries: 0 },
-    perCaller: env.LISTENERS_PER_CALLER,
-    most: env.LISTENERS_MAX,
-    registry,
-    log: logOfModule(log, 'listeners'),
-  });
-  const streams = openStreams({
-    pool,
-    perCaller: env.STREAMS_PER_CALLER,
-    most: env.STREAMS_MAX,
-    lagMs: replica ? env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000 : 0,
-    registry,
-    log: logOfModule(log, 'streams'),
-  });
+  const lasting = { env, log, registry, pool };
+  const listeners = listenersOf(lasting, broker);
+  const streams = streamsOf(lasting, replica !== undefined);
   const opened = { ...postgres, publisher, listeners, streams };
   const parts: Parts = { ...partsOf(env), ...opened, log: logOfModule(log, 'http'), catalog };
   const stores = {
@@ -173,6 +161,30 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
   const seal = makeSeal(env.SECRETS_KEY, env.SECRETS_KEY_OTHER);
   await checkSecretsKey(pool, seal);
   return { pool, reads, replica, seal };
+}
+
+type Lasting = { env: Env; log: Log; registry: Registry; pool: Pool };
+
+function listenersOf({ env, log, registry, pool }: Lasting, broker: Omit<ConnectionOptions, 'topology'>) {
+  return openListeners({
+    pool,
+    broker: { ...broker, name: `${name} listeners`, topology: listenersTopology, initialRetries: 0 },
+    perCaller: env.LISTENERS_PER_CALLER,
+    most: env.LISTENERS_MAX,
+    registry,
+    log: logOfModule(log, 'listeners'),
+  });
+}
+
+function streamsOf({ env, log, registry, pool }: Lasting, readsStandby: boolean) {
+  return openStreams({
+    pool,
+    perCaller: env.STREAMS_PER_CALLER,
+    most: env.STREAMS_MAX,
+    lagMs: readsStandby ? env.WEBHOOK_READ_MAX_LAG_SECONDS * 1000 : 0,
+    registry,
+    log: logOfModule(log, 'streams'),
+  });
 }
 
 /** What the routes know of the environment. */

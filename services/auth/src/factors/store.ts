@@ -73,7 +73,14 @@ export const rememberedDays = 30;
 /** What binds a sealed key to its place. */
 export const totpPurpose = (id: string) => `totp ${id}`;
 
-export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; seal: Seal }): FactorStore {
+type Stores = { db: Database; pool: Pool; seal: Seal };
+
+export function makeFactorStore(stores: Stores): FactorStore {
+  return { ...methodsOf(stores), ...proofsOf(stores), ...recoveryCodesOf(stores), ...browsersOf(stores) };
+}
+
+/** What people have set up. */
+function methodsOf({ db, pool, seal }: Stores) {
   return {
     list: (userId) =>
       db.authenticationMethod.findMany({ where: { userId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }),
@@ -111,7 +118,14 @@ export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; 
       if (!types) await db.recoveryCode.deleteMany({ where: { userId } });
       return count;
     },
+    findCredential: async (credentialId) =>
+      (await db.authenticationMethod.findUnique({ where: { credentialId } })) ?? undefined,
+  } satisfies Partial<FactorStore>;
+}
 
+/** What was proven by them: each code and each signature counts once. */
+function proofsOf({ pool, seal }: Stores) {
+  return {
     totpSecret: ({ id, sealed }) => seal.open(sealed!, totpPurpose(id)),
     takeStep: ({ id, userId }, step) =>
       wrote(
@@ -130,9 +144,6 @@ export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; 
         WHERE id = $1 AND user_id = $2`,
       );
     },
-
-    findCredential: async (credentialId) =>
-      (await db.authenticationMethod.findUnique({ where: { credentialId } })) ?? undefined,
     // A key that does not count says 0 for ever (WebAuthn 6.1.1).
     takeSignature: ({ id, userId }, count, backedUp) =>
       wrote(
@@ -143,7 +154,11 @@ export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; 
         SET sign_count = $3, backed_up = $4, last_used_at = now()
         WHERE id = $1 AND user_id = $2 AND (sign_count < $3 OR (sign_count = 0 AND $3 = 0))`,
       ),
+  } satisfies Partial<FactorStore>;
+}
 
+function recoveryCodesOf({ db, pool }: Stores) {
+  return {
     async makeRecoveryCodes(userId, codes = newRecoveryCodes()) {
       await db.$transaction([
         db.recoveryCode.deleteMany({ where: { userId } }),
@@ -160,7 +175,12 @@ export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; 
         `DELETE FROM recovery_codes
         WHERE user_id = $1 AND hash = $2`,
       ),
+  } satisfies Partial<FactorStore>;
+}
 
+/** Those that need not prove a second factor for a while. */
+function browsersOf({ db, pool }: Stores) {
+  return {
     async rememberBrowser(userId, browser) {
       await pool.query({
         name: 'remember browser',
@@ -180,7 +200,7 @@ export function makeFactorStore({ db, pool, seal }: { db: Database; pool: Pool; 
     async forgetBrowsers(userId) {
       await db.rememberedBrowser.deleteMany({ where: { userId } });
     },
-  };
+  } satisfies Partial<FactorStore>;
 }
 
 async function wrote(pool: Pool, name: string, values: unknown[], text: string): Promise<boolean> {

@@ -74,13 +74,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     values,
   });
   const identifier = identifierField(any.kinds, strings);
-  const problems = (any.problems ?? []).map((problem) => ({
-    text:
-      problem === 'signup_denied' && any.said
-        ? any.said
-        : fill(strings.problems[problem], { ...values, label: identifier.identifierLabel }),
-    field: problemFields[problem],
-  }));
+  const problems = problemsOf(any, strings, { ...values, label: identifier.identifierLabel });
   const own: Record<string, string> = strings[screen.texts];
   const texts = Object.fromEntries(Object.entries(own).map(([key, text]) => [key, fill(text, values)]));
   const title = texts[screen.title?.(page) ?? 'title'] ?? '';
@@ -123,6 +117,14 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     }),
     ...(any.origin !== undefined && { message: inertJson({ origin: any.origin, response: any.response }) }),
   };
+}
+
+/** What is wrong, in words, each with the field that it is about. */
+function problemsOf({ problems = [], said }: AnyPage, strings: Strings, values: Values) {
+  return problems.map((problem) => ({
+    text: problem === 'signup_denied' && said ? said : fill(strings.problems[problem], values),
+    field: problemFields[problem],
+  }));
 }
 
 function tenantOf({ tenant, enabledLocales }: AnyPage) {

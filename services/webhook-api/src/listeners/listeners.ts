@@ -3,16 +3,17 @@
  * RabbitMQ (docs/decisions/0316-forwarding-through-the-broker.md).
  */
 import { randomUUID } from 'node:crypto';
-import { openResponder, type Request, type Responder } from '@gatepost/amqp/requests';
+import type { openResponder, Request } from '@gatepost/amqp/requests';
 import { decodeRequest, encodeAnswer, forwardingTypes, listenersExchange } from '@gatepost/contracts/forwarding';
 import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { WebSocketServer } from 'ws';
+import { type ServerOptions, WebSocketServer } from 'ws';
 import type { Token } from '../access/token.ts';
 import { makeCounts } from '../counts.ts';
 import { ApiError, notFound, unavailable } from '../http/errors.ts';
 import type { Upgrade } from '../http/upgrade.ts';
+import { makeBindings } from './bindings.ts';
 import { ownProtocol } from './frames.ts';
 import { type End, ends, type Listener, makeListener } from './listener.ts';
 import { hasRoom } from './room.ts';
@@ -40,6 +41,14 @@ const finishMs = 3_000;
 const partMs = 1_000;
 const timerMaxMs = 2 ** 31 - 1;
 
+const serverOptions: ServerOptions = {
+  noServer: true,
+  clientTracking: false,
+  maxPayload: answerMaxBytes,
+  perMessageDeflate: false,
+  handleProtocols: (asked) => (asked.has(ownProtocol) ? ownProtocol : false),
+};
+
 type Open = Wish & { session: string; listener: Listener; lookAt: number; expiry: NodeJS.Timeout };
 
 export function openListeners(options: {
@@ -52,49 +61,23 @@ export function openListeners(options: {
   log: Log;
 }): Listeners {
   const { pool, log } = options;
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    maxPayload: answerMaxBytes,
-    perMessageDeflate: false,
-    handleProtocols: (asked) => (asked.has(ownProtocol) ? ownProtocol : false),
-  });
+  const server = new WebSocketServer(serverOptions);
   const open = new Map<number, Open>();
-  /** By hook: the session that counts here, from before it is bound. */
-  const newest = new Map<number, string>();
-  /** Hooks of which another process has the socket now, until nothing comes here any more. */
-  const takenAway = new Set<number>();
   const callers = makeCounts();
   const leaving = new Set<Listener>();
-  let responder: Promise<Responder> | undefined;
   let isClosing = false;
-  new Gauge({
-    name: 'webhook_api_listeners',
-    help: 'WebSockets of listeners that are open in this process',
-    registers: [options.registry],
-    collect() {
-      this.set(open.size);
-    },
-  });
+  countOpen(open, options.registry);
 
-  /** Connects with the first listener. */
-  const connected = () => {
-    responder ??= openResponder({ ...options.broker, exchange: listenersExchange, onRequest }).catch((error) => {
-      responder = undefined;
-      throw unavailable(error);
-    });
-    return responder;
-  };
   const onRequest = (request: Request) => {
     const hookId = Number(request.routingKey);
     const held = open.get(hookId);
     if (request.type === forwardingTypes.takenOver) {
       if (!held || held.session === request.body.toString()) return;
-      if (newest.get(hookId) === held.session) takenAway.add(hookId);
+      bindings.takenFrom(hookId, held.session);
       return held.listener.end(ends.takenOver);
     }
     // The other one answers.
-    if (!held && takenAway.has(hookId)) return;
+    if (!held && bindings.isTakenAway(hookId)) return;
     const { body } = request;
     const all = sum(open.values(), ({ listener }) => listener.bytes());
     if (!hasRoom(body.length, { own: held?.listener.bytes() ?? 0, all }))
@@ -102,12 +85,7 @@ export function openListeners(options: {
     const answering = held?.listener.deliver(decodeRequest(body)) ?? Promise.resolve(gone);
     void answering.then((answer) => request.answer(encodeAnswer(answer)));
   };
-  const letGo = async (hookId: number, session: string) => {
-    if (newest.get(hookId) !== session) return;
-    newest.delete(hookId);
-    await (await connected()).unbind(String(hookId));
-    takenAway.delete(hookId);
-  };
+  const bindings = makeBindings({ ...options.broker, exchange: listenersExchange, onRequest });
   const onEnd = ({ hookId, session, token, listener, expiry }: Open, end: End) => {
     clearTimeout(expiry);
     if (open.get(hookId)?.session === session) open.delete(hookId);
@@ -117,7 +95,7 @@ export function openListeners(options: {
     if (isClosing) return; // all at once
     const closed = { hookIds: [hookId], sessions: [session] };
     const ended = Promise.all([
-      letGo(hookId, session),
+      bindings.letGo(hookId, session),
       end.keepsHook ? releaseSessions(pool, closed) : endSession(pool, hookId, session),
     ]);
     ended.catch((error) => log.warn({ 'hook.id': hookId, error }, 'a listener that has left is cleared up later'));
@@ -147,17 +125,15 @@ export function openListeners(options: {
       callers.add(key, 1);
       const session = randomUUID();
       try {
-        const to = await connected();
+        const to = await bindings.connected();
         if (!to.isConnected()) throw unavailable();
         if (!(await openSession(pool, hookId, session))) throw notFound();
-        to.tell(String(hookId), forwardingTypes.takenOver, session);
-        newest.set(hookId, session);
-        await to.bind(String(hookId));
+        await bindings.take(to, hookId, session);
         await activateFirst(pool, hookId);
         if (isClosing || !upgrade.take()) throw unavailable();
       } catch (error) {
         callers.add(key, -1);
-        letGo(hookId, session).catch(() => {}); // without a connection nothing is bound
+        bindings.letGo(hookId, session).catch(() => {}); // without a connection nothing is bound
         throw error;
       }
       begin(wish, session);
@@ -165,7 +141,7 @@ export function openListeners(options: {
     async [Symbol.asyncDispose]() {
       isClosing = true;
       tending[Symbol.dispose]();
-      const to = await responder?.catch(() => undefined);
+      const to = await bindings.opened();
       const all = [...open.values()];
       await Promise.all(all.map(({ hookId }) => to?.unbind(String(hookId))));
       await within(finishMs, () => all.every(({ listener }) => listener.underWay() === 0));
@@ -176,6 +152,17 @@ export function openListeners(options: {
       await to?.[Symbol.asyncDispose]();
     },
   };
+}
+
+function countOpen(open: ReadonlyMap<number, Open>, registry: Registry): void {
+  new Gauge({
+    name: 'webhook_api_listeners',
+    help: 'WebSockets of listeners that are open in this process',
+    registers: [registry],
+    collect() {
+      this.set(open.size);
+    },
+  });
 }
 
 /** Looks after those that are open, and says in PostgreSQL that they are there. */

@@ -64,27 +64,8 @@ export function openStreams(options: {
   const callers = makeCounts();
   let timer: NodeJS.Timeout | undefined;
   let isClosing = false;
-  new Gauge({
-    name: 'webhook_api_delivery_streams',
-    help: 'Streams of deliveries that are open in this process',
-    registers: [options.registry],
-    collect() {
-      this.set(all.size);
-    },
-  });
+  countOpen(all, options.registry);
 
-  const lookAfter = (held: Open, nowMs: number) => {
-    if (held.beatAt <= nowMs) {
-      held.beatAt = nowMs + beatEveryMs;
-      held.stream.beat();
-    }
-    if (held.standingAt > nowMs) return;
-    held.standingAt = nowMs + standingEveryMs;
-    held.standing().then(
-      (isGood) => isGood || held.stream.end('refused'),
-      (error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a stream'),
-    );
-  };
   const turn = async () => {
     try {
       await watching.look();
@@ -93,7 +74,7 @@ export function openStreams(options: {
       log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
     }
     const nowMs = performance.now();
-    for (const held of all) lookAfter(held, nowMs);
+    for (const held of all) lookAfter(held, nowMs, log);
     const unread = [...all].reduce((sum, { stream }) => sum + stream.unread(), 0);
     if (unread > unreadMaxBytes) for (const { stream } of all) if (stream.unread() > unreadMuchBytes) stream.cut();
     timer = all.size > 0 && !isClosing ? setTimeout(turn, lookEveryMs).unref() : undefined;
@@ -149,6 +130,31 @@ export function openStreams(options: {
       for (const { stream } of [...all]) stream.end('restarts');
     },
   };
+}
+
+function countOpen(open: ReadonlySet<Open>, registry: Registry): void {
+  new Gauge({
+    name: 'webhook_api_delivery_streams',
+    help: 'Streams of deliveries that are open in this process',
+    registers: [registry],
+    collect() {
+      this.set(open.size);
+    },
+  });
+}
+
+/** Shows its client that it is there, and looks whether that may still see the deliveries. */
+function lookAfter(held: Open, nowMs: number, log: Log): void {
+  if (held.beatAt <= nowMs) {
+    held.beatAt = nowMs + beatEveryMs;
+    held.stream.beat();
+  }
+  if (held.standingAt > nowMs) return;
+  held.standingAt = nowMs + standingEveryMs;
+  held.standing().then(
+    (isGood) => isGood || held.stream.end('refused'),
+    (error) => log.warn({ 'hook.id': held.hookId, error }, 'could not look after a stream'),
+  );
 }
 
 async function send(
