@@ -104,40 +104,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
             </>
           }
         />
-        <h3>Secrets</h3>
-        <p className="hint">
-          The code reads them as <code>event.secrets</code>. Nobody can read them here again.
-        </p>
-        {secrets.map((secret, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a name changes while it is typed
-          <div key={index} className="pair">
-            <TextField
-              label="Name of the secret"
-              isRequired
-              isReadOnly={!secret.isNew}
-              value={secret.name}
-              onChange={(name) => change(secrets.with(index, { ...secret, name }))}
-            />
-            <TextField
-              label="Value"
-              type="password"
-              isRequired={secret.isNew}
-              value={secret.value}
-              onChange={(value) => change(secrets.with(index, { ...secret, value }))}
-              {...(!secret.isNew && { placeholder: 'as it is' })}
-            />
-            {mayChange && (
-              <Button className="button" onPress={() => change(secrets.toSpliced(index, 1))}>
-                Remove
-              </Button>
-            )}
-          </div>
-        ))}
-        {mayChange && (
-          <Button className="button small" onPress={() => change([...secrets, { name: '', value: '', isNew: true }])}>
-            Add a secret
-          </Button>
-        )}
+        <Secrets secrets={secrets} onChange={change} mayChange={mayChange} />
       </fieldset>
       {(save.error ?? deploy.error) && <Problem error={save.error ?? deploy.error} />}
       <div className="actions">
@@ -160,6 +127,49 @@ function Draft({ action, path }: { action: Action; path: string }) {
         </span>
       </div>
     </Form>
+  );
+}
+
+type SecretsProps = { secrets: Secret[]; onChange(secrets: Secret[]): void; mayChange: boolean };
+
+function Secrets({ secrets, onChange, mayChange }: SecretsProps) {
+  return (
+    <>
+      <h3>Secrets</h3>
+      <p className="hint">
+        The code reads them as <code>event.secrets</code>. Nobody can read them here again.
+      </p>
+      {secrets.map((secret, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a name changes while it is typed
+        <div key={index} className="pair">
+          <TextField
+            label="Name of the secret"
+            isRequired
+            isReadOnly={!secret.isNew}
+            value={secret.name}
+            onChange={(name) => onChange(secrets.with(index, { ...secret, name }))}
+          />
+          <TextField
+            label="Value"
+            type="password"
+            isRequired={secret.isNew}
+            value={secret.value}
+            onChange={(value) => onChange(secrets.with(index, { ...secret, value }))}
+            {...(!secret.isNew && { placeholder: 'as it is' })}
+          />
+          {mayChange && (
+            <Button className="button" onPress={() => onChange(secrets.toSpliced(index, 1))}>
+              Remove
+            </Button>
+          )}
+        </div>
+      ))}
+      {mayChange && (
+        <Button className="button small" onPress={() => onChange([...secrets, { name: '', value: '', isNew: true }])}>
+          Add a secret
+        </Button>
+      )}
+    </>
   );
 }
 

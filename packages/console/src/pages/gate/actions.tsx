@@ -175,32 +175,14 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
                 </Link>
               </span>
               {mayChange && (
-                <span className="actions">
-                  <Button
-                    className="button small"
-                    aria-label={`Earlier: ${name}`}
-                    isDisabled={index === 0 || save.isPending}
-                    onPress={() => move(index, index - 1)}
-                  >
-                    Earlier
-                  </Button>
-                  <Button
-                    className="button small"
-                    aria-label={`Later: ${name}`}
-                    isDisabled={index === bound.length - 1 || save.isPending}
-                    onPress={() => move(index, index + 1)}
-                  >
-                    Later
-                  </Button>
-                  <Button
-                    className="button small"
-                    aria-label={`Take off: ${name}`}
-                    isDisabled={save.isPending}
-                    onPress={() => save.mutate(refs.toSpliced(index, 1))}
-                  >
-                    Take off
-                  </Button>
-                </span>
+                <Order
+                  name={name}
+                  at={index}
+                  of={bound.length}
+                  isPending={save.isPending}
+                  onMove={(to) => move(index, to)}
+                  onTakeOff={() => save.mutate(refs.toSpliced(index, 1))}
+                />
               )}
             </li>
           ))}
@@ -225,5 +207,40 @@ function Flow({ trigger, actions }: { trigger: TriggerId; actions: Action[] }) {
       )}
       {save.error && <Problem error={save.error} />}
     </section>
+  );
+}
+
+/** When one of the actions of a trigger runs. */
+function Order({
+  name,
+  at,
+  of,
+  isPending,
+  onMove,
+  onTakeOff,
+}: {
+  name: string;
+  at: number;
+  of: number;
+  isPending: boolean;
+  onMove(to: number): void;
+  onTakeOff(): void;
+}) {
+  const button = (text: string, isDisabled: boolean, onPress: () => void) => (
+    <Button
+      className="button small"
+      aria-label={`${text}: ${name}`}
+      isDisabled={isDisabled || isPending}
+      onPress={onPress}
+    >
+      {text}
+    </Button>
+  );
+  return (
+    <span className="actions">
+      {button('Earlier', at === 0, () => onMove(at - 1))}
+      {button('Later', at === of - 1, () => onMove(at + 1))}
+      {button('Take off', false, onTakeOff)}
+    </span>
   );
 }

@@ -57,151 +57,11 @@ export function ApplicationSettings({ application }: { application: Application 
       >
         <fieldset className="bare" disabled={!mayChange}>
           <legend className="hidden">Settings</legend>
-          <section className="panel form" aria-labelledby="basic">
-            <h2 id="basic">Basic information</h2>
-            <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
-            <TextField
-              label="Description"
-              value={form.description}
-              onChange={(description) => change({ description })}
-              maxLength={140}
-            />
-            <TextField
-              label="Application Logo"
-              value={form.logo_uri}
-              onChange={(logo_uri) => change({ logo_uri })}
-              placeholder="https://example.com/logo.png"
-              hint="Shown where people are asked for their consent."
-            />
-            <Select
-              label="Application Type"
-              value={form.app_type}
-              onChange={(app_type) => change({ app_type })}
-              options={(Object.keys(kinds) as AppType[]).map((key) => [key, kinds[key].text] as const)}
-            />
-            <Checkbox isSelected={form.is_first_party} onChange={(is_first_party) => change({ is_first_party })}>
-              Yours (first party): people are not asked whether it may act for them, where the API says so
-            </Checkbox>
-          </section>
-          {!isMachine && (
-            <section className="panel form" aria-labelledby="uris">
-              <h2 id="uris">Application URIs</h2>
-              <Area
-                label="Allowed Callback URLs"
-                hint="Where the gate may send people back to after they have signed in. One a line, compared to the letter."
-                value={form.callbacks}
-                onChange={(callbacks) => change({ callbacks })}
-              />
-              <Area
-                label="Allowed Logout URLs"
-                hint="Where people may be sent after they have logged out."
-                value={form.allowed_logout_urls}
-                onChange={(allowed_logout_urls) => change({ allowed_logout_urls })}
-              />
-              <Area
-                label="Allowed Web Origins"
-                hint="Pages that may sign in silently, such as https://app.example.com."
-                value={form.web_origins}
-                onChange={(web_origins) => change({ web_origins })}
-              />
-              <Area
-                label="Allowed Origins (CORS)"
-                hint="Pages that may call the gate; those above may anyway."
-                value={form.allowed_origins}
-                onChange={(allowed_origins) => change({ allowed_origins })}
-              />
-            </section>
-          )}
-          {!isMachine && (
-            <section className="panel form" aria-labelledby="tokens">
-              <h2 id="tokens">Tokens</h2>
-              <Select
-                label="ID token signature"
-                value={form.alg}
-                onChange={(alg) => change({ alg })}
-                options={algorithms}
-              />
-              <Checkbox isSelected={form.rotates} onChange={(rotates) => change({ rotates })}>
-                Refresh Token Rotation: each is good once, and using one twice ends all of its family
-              </Checkbox>
-              <NumberField
-                label="Rotation Overlap Period (seconds)"
-                hint="For how long a token that was rotated still counts, so that several tabs may renew at once."
-                value={form.leeway}
-                onChange={(leeway) => change({ leeway })}
-              />
-              <Checkbox isSelected={form.expires} onChange={(expires) => change({ expires })}>
-                Refresh tokens expire
-              </Checkbox>
-              {form.expires && (
-                <div className="pair">
-                  <NumberField
-                    label="Maximum Refresh Token Lifetime (seconds)"
-                    hint="Since the sign-in. Empty: 30 days."
-                    value={form.token_lifetime}
-                    onChange={(token_lifetime) => change({ token_lifetime })}
-                  />
-                  <NumberField
-                    label="Idle Refresh Token Lifetime (seconds)"
-                    hint="Since its last use. Empty: 15 days."
-                    value={form.idle_token_lifetime}
-                    onChange={(idle_token_lifetime) => change({ idle_token_lifetime })}
-                  />
-                </div>
-              )}
-              <p className="hint">How long access tokens live is a setting of the API that they are for.</p>
-            </section>
-          )}
-          {!isMachine && (
-            <section className="panel form" aria-labelledby="organizations">
-              <h2 id="organizations">Organizations</h2>
-              <Select
-                label="Who signs in"
-                value={form.organization_usage}
-                onChange={(organization_usage) => change({ organization_usage })}
-                options={usages}
-              />
-              {form.organization_usage === 'require' && (
-                <Select
-                  label="Login Flow"
-                  value={form.organization_require_behavior}
-                  onChange={(organization_require_behavior) => change({ organization_require_behavior })}
-                  options={behaviours}
-                />
-              )}
-              <TextField
-                label="Application Login URI"
-                value={form.initiate_login_uri}
-                onChange={(initiate_login_uri) => change({ initiate_login_uri })}
-                placeholder="https://app.example.com/login"
-                hint="Where the application begins a sign-in: invitations lead there."
-              />
-            </section>
-          )}
-          <section className="panel form" aria-labelledby="advanced">
-            <h2 id="advanced">Advanced</h2>
-            <Some
-              legend="Grant Types"
-              all={[
-                ...grantTypes.map(([value, text]) => ({ value, text })),
-                // Of a plug-in, or what Auth0 has and Gatepost has not.
-                ...application.grant_types
-                  .filter((value) => !grantTypes.some(([known]) => known === value))
-                  .map((value) => ({ value, text: <code>{value}</code> })),
-              ]}
-              chosen={form.grant_types}
-              onChange={(grant_types) => change({ grant_types })}
-            />
-            <Checkbox isSelected={form.par} onChange={(par) => change({ par })}>
-              Require Pushed Authorization Requests
-            </Checkbox>
-            <Checkbox isSelected={form.dpop} onChange={(dpop) => change({ dpop })}>
-              Require Proof of Possession (DPoP)
-            </Checkbox>
-            <Checkbox isSelected={form.trustsAddress} onChange={(trustsAddress) => change({ trustsAddress })}>
-              Trust Token Endpoint IP Header
-            </Checkbox>
-          </section>
+          <Basic form={form} change={change} />
+          {!isMachine && <Uris form={form} change={change} />}
+          {!isMachine && <Tokens form={form} change={change} />}
+          {!isMachine && <Organizations form={form} change={change} />}
+          <Advanced form={form} change={change} application={application} />
         </fieldset>
         {save.error && <Problem error={save.error} />}
         {mayChange && (
@@ -231,6 +91,168 @@ export function ApplicationSettings({ application }: { application: Application 
         </DeletePanel>
       )}
     </>
+  );
+}
+
+/** What a part of the settings shows, and what it is told that was changed. */
+type Part = { form: SettingsForm; change(part: Partial<SettingsForm>): void };
+
+function Basic({ form, change }: Part) {
+  return (
+    <section className="panel form" aria-labelledby="basic">
+      <h2 id="basic">Basic information</h2>
+      <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+      <TextField
+        label="Description"
+        value={form.description}
+        onChange={(description) => change({ description })}
+        maxLength={140}
+      />
+      <TextField
+        label="Application Logo"
+        value={form.logo_uri}
+        onChange={(logo_uri) => change({ logo_uri })}
+        placeholder="https://example.com/logo.png"
+        hint="Shown where people are asked for their consent."
+      />
+      <Select
+        label="Application Type"
+        value={form.app_type}
+        onChange={(app_type) => change({ app_type })}
+        options={(Object.keys(kinds) as AppType[]).map((key) => [key, kinds[key].text] as const)}
+      />
+      <Checkbox isSelected={form.is_first_party} onChange={(is_first_party) => change({ is_first_party })}>
+        Yours (first party): people are not asked whether it may act for them, where the API says so
+      </Checkbox>
+    </section>
+  );
+}
+
+function Uris({ form, change }: Part) {
+  return (
+    <section className="panel form" aria-labelledby="uris">
+      <h2 id="uris">Application URIs</h2>
+      <Area
+        label="Allowed Callback URLs"
+        hint="Where the gate may send people back to after they have signed in. One a line, compared to the letter."
+        value={form.callbacks}
+        onChange={(callbacks) => change({ callbacks })}
+      />
+      <Area
+        label="Allowed Logout URLs"
+        hint="Where people may be sent after they have logged out."
+        value={form.allowed_logout_urls}
+        onChange={(allowed_logout_urls) => change({ allowed_logout_urls })}
+      />
+      <Area
+        label="Allowed Web Origins"
+        hint="Pages that may sign in silently, such as https://app.example.com."
+        value={form.web_origins}
+        onChange={(web_origins) => change({ web_origins })}
+      />
+      <Area
+        label="Allowed Origins (CORS)"
+        hint="Pages that may call the gate; those above may anyway."
+        value={form.allowed_origins}
+        onChange={(allowed_origins) => change({ allowed_origins })}
+      />
+    </section>
+  );
+}
+
+function Tokens({ form, change }: Part) {
+  return (
+    <section className="panel form" aria-labelledby="tokens">
+      <h2 id="tokens">Tokens</h2>
+      <Select label="ID token signature" value={form.alg} onChange={(alg) => change({ alg })} options={algorithms} />
+      <Checkbox isSelected={form.rotates} onChange={(rotates) => change({ rotates })}>
+        Refresh Token Rotation: each is good once, and using one twice ends all of its family
+      </Checkbox>
+      <NumberField
+        label="Rotation Overlap Period (seconds)"
+        hint="For how long a token that was rotated still counts, so that several tabs may renew at once."
+        value={form.leeway}
+        onChange={(leeway) => change({ leeway })}
+      />
+      <Checkbox isSelected={form.expires} onChange={(expires) => change({ expires })}>
+        Refresh tokens expire
+      </Checkbox>
+      {form.expires && (
+        <div className="pair">
+          <NumberField
+            label="Maximum Refresh Token Lifetime (seconds)"
+            hint="Since the sign-in. Empty: 30 days."
+            value={form.token_lifetime}
+            onChange={(token_lifetime) => change({ token_lifetime })}
+          />
+          <NumberField
+            label="Idle Refresh Token Lifetime (seconds)"
+            hint="Since its last use. Empty: 15 days."
+            value={form.idle_token_lifetime}
+            onChange={(idle_token_lifetime) => change({ idle_token_lifetime })}
+          />
+        </div>
+      )}
+      <p className="hint">How long access tokens live is a setting of the API that they are for.</p>
+    </section>
+  );
+}
+
+function Organizations({ form, change }: Part) {
+  return (
+    <section className="panel form" aria-labelledby="organizations">
+      <h2 id="organizations">Organizations</h2>
+      <Select
+        label="Who signs in"
+        value={form.organization_usage}
+        onChange={(organization_usage) => change({ organization_usage })}
+        options={usages}
+      />
+      {form.organization_usage === 'require' && (
+        <Select
+          label="Login Flow"
+          value={form.organization_require_behavior}
+          onChange={(organization_require_behavior) => change({ organization_require_behavior })}
+          options={behaviours}
+        />
+      )}
+      <TextField
+        label="Application Login URI"
+        value={form.initiate_login_uri}
+        onChange={(initiate_login_uri) => change({ initiate_login_uri })}
+        placeholder="https://app.example.com/login"
+        hint="Where the application begins a sign-in: invitations lead there."
+      />
+    </section>
+  );
+}
+
+function Advanced({ form, change, application }: Part & { application: Application }) {
+  return (
+    <section className="panel form" aria-labelledby="advanced">
+      <h2 id="advanced">Advanced</h2>
+      <Some
+        legend="Grant Types"
+        all={[
+          ...grantTypes.map(([value, text]) => ({ value, text })),
+          // Of a plug-in, or what Auth0 has and Gatepost has not.
+          ...application.grant_types
+            .filter((value) => !grantTypes.some(([known]) => known === value))
+            .map((value) => ({ value, text: <code>{value}</code> })),
+        ]}
+        chosen={form.grant_types}
+        onChange={(grant_types) => change({ grant_types })}
+      />
+      <Checkbox isSelected={form.par} onChange={(par) => change({ par })}>
+        Require Pushed Authorization Requests
+      </Checkbox>
+      <Checkbox isSelected={form.dpop} onChange={(dpop) => change({ dpop })}>
+        Require Proof of Possession (DPoP)
+      </Checkbox>
+      <Checkbox isSelected={form.trustsAddress} onChange={(trustsAddress) => change({ trustsAddress })}>
+        Trust Token Endpoint IP Header
+      </Checkbox>
+    </section>
   );
 }
 

@@ -93,7 +93,6 @@ function Editor({ branding, template }: { branding: Branding; template: string |
     save.reset();
     setLook({ ...look, ...part });
   };
-  const mayUseTemplate = look.template === null || before.template === null || may('delete:branding');
   return (
     <div className="editor">
       <Form
@@ -135,28 +134,7 @@ function Editor({ branding, template }: { branding: Branding; template: string |
             onChange={(font) => change({ font })}
             placeholder="https://example.com/font.woff2"
           />
-          {mayUseTemplate && (
-            <Checkbox
-              isSelected={look.template !== null}
-              onChange={(is) => change({ template: is ? (before.template ?? startTemplate) : null })}
-            >
-              A page template of your own
-            </Checkbox>
-          )}
-          {look.template !== null && (
-            <Area
-              label="Template"
-              rows={16}
-              value={look.template}
-              onChange={(text) => change({ template: text })}
-              hint={
-                <>
-                  Liquid, as at Auth0: <code>{'{%- auth0:head -%}'}</code> and <code>{'{%- auth0:widget -%}'}</code>{' '}
-                  must be in it. No script of its runs.
-                </>
-              }
-            />
-          )}
+          <PageTemplate now={look.template} before={before.template} onChange={(template) => change({ template })} />
         </fieldset>
         {save.error && <Problem error={save.error} />}
         {mayChange && (
@@ -180,6 +158,36 @@ function Editor({ branding, template }: { branding: Branding; template: string |
       </Form>
       {mayChange && <Preview look={look} branding={branding} />}
     </div>
+  );
+}
+
+type Template = string | null;
+
+/** Nobody turns off what they may not delete. */
+function PageTemplate({ now, before, onChange }: { now: Template; before: Template; onChange(now: Template): void }) {
+  const { may } = useGate();
+  return (
+    <>
+      {(now === null || before === null || may('delete:branding')) && (
+        <Checkbox isSelected={now !== null} onChange={(is) => onChange(is ? (before ?? startTemplate) : null)}>
+          A page template of your own
+        </Checkbox>
+      )}
+      {now !== null && (
+        <Area
+          label="Template"
+          rows={16}
+          value={now}
+          onChange={onChange}
+          hint={
+            <>
+              Liquid, as at Auth0: <code>{'{%- auth0:head -%}'}</code> and <code>{'{%- auth0:widget -%}'}</code> must be
+              in it. No script of its runs.
+            </>
+          }
+        />
+      )}
+    </>
   );
 }
 

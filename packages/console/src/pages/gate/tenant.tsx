@@ -36,11 +36,6 @@ function SettingsForm({ before: read }: { before: TenantSettings }) {
   const queries = useQueryClient();
   const [before, setBefore] = useState(read);
   const [form, setForm] = useState(read);
-  const apis = useQuery({
-    queryKey: apisKey,
-    queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
-    enabled: may('read:resource_servers'),
-  });
   const save = useMutation({
     mutationFn: () => {
       const names = Object.keys(form) as (keyof TenantSettings)[];
@@ -70,79 +65,9 @@ function SettingsForm({ before: read }: { before: TenantSettings }) {
     >
       <fieldset className="bare" disabled={!may('update:tenant_settings')}>
         <legend className="hidden">Settings</legend>
-        <section className="panel form" aria-labelledby="who">
-          <h2 id="who">What people read</h2>
-          <TextField
-            label="Friendly Name"
-            value={form.friendly_name}
-            onChange={(friendly_name) => change({ friendly_name })}
-            hint="What the pages and mails call you. Empty: Gatepost."
-          />
-          <TextField
-            label="Logo"
-            value={form.picture_url}
-            onChange={(picture_url) => change({ picture_url })}
-            placeholder="https://example.com/logo.png"
-          />
-          <TextField
-            label="Support Email"
-            type="email"
-            value={form.support_email}
-            onChange={(support_email) => change({ support_email })}
-          />
-          <TextField
-            label="Support URL"
-            value={form.support_url}
-            onChange={(support_url) => change({ support_url })}
-            placeholder="https://example.com/help"
-          />
-          <Some
-            legend="Languages"
-            hint="The first is spoken where nobody asks for another."
-            all={languages}
-            chosen={form.enabled_locales}
-            onChange={(enabled_locales) => change({ enabled_locales })}
-          />
-        </section>
-        <section className="panel form" aria-labelledby="how">
-          <h2 id="how">How people sign in</h2>
-          <Checkbox isSelected={form.identifier_first} onChange={(identifier_first) => change({ identifier_first })}>
-            Identifier First: the first page asks who it is, the second for the password
-          </Checkbox>
-          <Checkbox isSelected={form.allow_signup} onChange={(allow_signup) => change({ allow_signup })}>
-            People may sign up by themselves
-          </Checkbox>
-        </section>
-        <section className="panel form" aria-labelledby="what">
-          <h2 id="what">What applications get</h2>
-          <Select
-            label="Default Audience"
-            value={form.default_audience}
-            onChange={(default_audience) => change({ default_audience })}
-            options={[
-              ['', 'None: a token that names no API is opaque'] as const,
-              ...(apis.data ?? [])
-                .filter(({ is_system: isSystem }) => !isSystem)
-                .map(({ identifier, name }) => [identifier, `${name} (${identifier})`] as const),
-              ...(form.default_audience !== '' &&
-              !apis.data?.some(({ identifier }) => identifier === form.default_audience)
-                ? [[form.default_audience, form.default_audience] as const]
-                : []),
-            ]}
-          />
-          <Select
-            label="ID tokens of new applications are signed with"
-            value={form.default_id_token_alg as (typeof algorithms)[number][0]}
-            onChange={(default_id_token_alg) => change({ default_id_token_alg })}
-            options={algorithms}
-          />
-          <Checkbox
-            isSelected={form.oidc_conformant_claims}
-            onChange={(oidc_conformant_claims) => change({ oidc_conformant_claims })}
-          >
-            Claims by the standard; otherwise as Auth0, in the ID token too
-          </Checkbox>
-        </section>
+        <WhatPeopleRead form={form} change={change} />
+        <HowPeopleSignIn form={form} change={change} />
+        <WhatApplicationsGet form={form} change={change} />
       </fieldset>
       {save.error && <Problem error={save.error} />}
       {may('update:tenant_settings') && (
@@ -156,5 +81,101 @@ function SettingsForm({ before: read }: { before: TenantSettings }) {
         </div>
       )}
     </Form>
+  );
+}
+
+/** What a part of the settings shows, and what it is told that was changed. */
+type Part = { form: TenantSettings; change(part: Partial<TenantSettings>): void };
+
+function WhatPeopleRead({ form, change }: Part) {
+  return (
+    <section className="panel form" aria-labelledby="who">
+      <h2 id="who">What people read</h2>
+      <TextField
+        label="Friendly Name"
+        value={form.friendly_name}
+        onChange={(friendly_name) => change({ friendly_name })}
+        hint="What the pages and mails call you. Empty: Gatepost."
+      />
+      <TextField
+        label="Logo"
+        value={form.picture_url}
+        onChange={(picture_url) => change({ picture_url })}
+        placeholder="https://example.com/logo.png"
+      />
+      <TextField
+        label="Support Email"
+        type="email"
+        value={form.support_email}
+        onChange={(support_email) => change({ support_email })}
+      />
+      <TextField
+        label="Support URL"
+        value={form.support_url}
+        onChange={(support_url) => change({ support_url })}
+        placeholder="https://example.com/help"
+      />
+      <Some
+        legend="Languages"
+        hint="The first is spoken where nobody asks for another."
+        all={languages}
+        chosen={form.enabled_locales}
+        onChange={(enabled_locales) => change({ enabled_locales })}
+      />
+    </section>
+  );
+}
+
+function HowPeopleSignIn({ form, change }: Part) {
+  return (
+    <section className="panel form" aria-labelledby="how">
+      <h2 id="how">How people sign in</h2>
+      <Checkbox isSelected={form.identifier_first} onChange={(identifier_first) => change({ identifier_first })}>
+        Identifier First: the first page asks who it is, the second for the password
+      </Checkbox>
+      <Checkbox isSelected={form.allow_signup} onChange={(allow_signup) => change({ allow_signup })}>
+        People may sign up by themselves
+      </Checkbox>
+    </section>
+  );
+}
+
+function WhatApplicationsGet({ form, change }: Part) {
+  const { api, may } = useGate();
+  const apis = useQuery({
+    queryKey: apisKey,
+    queryFn: ({ signal }) => api.all<ResourceServer>('/resource-servers', signal),
+    enabled: may('read:resource_servers'),
+  });
+  return (
+    <section className="panel form" aria-labelledby="what">
+      <h2 id="what">What applications get</h2>
+      <Select
+        label="Default Audience"
+        value={form.default_audience}
+        onChange={(default_audience) => change({ default_audience })}
+        options={[
+          ['', 'None: a token that names no API is opaque'] as const,
+          ...(apis.data ?? [])
+            .filter(({ is_system: isSystem }) => !isSystem)
+            .map(({ identifier, name }) => [identifier, `${name} (${identifier})`] as const),
+          ...(form.default_audience !== '' && !apis.data?.some(({ identifier }) => identifier === form.default_audience)
+            ? [[form.default_audience, form.default_audience] as const]
+            : []),
+        ]}
+      />
+      <Select
+        label="ID tokens of new applications are signed with"
+        value={form.default_id_token_alg as (typeof algorithms)[number][0]}
+        onChange={(default_id_token_alg) => change({ default_id_token_alg })}
+        options={algorithms}
+      />
+      <Checkbox
+        isSelected={form.oidc_conformant_claims}
+        onChange={(oidc_conformant_claims) => change({ oidc_conformant_claims })}
+      >
+        Claims by the standard; otherwise as Auth0, in the ID token too
+      </Checkbox>
+    </section>
   );
 }
