@@ -1,6 +1,6 @@
 /** Publishing with confirms: a publish resolves once the broker has confirmed the message, and not before. */
 import type { Trouble } from '@gatepost/runtime/store-errors';
-import { type ChannelModel, type ConfirmChannel, IllegalOperationError } from 'amqplib';
+import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Options } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { lengthOf } from './queue-length.ts';
 
@@ -91,10 +91,6 @@ export async function openPublisher(
     await open(model);
     setTimeout(() => retired.close().catch(() => {}), confirmTimeoutMs).unref(); // none waits for its confirm then
   });
-  const isOurs = ({ exchange, routingKey }: Outgoing) =>
-    exchange === ''
-      ? options.topology.queues.some(({ name }) => name === routingKey)
-      : options.topology.exchanges.some(({ name, type }) => name === exchange && type === 'x-consistent-hash');
 
   return {
     isConnected: () => channel !== undefined && connection.isConnected(),
@@ -102,21 +98,13 @@ export async function openPublisher(
       const current = channel;
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const tag = String(++sequence);
-      const userId = message.userId ?? options.userId;
       const { entry, promise } = waitFor(tag, waiting, confirmTimeoutMs);
       try {
         current.publish(
           message.exchange,
           message.routingKey,
           message.body,
-          {
-            persistent: true,
-            mandatory: true,
-            messageId: message.messageId,
-            headers: { ...message.headers, [tagHeader]: tag },
-            ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
-            ...(userId === undefined ? {} : { userId }),
-          },
+          propertiesOf(message, tag, message.userId ?? options.userId),
           (error) => {
             if (error) {
               if (channel === current) renewChannel();
@@ -126,7 +114,7 @@ export async function openPublisher(
             if (!entry.returned) return entry.settle();
             entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
             // Somebody deleted a queue of ours: with a new connection it is declared again.
-            if (isOurs(message) && channel === current) declareAnew();
+            if (isOurs(message, options.topology) && channel === current) declareAnew();
           },
         );
       } catch (error) {
@@ -150,6 +138,24 @@ export async function openPublisher(
         entry.settle(new NotPublished('not_connected', 'the publisher was closed'));
     },
   };
+}
+
+function propertiesOf(message: Outgoing, tag: string, userId: string | undefined): Options.Publish {
+  return {
+    persistent: true,
+    mandatory: true,
+    messageId: message.messageId,
+    headers: { ...message.headers, [tagHeader]: tag },
+    ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
+    ...(userId === undefined ? {} : { userId }),
+  };
+}
+
+/** Whether it goes to a queue, or to queues behind an exchange, that we declare. */
+function isOurs({ exchange, routingKey }: Outgoing, { queues, exchanges }: ConnectionOptions['topology']): boolean {
+  return exchange === ''
+    ? queues.some(({ name }) => name === routingKey)
+    : exchanges.some(({ name, type }) => name === exchange && type === 'x-consistent-hash');
 }
 
 /** A channel that marks what comes back, and calls `onClose`, with what was wrong, when it is closed. */

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { userOf } from '@gatepost/amqp/brokers';
 import type { ConnectionOptions } from '@gatepost/amqp/connection';
-import { openPublisher } from '@gatepost/amqp/publisher';
+import { openPublisher, type Publisher } from '@gatepost/amqp/publisher';
 import { reconnectCounter } from '@gatepost/amqp/reconnects';
 import { deriveJobKey } from '@gatepost/contracts/delivery-job';
 import { refuseDemo } from '@gatepost/contracts/demo-secrets';
@@ -23,7 +23,7 @@ import { openPool, type Pool } from '@gatepost/webhook-db/pool';
 import { openReads } from '@gatepost/webhook-db/reads';
 import { checkSecretsKey } from '@gatepost/webhook-db/secrets';
 import { webhookDatabaseOf } from '@gatepost/webhook-db/urls';
-import { openKeys } from './access/keys.ts';
+import { type Keys, openKeys } from './access/keys.ts';
 import { makeTokenCheck } from './access/token.ts';
 import { applySeed } from './accounts/seed.ts';
 import { makeApp } from './app.ts';
@@ -90,13 +90,7 @@ export async function start({
   const streams = streamsOf(lasting, replica !== undefined);
   const opened = { ...postgres, publisher, listeners, streams };
   const parts: Parts = { ...partsOf(env), ...opened, log: logOfModule(log, 'http'), catalog };
-  const stores = {
-    postgresql: () => pool.query('SELECT'),
-    rabbitmq() {
-      if (!publisher.isConnected()) throw new Error('not connected');
-    },
-    keys: () => keys.ready(),
-  };
+  const stores = storesOf(pool, publisher, keys);
   const app = makeApp({
     log: logOfModule(log, 'http'),
     registry,
@@ -162,6 +156,15 @@ async function openPostgres(env: Env, stack: AsyncDisposableStack, log: Log) {
   await checkSecretsKey(pool, seal);
   return { pool, reads, replica, seal };
 }
+
+/** What must answer for the API to be of use. */
+const storesOf = (pool: Pool, publisher: Publisher, keys: Keys) => ({
+  postgresql: () => pool.query('SELECT'),
+  rabbitmq() {
+    if (!publisher.isConnected()) throw new Error('not connected');
+  },
+  keys: () => keys.ready(),
+});
 
 type Lasting = { env: Env; log: Log; registry: Registry; pool: Pool };
 

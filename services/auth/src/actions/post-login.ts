@@ -71,6 +71,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     },
     async atRefresh(ctx) {
       if (!(await runner.isBound(trigger))) return;
+      // Kept with it (library/tokens); the typings leave it out.
       const { accountId, amr, authTime } = ctx.oidc.entities.RefreshToken as unknown as Proven;
       const organization = organizationOf(ctx);
       const protocol = 'oauth2-refresh-token';

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
-import type { Provider } from 'oidc-provider';
+import type { Client, Provider } from 'oidc-provider';
 import { parseIdentifier } from '../accounts/identifier.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -71,7 +71,7 @@ async function open(parts: Parts, request: Request, response: Response): Promise
   const token = bearer ?? textField(fields, 'mfa_token') ?? '';
   const pending = await pendingOfToken(parts, token, textField(fields, 'client_id'));
   const client = pending && (await parts.provider.Client.find(pending.request.clientId));
-  allowOrigin(request, response, client as unknown as OwnMetadata | undefined);
+  allowOrigin(request, response, client as (Client & OwnMetadata) | undefined);
   if (!pending || !client)
     throw new ApiError(401, 'invalid_grant', 'mfa_token is missing, malformed, expired or another client’s');
   return { parts, token, pending, fields, request, response };

@@ -9,6 +9,7 @@ type IdToken = { set(name: string, value: unknown): void; issue(options: { use: 
 export function keepActionOutcomes(provider: ProviderType): void {
   for (const model of [provider.AuthorizationCode, provider.DeviceCode, provider.Interaction]) {
     keepProperty(model, 'actions');
+    // The property is ours, and the typings lack what keeps it.
     const prototype = model.prototype as unknown as Kept;
     const { save } = prototype;
     prototype.save = function (...given) {

@@ -37,6 +37,7 @@ type ClientPrototype = {
   secret_hashes?: string[];
 };
 
+/** With what the typings leave out, and our own. */
 const clientPrototype = (provider: Provider) => provider.Client.prototype as unknown as ClientPrototype;
 
 /** Applies what each of our providers needs. Before the first client is loaded. */
@@ -58,7 +59,7 @@ type ClientModel = {
  */
 function keepCompiledClients(provider: Provider): void {
   instance(provider).dynamicClients = new LRU({ maxSize: 2_000 });
-  const model = provider.Client as unknown as ClientModel;
+  const model = provider.Client as unknown as ClientModel; // its `find` is typed without the adapter
   const { find } = model;
   const compiled = new WeakMap<object, Client>();
   model.find = async (id) => {

@@ -4,12 +4,13 @@
  */
 import { baseUrlOf } from '@gatepost/runtime/issuer';
 import { explainRefusal, type RefusedToken } from '@gatepost/runtime/refused-token';
-import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, errors as joseErrors } from 'jose';
+import { type JWTPayload, errors as joseErrors } from 'jose';
 import { loadGrant } from '../adapter/known-grants.ts';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import { grantClaim } from '../claims.ts';
 import type { Database, Pool } from '../database.ts';
+import { loadLiveKeys } from '../keys/live-keys.ts';
 import type { RevokedTokens } from '../library/tokens/structured.ts';
 import { verifyAccessToken } from '../resources/token-dialect.ts';
 import type { PermissionStore } from '../roles/permissions.ts';
@@ -107,13 +108,7 @@ function openKeys(db: Database, changes: Changes) {
     changes,
     tables: ['signing_keys'],
     maxAgeMs,
-    load: async () => {
-      const rows = await db.signingKey.findMany({
-        where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
-      });
-      // Written by us alone (keys/signing-keys.ts).
-      return createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
-    },
+    load: () => loadLiveKeys(db),
   });
 }
 

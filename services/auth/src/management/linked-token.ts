@@ -2,16 +2,10 @@
  * `link_with`: the second account is named by an ID token of ours, which shows that whoever asks has signed in to it. A token that was got
  * with the first of two factors alone does not show that.
  */
-import {
-  createLocalJWKSet,
-  decodeProtectedHeader,
-  type JSONWebKeySet,
-  type JWTPayload,
-  errors as joseErrors,
-  jwtVerify,
-} from 'jose';
+import { decodeProtectedHeader, type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import { hasSecondFactor } from '../factors/types.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { loadLiveKeys } from '../keys/live-keys.ts';
 import type { Parts } from './parts.ts';
 import { badBody, ManagementProblem } from './problem.ts';
 
@@ -35,11 +29,7 @@ export async function accountOfIdToken(parts: Parts, token: string): Promise<Acc
 }
 
 async function verify({ db, issuers }: Parts, token: string): Promise<JWTPayload> {
-  const rows = await db.signingKey.findMany({
-    where: { revokedAt: null, OR: [{ retiresAt: null }, { retiresAt: { gt: new Date() } }] },
-  });
-  // Written by us alone (keys/signing-keys.ts).
-  const keys = createLocalJWKSet({ keys: rows.map((row) => row.publicJwk) } as unknown as JSONWebKeySet);
+  const keys = await loadLiveKeys(db);
   try {
     const requiredClaims = ['sub', 'aud', 'iat', 'exp'];
     const { payload } = await jwtVerify(token, keys, { issuer: issuers, requiredClaims });

@@ -82,6 +82,7 @@ export function federateLogouts(provider: Provider, federated: FederatedLogout):
     await next();
     if (ctx.oidc?.route !== 'end_session_confirm' || ctx.status !== 303 || !ctx.oidc.params?.logout) return;
     if ((ctx.oidc.body as Record<string, unknown> | undefined)?.[federatedField] === undefined) return;
+    // A property of ours (library/seam.ts).
     const { upstream } = ctx.oidc.session as unknown as { upstream?: StoredUpstream };
     const address = await federated.addressOf(upstream, String(ctx.response.get('location')));
     if (address) ctx.redirect(address);

@@ -82,16 +82,12 @@ export function makeInbox(parts: InboxParts): Inbox {
     const result = entered.kind === 'ran' ? entered.result : entered;
     if (result.kind === 'paused' || result.kind === 'busy' || result.kind === 'late') {
       check();
-      return parking.add({ ...putAside(decided.job, result), routes });
+      return parking.add({ ...putAside(decided.job, result, parts.metrics), routes });
     }
     if (result.kind === 'ended') return recording.record({ ...result.ended, routes });
     if (job.parked) await forget(job);
     if (routes) await taken.route(routes, job);
     return ack(result.why);
-  };
-  const putAside = (job: DeliveryJob, why: { kind: 'paused' | 'late' } | { kind: 'busy'; dueMs: number }): Parking => {
-    if (why.kind === 'busy') return { job, reason: 'busy', dueMs: why.dueMs };
-    return why.kind === 'paused' ? held(job) : slowed(job, parts.metrics);
   };
   const taken = makeTaken({ ...parts, deliver });
   /** A job that gets a dead letter loses its parked row too, which would bring it back. */
@@ -134,6 +130,16 @@ export function makeInbox(parts: InboxParts): Inbox {
       await taking.idle();
     },
   };
+}
+
+/** What could not begin, or was late, waits in PostgreSQL. */
+function putAside(
+  job: DeliveryJob,
+  why: { kind: 'paused' | 'late' } | { kind: 'busy'; dueMs: number },
+  metrics: Parameters<typeof slowed>[1],
+): Parking {
+  if (why.kind === 'busy') return { job, reason: 'busy', dueMs: why.dueMs };
+  return why.kind === 'paused' ? held(job) : slowed(job, metrics);
 }
 
 /** The job of a message, or what becomes of one that has none. */

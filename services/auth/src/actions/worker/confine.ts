@@ -49,7 +49,7 @@ export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: 
   const modules = new Map(allowed.map((name) => [name, getBuiltinModule(name)]));
   for (const name of goneGlobals) Reflect.deleteProperty(globalThis, name);
   const shown = { env: {}, argv: [], version, versions: { node: versions.node }, platform: 'linux', nextTick };
-  const real = process as unknown as Record<string, unknown>;
+  const real = process as unknown as Record<string, unknown>; // all that it has is taken away, whatever that is
   closeConnections(socket);
   for (const name of Object.getOwnPropertyNames(real))
     if (goneOfProcess.includes(name) || (typeof heldBy(real, name) === 'function' && !keptOfProcess.has(name)))
@@ -69,7 +69,7 @@ export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: 
  * fetches for Node, which stand on the same functions.
  */
 function closeConnections(socket: Socket): void {
-  const { _handle: pipe } = socket as unknown as { _handle: object };
+  const { _handle: pipe } = socket as unknown as { _handle: object }; // Node's own, missing in the typings
   for (const prototype of [Socket.prototype, Server.prototype, Object.getPrototypeOf(pipe)] as object[])
     for (const name of ['connect', 'listen', '_listen2', 'bind', 'open', 'fchmod']) lock(prototype, name);
   const dispatchers = Object.getOwnPropertySymbols(globalThis).filter((symbol) =>

@@ -63,6 +63,7 @@ type Found = {
 
 /** A token that is used under a policy is one for that API too, while the request lasts: what is stored of it does not change. */
 function widenTokens(provider: ProviderType): void {
+  // The typings have neither its prototype's properties nor what `find` takes.
   const model = provider.RefreshToken as unknown as {
     prototype: object;
     find(...given: unknown[]): Promise<Found | undefined>;
@@ -107,6 +108,7 @@ function widenTokens(provider: ProviderType): void {
 
 /** So is its grant. */
 function widenGrants(provider: ProviderType): void {
+  // As above.
   const model = provider.Grant as unknown as { find(...given: unknown[]): Promise<Grant | undefined> };
   const { find } = model;
   model.find = async function (...given) {

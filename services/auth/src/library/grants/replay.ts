@@ -26,6 +26,7 @@ export function revokeOnReplay(provider: Provider): void {
       } catch (error) {
         if (error instanceof AlreadyConsumed) {
           const value = (ctx.oidc.params as Record<string, string>)[parameter]!;
+          // Its options are missing in the typings.
           const used = await (provider[model] as unknown as Model).find(value, { ignoreExpiration: true });
           // Something that is gone was revoked, together with its grant, by another late request.
           if (used?.grantId) await revokeGrant(ctx, used.grantId);

@@ -22,6 +22,7 @@ type Model = {
 };
 
 export function shareSuccessors(provider: ProviderType, key: Buffer): void {
+  // What is put in place here is missing in the typings.
   const model = provider.RefreshToken as unknown as Model;
   const { find } = model;
   const { generateTokenId } = model.prototype;

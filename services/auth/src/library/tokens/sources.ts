@@ -31,6 +31,7 @@ export function endWithSources(
 ): void {
   const { redis, prefix, revoked } = stores;
   keepProperty(provider.Grant, 'sources');
+  // With the property that was just added, and what the typings leave out.
   const model = provider.Grant as unknown as GrantModel;
   const { find } = model;
   model.find = async function (id, options) {

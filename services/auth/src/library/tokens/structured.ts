@@ -51,21 +51,26 @@ export function makeRevokedTokens(redis: Redis, prefix: string): RevokedTokens {
 /** Makes the provider’s token models find JWTs. @param issuers all of ours: a token of one is good at each */
 export function findStructuredTokens(provider: ProviderType, issuers: string[], revoked: RevokedTokens): void {
   const verify = makeVerifier(provider, issuers);
-  for (const model of [provider.AccessToken, provider.ClientCredentials] as unknown as Model[]) {
+  // `find` of the library's models says less in the typings than it takes.
+  const [ofPeople, ofMachines, refreshTokens] = [
+    provider.AccessToken,
+    provider.ClientCredentials,
+    provider.RefreshToken,
+  ] as unknown as [Model, Model, Model];
+  for (const model of [ofPeople, ofMachines]) {
     const { find } = model;
     model.find = async function (value, options) {
       const token = typeof value === 'string' ? structuredToken(value) : undefined;
       if (token === undefined) return find.call(this, value, options);
       const payload = await verify(token);
       const ofPerson = payload?.[grantClaim] !== undefined;
-      if (!payload || ofPerson !== (model === (provider.AccessToken as unknown as Model))) return undefined;
+      if (!payload || ofPerson !== (model === ofPeople)) return undefined;
       const jti = payload.jti!;
       if (await (isOnlyLookedAt() ? revoked.hadLately(jti) : revoked.has(jti))) return undefined;
       return instantiate(this, payload, issuers, revoked);
     };
   }
   // Introspection asks each model, and PostgreSQL need not be asked for what can only be a JWT.
-  const refreshTokens = provider.RefreshToken as unknown as Model;
   const { find } = refreshTokens;
   refreshTokens.find = async function (value, options) {
     const isJwt = typeof value === 'string' && structuredToken(value) !== undefined;
