@@ -26,7 +26,7 @@ const largeBytes = 1024 * 1024;
 
 /** Call it on each new connection, before anything is consumed. */
 export function readFrames(model: ChannelModel): void {
-  const connection = model.connection as unknown as Reading;
+  const connection = model.connection as unknown as Reading; // how it reads, the typings leave out
   const decode = connection.recvFrame.bind(connection);
   const pieces = makePieces(connection.rest);
   /** Large bodies that are coming in, by channel. */

@@ -10,7 +10,7 @@ type Reading = { rest: Buffer; recvFrame(): unknown };
 
 /** Call it on each new connection, before anything is consumed. */
 export function takeUnreadable(model: ChannelModel, log: Pick<ConnectionLog, 'warn'>): void {
-  const connection = model.connection as unknown as Reading;
+  const connection = model.connection as unknown as Reading; // how it reads, the typings leave out
   const receive = connection.recvFrame.bind(connection);
   connection.recvFrame = () => {
     const before = connection.rest;

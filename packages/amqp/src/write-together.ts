@@ -7,6 +7,7 @@ type Muxer = { out: Writable; _readIncoming(): void };
 
 /** Call it on each new connection. */
 export function writeTogether(model: ChannelModel): void {
+  // How it writes, the typings leave out.
   const { muxer } = model.connection as unknown as { muxer: Muxer };
   const move = muxer._readIncoming.bind(muxer);
   muxer._readIncoming = () => {

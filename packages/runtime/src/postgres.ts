@@ -70,7 +70,7 @@ type Callback = (error: unknown, result?: unknown) => void;
  * one write, without waiting for each other, so they cost no further round trip; and it is done only when its COMMIT is.
  */
 function setInEachTransaction(client: pg.PoolClient, begin: string): void {
-  const send = client.query.bind(client) as unknown as Ask;
+  const send = client.query.bind(client) as unknown as Ask; // one of its many signatures
   let isInTransaction = false;
 
   const alone = async (given: unknown[]) => {

@@ -35,11 +35,14 @@ async function importUsers(users: unknown, options: { upsert?: boolean; external
   });
   expect(begun).toMatchObject({ status: 'pending', type: 'users_import' });
   return until('the import to end', async () => {
-    const job = (await auth0.jobs.get(begun.id)) as unknown as Job;
+    const job = await jobOf(begun.id);
     return job.status === 'pending' ? undefined : job;
   });
 }
-type Job = { id: string; status: string; summary: Record<string, number>; percentage_done: number };
+type Job = { id: string; status: string; summary: Record<string, number>; percentage_done: number; location: string };
+
+/** With what Auth0's typings leave out. */
+const jobOf = async (id: string) => (await auth0.jobs.get(id)) as unknown as Job;
 
 const errorsOf = async (id: string) => {
   const answer = await fetch(`${gate.issuer}api/v2/jobs/${id}/errors`, {
@@ -251,7 +254,7 @@ test('how far a long import is can be asked while it runs', async () => {
     await database.query('ROLLBACK');
   }
   const summary = await until('the import to end', async () => {
-    const shown = (await auth0.jobs.get(id)) as unknown as Job;
+    const shown = await jobOf(id);
     return shown.status === 'completed' ? shown.summary : undefined;
   });
   expect(summary).toMatchObject({ inserted: 500, failed: 0 });
@@ -283,7 +286,7 @@ test('people are exported as JSON lines or CSV, by a link that nobody can guess;
   const exportUsers = async (wanted: Parameters<typeof auth0.jobs.usersExports.create>[0]) => {
     const begun = await auth0.jobs.usersExports.create(wanted);
     expect(begun).toMatchObject({ type: 'users_export', status: 'pending' });
-    const { location } = (await auth0.jobs.get(begun.id)) as unknown as { location: string };
+    const { location } = await jobOf(begun.id);
     const file = await fetch(location);
     return { location, text: gunzipSync(Buffer.from(await file.arrayBuffer())).toString() };
   };
@@ -326,7 +329,7 @@ test('a file of many people is whole', async () => {
        FROM generate_series(1, 3000) n, (SELECT connection FROM accounts WHERE user_id = 'auth0|carol') of_carol`,
   );
   const begun = await auth0.jobs.usersExports.create({ connection_id: await connection() });
-  const { location } = (await auth0.jobs.get(begun.id)) as unknown as { location: string };
+  const { location } = await jobOf(begun.id);
   const file = await fetch(location);
   const lines = gunzipSync(Buffer.from(await file.arrayBuffer()))
     .toString()
