@@ -1,5 +1,6 @@
 /** Forwarding, through two processes of the API and two dispatchers. */
 import { openApi } from '@gatepost/testkit/api';
+import { deprecatedInUse } from '@gatepost/testkit/deprecated';
 import { type FrameAnswer, openListener } from '@gatepost/testkit/listener';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openSystem } from '@gatepost/testkit/system';
@@ -96,6 +97,12 @@ describe('forwarding', () => {
       async () => (await api.deliveries(slow.hook.id)).filter(({ status }) => status === 'OK').length === 4,
     );
     expect((await api.deliveries(slow.hook.id)).length).toBe(5);
+  });
+
+  test('nothing that RabbitMQ deprecates is used for events, deliveries and listeners', async () => {
+    await using listener = await forward('fork');
+    expect(await listener.logged(await producer.publish({ type: 'fork' }))).toMatchObject({ status: 'OK' });
+    expect(await deprecatedInUse(system.amqpUrl)).toEqual([]);
   });
 
   test('when a process of the API dies its listeners find their hook at another; until then nobody listens', async () => {

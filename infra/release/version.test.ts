@@ -1,20 +1,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { chart, dockerfiles, manifests, rootFolder, versionLabel } from './version.ts';
-
-const versionOf = (file: string) => (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+import { rootFolder } from '../local/processes/home.ts';
+import { chart, dockerfiles, manifests, versionLabel, versionOf } from './version.ts';
 
 test('every package, image and the chart say the version of the root', () => {
-  const files = manifests();
+  const files = manifests(rootFolder);
   expect(files.length).toBeGreaterThan(12);
   const version = versionOf(files[0]!);
   for (const file of files) expect([file, versionOf(file)]).toEqual([file, version]);
-  if (!existsSync(chart)) return;
-  expect(dockerfiles().map((file) => versionLabel.exec(readFileSync(file, 'utf8'))?.[2])).toEqual(
+  if (!existsSync(chart(rootFolder))) return;
+  expect(dockerfiles(rootFolder).map((file) => versionLabel.exec(readFileSync(file, 'utf8'))?.[2])).toEqual(
     Array(4).fill(version),
   );
-  expect(/^appVersion: "?([^"\n]*)"?$/m.exec(readFileSync(chart, 'utf8'))?.[1]).toBe(version);
+  expect(/^appVersion: "?([^"\n]*)"?$/m.exec(readFileSync(chart(rootFolder), 'utf8'))?.[1]).toBe(version);
 });
 
 test('the changelog has one section of what is not released, before all others', () => {

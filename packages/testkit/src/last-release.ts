@@ -22,10 +22,10 @@ export type Release = Disposable & {
   folder: string;
 };
 
-/** The newest tag of a release before HEAD; undefined if the history that this clone has does not reach it. */
-export async function findLastRelease(): Promise<string | undefined> {
+/** The newest tag of a release before HEAD of that checkout; undefined if the history that it has does not reach one. */
+export async function findLastRelease(checkout = root): Promise<string | undefined> {
   const git = (...args: string[]) =>
-    run('git', args, { cwd: root }).then(
+    run('git', args, { cwd: checkout }).then(
       ({ stdout }) => stdout.trim(),
       () => undefined,
     );

@@ -15,13 +15,17 @@ export async function publishByAmqp10(amqpUrl: string, type: string, contentType
   });
   try {
     await new Promise<void>((resolve, reject) => {
-      const sender = connection.open_sender(`/exchange/${eventsExchange}/${type}`);
-      sender.once('accepted', () => resolve());
-      for (const fault of ['rejected', 'released', 'sender_error', 'sender_close'])
-        sender.once(fault, () => reject(new Error(`${fault} ${sender.error}`)));
       connection.once('disconnected', ({ error }) => reject(error ?? new Error('disconnected')));
-      sender.once('sendable', () => {
-        sender.send({ content_type: contentType, body: rhea.message.data_section(body) });
+      connection.once('connection_open', () => {
+        // RabbitMQ 4 has addresses of a second version, and deprecates those of the first.
+        const isFirst = /^3\./.test(connection.properties?.version);
+        const sender = connection.open_sender(`/exchange${isFirst ? '' : 's'}/${eventsExchange}/${type}`);
+        sender.once('accepted', () => resolve());
+        for (const fault of ['rejected', 'released', 'sender_error', 'sender_close'])
+          sender.once(fault, () => reject(new Error(`${fault} ${sender.error}`)));
+        sender.once('sendable', () => {
+          sender.send({ content_type: contentType, body: rhea.message.data_section(body) });
+        });
       });
     });
   } finally {
