@@ -38,6 +38,7 @@ import { type Ground, openGround } from './ground.ts';
 import { makeStartPage } from './http/start-page.ts';
 import { type Imports, openImports } from './imports/imports.ts';
 import { makeCommonContextMaker } from './interaction/common-context.ts';
+import { makeContinueRoutes } from './interaction/continue.ts';
 import { makeInteractionRoutes } from './interaction/routes.ts';
 import { guardUserCodes } from './interaction/user-codes.ts';
 import { keepKeysCurrent } from './keys/keep-current.ts';
@@ -198,6 +199,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
   const links = makeLinks({ ...parts, provider });
   return [
     makeInteractionRoutes({ ...parts, provider }),
+    makeContinueRoutes(parts),
     makeAccountRoutes({
       ...parts,
       provider,

@@ -8,6 +8,7 @@ import { openLastLogins } from './accounts/last-login.ts';
 import { makeExecutionStore } from './actions/executions.ts';
 import { openActionMetrics } from './actions/metrics.ts';
 import { makeAskOutside } from './actions/outside.ts';
+import { makePauses } from './actions/pauses.ts';
 import { openActionPool } from './actions/pool.ts';
 import { makeActionRunner } from './actions/runner.ts';
 import { makeActionStore } from './actions/store.ts';
@@ -80,5 +81,5 @@ export function openActions(parts: Ground & Pick<Outlets, 'audit'>) {
   const onFault = env.ACTIONS_ON_FAULT;
   const metrics = openActionMetrics(registry);
   const runner = makeActionRunner({ ...parts, actions, pool: actionPool, executions, log, onFault, metrics });
-  return { actions, actionPool, executions, runner };
+  return { actions, actionPool, executions, runner, pauses: makePauses(redis, prefix, parts.seal) };
 }

@@ -241,8 +241,9 @@ const lifetimes: Configuration['ttl'] = {
     refreshLifetime((grant as { client?: Client & OwnMetadata }).client).absolute + grantLifetimeMargin,
   IdToken: 10 * hour,
   InitialAccessToken: day,
-  // Who has answered something gets the full time (interaction/interaction.ts).
-  Interaction: (ctx) => (ctx.oidc.result ? interactionLifetime.answered : interactionLifetime.unanswered),
+  // Who has answered something gets the full time (interaction/interaction.ts), and so does whom an action sends elsewhere.
+  Interaction: (ctx, { prompt }) =>
+    ctx.oidc.result || prompt.name === 'actions' ? interactionLifetime.answered : interactionLifetime.unanswered,
   PushedAuthorizationRequest: minute,
   RefreshToken: (_ctx, token, client) => {
     const { idle, absolute } = refreshLifetime(client as Client & OwnMetadata);

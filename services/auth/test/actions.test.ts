@@ -54,7 +54,6 @@ const unmodified = `
   });
   api.user.setAppMetadata('plan', 'gold');
   api.user.setUserMetadata('colour', 'blue');
-  if (api.redirect.canRedirect()) api.redirect.sendUserTo('https://nowhere.example');
 `;
 
 describe('post-login', () => {
@@ -189,6 +188,20 @@ describe('post-login', () => {
     });
     expect(page.url).toContain('/mfa');
     expect((await byPassword()).json).toMatchObject({ error: 'mfa_required', mfa_token: expect.any(String) });
+    // Nobody is there who could be asked.
+    await set('post-login');
+    const { json } = await signIn();
+    await set('post-login', `api.multifactor.enable('any');`);
+    const exchanged = await gate.ask({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      client_id: 'api',
+      client_secret: 'api-secret',
+      subject_token: json.access_token!,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      audience: 'urn:es',
+    });
+    expect([exchanged.status, exchanged.json.error]).toEqual([403, 'mfa_required']);
+    expect(exchanged.json).not.toHaveProperty('mfa_token');
     await manage('PUT', 'guardian/factors/otp', { enabled: false });
   });
 
@@ -336,7 +349,7 @@ describe('one that fails', () => {
   });
 
   test.each([
-    ['what is not here', `api.redirect.sendUserTo('https://x.example');`, 'not in Gatepost'],
+    ['what is not here', `api.prompt.render('a form');`, 'not in Gatepost'],
     ['what is not installed', `require('axios');`, 'Cannot find module'],
   ])('names %s', async (_what, body, said) => {
     await set('post-login', body);

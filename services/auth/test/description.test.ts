@@ -39,7 +39,7 @@ test('each operation of the management API has its line in descriptions.ts, and 
 test('what is served is described, but for pages that people see', async () => {
   const described = Object.keys(describeGate().paths).filter((path) => !path.startsWith('/api/v2/'));
   const pages =
-    /^\/(interaction|account|login\/callback|change-password|email-verification|passwordless\/link|docs|activate|branding-preview|exports)|^\/$/;
+    /^\/(interaction|account|login\/callback|continue|change-password|email-verification|passwordless\/link|docs|activate|branding-preview|exports)|^\/$/;
   const management = new Set(routes.map(({ path }) => path.replace(/:(\w+)/g, '{$1}')));
   const own = [...served].filter((path) => !pages.test(path) && !management.has(path));
   expect(own.filter((path) => !described.includes(path))).toEqual([]);

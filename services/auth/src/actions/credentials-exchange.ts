@@ -28,7 +28,7 @@ export function makeCredentialsExchange({
       const { client } = ctx.oidc;
       const { clientId } = client!;
       const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
-      const outcome = await told(
+      const ran = await told(
         runner.run(trigger, { clientId, ip: addressOf(ctx.req) }, async () => ({
           tenant: tenantOf(issuer),
           request: requestOf(issuer, ctx.req, params),
@@ -38,6 +38,7 @@ export function makeCredentialsExchange({
           transaction: { ...transactionOf(params, 'oauth2-client-credentials'), requested_scopes: scopes },
         })),
       );
+      const outcome = ran?.outcome;
       checkMachineAllowed(outcome);
       if (outcome) setOutcome(ctx, clientId, outcome);
     },

@@ -17,6 +17,8 @@ export type Outcome = {
   transaction: Values;
   denied?: { code?: string; reason: string; userMessage?: string };
   secondFactor?: { allowRememberBrowser: boolean };
+  /** Where the person goes before anything else happens. */
+  redirect?: { url: string };
 };
 
 export const noOutcome = (): Outcome => ({
@@ -91,6 +93,9 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
       outcome.secondFactor = { allowRememberBrowser: allowRememberBrowser === true };
       return;
     }
+    case 'redirect.sendUserTo':
+      outcome.redirect = { url: addressOf(first) };
+      return;
     case 'access.deny':
       outcome.denied ??= { reason: text(first), ...(second != null && { userMessage: text(second) }) };
       return;
@@ -107,6 +112,17 @@ function setClaim(claims: Values, name: unknown, value: unknown): void {
   if (key === '' || key.length > nameMax || restricted.has(key) || foreignNamespace.test(key)) return;
   if (value === undefined) delete claims[key];
   else define(claims, key, value);
+}
+
+/** Of a Location header that any browser and any server takes. */
+const addressMax = 8_192;
+
+/** @throws TooMuch */
+function addressOf(value: unknown): string {
+  const address = typeof value === 'string' ? URL.parse(value) : null;
+  if (!address || !['https:', 'http:'].includes(address.protocol)) throw new TooMuch('not an http or https URL');
+  if (address.href.length > addressMax) throw new TooMuch(`a URL of more than ${addressMax} characters`);
+  return address.href;
 }
 
 /** Null takes a property away. */

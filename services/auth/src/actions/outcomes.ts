@@ -24,7 +24,20 @@ export const keepOutcome = (ctx: KoaContextWithOIDC, kept: KeptOutcome): void =>
 /** What was decided in this request. */
 export const outcomeNow = (ctx: KoaContextWithOIDC): KeptOutcome | undefined => outcomes.get(ctx);
 
-type Carrier = { actions?: KeptOutcome } | undefined;
+/** The id of the pause that this request ends in (pauses.ts). */
+const pauses = new WeakMap<object, string>();
+
+export const setPause = (ctx: KoaContextWithOIDC, id: string): void => void pauses.set(ctx, id);
+export const pauseNow = (ctx: KoaContextWithOIDC): string | undefined => pauses.get(ctx);
+
+/** What an interaction holds of it. */
+export type KeptPause = { actionPause?: string };
+
+type Carrier = ({ actions?: KeptOutcome } & KeptPause) | undefined;
+
+/** The pause that the interaction was begun for. */
+export const pauseBefore = (ctx: KoaContextWithOIDC): string | undefined =>
+  (ctx.oidc.entities.Interaction as Carrier)?.actionPause;
 
 /** What counts for the tokens of this request: decided in it, or when the code was made that it exchanges. */
 export function outcomeFor(ctx: KoaContextWithOIDC | undefined): KeptOutcome | undefined {

@@ -72,7 +72,7 @@ export function makePeopleActions(
         user,
       });
       try {
-        const outcome = await runner.run('pre-user-registration', { clientId, ip }, makeEvent);
+        const outcome = (await runner.run('pre-user-registration', { clientId, ip }, makeEvent))?.outcome;
         return outcome?.denied ? { kind: 'denied', message: outcome.denied.userMessage || refusal } : admitted(outcome);
       } catch (error) {
         if (!(error instanceof ActionFailed)) throw error;

@@ -2,16 +2,14 @@
 import { findNetworkNamespace } from './network-namespace.ts';
 import type { AskOutside } from './outside.ts';
 import { type ActionProcess, failed, type Limits, openActionProcess, type Ran } from './process.ts';
+import type { Call } from './worker/messages.ts';
 
 /** Each is a process. */
 const trialsMax = 4;
 
 export type ActionPool = Disposable & {
   /** Never rejects. */
-  run(
-    action: { version: string; code: string; secrets: Record<string, string> },
-    given: { trigger: string; handler: string; event: object },
-  ): Promise<Ran>;
+  run(action: { version: string; code: string; secrets: Record<string, string> }, call: Call): Promise<Ran>;
   /** The same once, in a process that ends with it. Never rejects. */
   tryOut: ActionPool['run'];
   /** Ends the processes of all other versions, once their runs have had time to end. */
@@ -23,8 +21,9 @@ export function openActionPool(given: {
   limits: Limits;
   outside: AskOutside;
   onStart?: (network: { isSeparate: boolean }) => void;
+  now?: () => number;
 }): ActionPool {
-  const { limits, outside, onStart } = given;
+  const { limits, outside, onStart, now } = given;
   const processes = new Map<string, ActionProcess>();
   const leaving = new Set<ActionProcess>();
   let trials = 0;
@@ -44,7 +43,7 @@ export function openActionPool(given: {
     run({ version, code, secrets }, order) {
       let process = processes.get(version);
       if (!process) {
-        process = openActionProcess({ code, secrets, limits, prefix, outside });
+        process = openActionProcess({ code, secrets, limits, prefix, outside, now });
         processes.set(version, process);
       }
       return process.run(order);

@@ -3,7 +3,7 @@
  * the consent; and at each token request that no such request has gone before: of a refresh token, a password, an exchange. What a request for a
  * code has decided goes with the code.
  */
-import { type Client, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccountStore } from '../accounts/store.ts';
 import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
@@ -13,16 +13,17 @@ import { organizationOf } from '../organizations/of-grant.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { type EventParts, postLoginEvent } from './event.ts';
 import { changedMetadata, type Outcome } from './outcome.ts';
-import { keepOutcome, outcomeBefore, outcomeNow, setOutcome } from './outcomes.ts';
-import { findPerson } from './person.ts';
-import { checkAllowed, DeniedByAction, told } from './refusal.ts';
-import type { ActionRunner } from './runner.ts';
+import { keepOutcome, outcomeBefore, outcomeNow, pauseBefore, pauseNow, setOutcome, setPause } from './outcomes.ts';
+import type { Answer, Pauses } from './pauses.ts';
+import { findPerson, type PersonForActions } from './person.ts';
+import { checkAllowed, DeniedByAction, redirectRequired, SecondFactorImpossible, told } from './refusal.ts';
+import type { ActionRunner, Way } from './runner.ts';
 
 export type PostLogin = {
   /** Whether anything would run. */
   isBound(): Promise<boolean>;
-  /** In an authorization request of somebody who is signed in. @throws what refuses it */
-  atAuthorization(ctx: KoaContextWithOIDC): Promise<void>;
+  /** In an authorization request of somebody who is signed in. @returns whether an action sends them elsewhere first. @throws what refuses it */
+  atAuthorization(ctx: KoaContextWithOIDC): Promise<{ isPaused: boolean }>;
   /** Of a refresh token that is good. @throws what refuses it */
   atRefresh(ctx: KoaContextWithOIDC): Promise<void>;
   /** For somebody whom a grant has identified. @throws what refuses it, also with `mfa_required` */
@@ -35,10 +36,13 @@ type Proven = {
   authTime?: number;
   protocol: string;
   organization?: string;
+  /** The id of the session, where there is one. */
+  session?: string;
 };
 
 export type PostLoginParts = EventParts & {
   runner: ActionRunner;
+  pauses: Pick<Pauses, 'begin' | 'resume'>;
   accounts: Pick<AccountStore, 'find' | 'update'>;
   settings: SettingsStore;
 };
@@ -51,9 +55,15 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     isBound: () => runner.isBound(trigger),
     async atAuthorization(ctx) {
       const { session, account, params } = ctx.oidc;
-      if (!session?.accountId || !account || outcomeNow(ctx) || !(await runner.isBound(trigger))) return;
+      if (!session?.accountId || !account || outcomeNow(ctx)) return { isPaused: pauseNow(ctx) !== undefined };
+      const from = await continuedFrom(parts, ctx, account.accountId);
+      // Whoever comes back is waited for, whatever was unbound meanwhile.
+      if (!from && !(await runner.isBound(trigger))) return { isPaused: false };
       const before = outcomeBefore(ctx, account.accountId);
-      if (before) return keepOutcome(ctx, before);
+      if (before) {
+        keepOutcome(ctx, before);
+        return { isPaused: false };
+      }
       const { amr } = session as { amr?: string[] };
       const { organization } = (params ?? {}) as { organization?: string };
       const authTime = session.authTime();
@@ -63,11 +73,13 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
         accountId: account.accountId,
         amr,
         protocol,
+        session: session.uid,
         ...(authTime && { authTime }),
         ...(organization && { organization }),
       };
-      const outcome = await run(parts, ctx, proven, session.uid);
+      const outcome = await run(parts, ctx, proven, { canRedirect: true, ...(from && { from }) });
       if (outcome?.secondFactor && !isMultiFactor(amr)) await checkSecondFactors();
+      return { isPaused: pauseNow(ctx) !== undefined };
     },
     async atRefresh(ctx) {
       if (!(await runner.isBound(trigger))) return;
@@ -87,7 +99,8 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
     async atGrant(ctx, proven, requireSecondFactor) {
       if (!(await runner.isBound(trigger))) return;
       const outcome = await run(parts, ctx, proven);
-      if (!outcome?.secondFactor || isMultiFactor(proven.amr) || !requireSecondFactor) return;
+      if (!outcome?.secondFactor || isMultiFactor(proven.amr)) return;
+      if (!requireSecondFactor) throw new SecondFactorImpossible();
       await checkSecondFactors();
       const account = (await parts.accounts.find(proven.accountId))!;
       const { amr = [] } = proven;
@@ -108,37 +121,71 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
   }
 }
 
-/** @throws what refuses the request. What is to be written is written. */
+/** Where somebody comes back to. Undefined for who does not. @throws SessionNotFound for who does so a second time */
+async function continuedFrom(
+  { pauses }: PostLoginParts,
+  ctx: KoaContextWithOIDC,
+  accountId: string,
+): Promise<Way['from']> {
+  const id = pauseBefore(ctx);
+  const { continued } = (ctx.oidc.result ?? {}) as Continued;
+  if (id === undefined || continued === undefined || outcomeBefore(ctx, accountId)) return undefined;
+  const resumed = await pauses.resume(id, continued);
+  if (!resumed || resumed.pause.accountId !== accountId)
+    throw new errors.SessionNotFound('the sign-in was continued before, or belongs to somebody else');
+  return { ...resumed.pause, request: requestOf(resumed.answer) };
+}
+
+/** What the interaction’s page hands on (../interaction/continue.ts): the name of the answer. */
+export type Continued = { continued?: string };
+
+const requestOf = ({ method, query, body }: Answer) => ({ method, query, body });
+
+/** @throws what refuses the request. What is to be written is written. @returns undefined where nothing was decided yet */
 async function run(
   parts: PostLoginParts,
   ctx: KoaContextWithOIDC,
   proven: Proven,
-  session?: string,
+  way: Way = {},
 ): Promise<Outcome | undefined> {
-  const { runner, accounts, pool } = parts;
-  const { organization, authTime } = proven;
+  const { runner, pool } = parts;
+  const { organization, authTime, session } = proven;
   const account = await findPerson(pool, proven.accountId, organization);
   if (!account) return undefined; // what follows finds nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };
-  const outcome = await told(
-    runner.run(trigger, about, () =>
-      postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, session }),
-    ),
-  );
-  if (!outcome) return undefined;
+  const makeEvent = () => postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, session });
+  const ran = await told(runner.run(trigger, about, makeEvent, way));
+  if (!ran) return undefined;
+  const { outcome, paused } = ran;
   checkAllowed(outcome);
+  await writeMetadata(parts, account, outcome);
+  if (paused) {
+    // The library would say the same, but the pause would lie there for an hour.
+    if (ctx.oidc.prompts.has('none')) throw new errors.InteractionRequired(redirectRequired);
+    // They are written, and may be changed by others until the person is back.
+    const kept = { ...paused, outcome: { ...outcome, userMetadata: {}, appMetadata: {} } };
+    setPause(ctx, await parts.pauses.begin({ ...kept, accountId: account.userId }));
+    return undefined;
+  }
+  setOutcome(ctx, account.userId, outcome);
+  return outcome;
+}
+
+async function writeMetadata(
+  { accounts }: PostLoginParts,
+  account: PersonForActions,
+  { userMetadata, appMetadata }: Outcome,
+): Promise<void> {
   const change = {
-    ...(Object.keys(outcome.userMetadata).length > 0 && {
-      userMetadata: changedMetadata(account.userMetadata, outcome.userMetadata) as object,
+    ...(Object.keys(userMetadata).length > 0 && {
+      userMetadata: changedMetadata(account.userMetadata, userMetadata) as object,
     }),
-    ...(Object.keys(outcome.appMetadata).length > 0 && {
-      appMetadata: changedMetadata(account.appMetadata, outcome.appMetadata) as object,
+    ...(Object.keys(appMetadata).length > 0 && {
+      appMetadata: changedMetadata(account.appMetadata, appMetadata) as object,
     }),
   };
   if (Object.keys(change).length > 0) await accounts.update(account.userId, change);
-  setOutcome(ctx, account.userId, outcome);
-  return outcome;
 }
 
 /** In Auth0’s words. */
@@ -152,13 +199,12 @@ function protocolOf(responseType: unknown): string {
 
 const { Check, Prompt } = interactionPolicy;
 
-/** No page is ever shown for it: it is where the library asks, after a login, what is still missing. */
+/** Where the library asks, after a login, what is still missing. No page of ours is shown for it: an action may send the browser elsewhere. */
 export function postLoginPrompt(postLogin: PostLogin) {
   return new Prompt(
     { name: 'actions', requestable: false },
-    new Check('post_login', 'actions of the tenant have not run', 'access_denied', async (ctx) => {
-      await postLogin.atAuthorization(ctx);
-      return Check.NO_NEED_TO_PROMPT;
-    }),
+    new Check('post_login', redirectRequired, 'interaction_required', async (ctx) =>
+      (await postLogin.atAuthorization(ctx)).isPaused ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+    ),
   );
 }

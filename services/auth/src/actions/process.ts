@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { AskOutside } from './outside.ts';
 import { reportShape } from './report-shape.ts';
 import { residentBytes } from './resident.ts';
-import { type Command, lineMaxBytes, type Order, type Report, readLines } from './worker/messages.ts';
+import { type Call, type Command, lineMaxBytes, type Order, type Report, readLines } from './worker/messages.ts';
 
 export type Limits = {
   /** Of one run. */
@@ -20,7 +20,9 @@ export type Limits = {
   memoryBytes: number;
 };
 
-export type FaultReason = 'threw' | 'timeout' | 'absent' | 'broken' | 'crashed' | 'memory' | 'busy' | 'too_large';
+// biome-ignore format: a list
+export type FaultReason =
+  | 'threw' | 'timeout' | 'absent' | 'broken' | 'crashed' | 'memory' | 'busy' | 'too_large' | 'paused';
 
 export type Ran =
   | { kind: 'done'; commands: Command[]; output: string[] }
@@ -28,8 +30,14 @@ export type Ran =
 
 export type ActionProcess = Disposable & {
   /** Never rejects. */
-  run(given: { trigger: string; handler: string; event: object }): Promise<Ran>;
+  run(call: Call): Promise<Ran>;
 };
+
+/** It may have been one person's bad luck; what ends its process again and again waits twice as long each time. */
+const firstPauseMs = 100;
+const longestPauseMs = 30_000;
+const pauseAfter = (ends: number) =>
+  ends < 2 ? 0 : Math.min(firstPauseMs * 2 ** Math.min(ends - 2, 20), longestPauseMs);
 
 /** What runs in one process at a time; whoever comes then is told so. */
 const runsMax = 100;
@@ -61,22 +69,29 @@ export function openActionProcess(given: {
   /** What the command begins with (network-namespace.ts). */
   prefix: () => Promise<string[]>;
   outside: AskOutside;
+  now?: (() => number) | undefined;
 }): ActionProcess {
-  const { limits } = given;
+  const { limits, now = Date.now } = given;
   let running: Promise<Running> | undefined;
   let isClosed = false;
   let last = 0;
+  /** In a row, with no run in between that went well. */
+  let ends = 0;
+  let startsAt = 0;
 
   const start = async (): Promise<Running> => {
     const started = launch(await given.prefix(), given, () => {
       running = undefined;
+      ends += 1;
+      startsAt = now() + pauseAfter(ends);
     });
     if (isClosed) started.end('crashed', 'the gate stops');
     return started;
   };
   return {
-    async run({ trigger, handler, event }) {
+    async run(call) {
       if (isClosed) return failed('crashed', 'the gate stops');
+      if (!running && now() < startsAt) return failed('paused', `its process ended ${ends} times in a row`);
       running ??= start();
       const process = await running.catch(() => undefined);
       if (!process) {
@@ -89,12 +104,16 @@ export function openActionProcess(given: {
       if (process.waiting.size >= runsMax) return failed('busy', `${runsMax} runs at the same time`);
       last += 1;
       const run = last;
-      const order: Order = { type: 'run', run, trigger, handler, event, timeoutMs: limits.timeoutMs };
+      const order: Order = { type: 'run', run, timeoutMs: limits.timeoutMs, ...call };
       const line = `${JSON.stringify(order)}\n`;
       if (line.length > lineMaxBytes / 4) return failed('too_large', 'the event is too large');
       return new Promise((resolve) => {
         const late = () => process.end('timeout', `it took more than ${limits.timeoutMs} ms`);
-        process.waiting.set(run, { resolve, timer: setTimeout(late, limits.timeoutMs + graceMs) });
+        const settle = (ran: Ran) => {
+          if (ran.kind === 'done') ends = 0;
+          resolve(ran);
+        };
+        process.waiting.set(run, { resolve: settle, timer: setTimeout(late, limits.timeoutMs + graceMs) });
         process.socket.write(line);
       });
     },

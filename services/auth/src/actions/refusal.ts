@@ -1,7 +1,7 @@
 /** What an application hears of a request that actions refused, or could not decide. */
 import { errors } from 'oidc-provider';
 import type { Outcome } from './outcome.ts';
-import { ActionFailed } from './runner.ts';
+import { ActionFailed, RedirectImpossible } from './runner.ts';
 
 /** `api.access.deny`; the log has it already. Auth0 answers token requests with 403. */
 export class DeniedByAction extends errors.AccessDenied {
@@ -30,6 +30,23 @@ export class BrokenAction extends errors.AccessDenied {
   }
 }
 
+/** An action wants to send somebody elsewhere who is not in a browser: as a silent request is answered, too. */
+class RedirectRequired extends errors.CustomOIDCProviderError {
+  constructor() {
+    super('interaction_required', redirectRequired);
+    this.statusCode = this.status = 403;
+  }
+}
+export const redirectRequired = 'An action of this tenant needs the person in a browser.';
+
+/** An action wants a second factor where nobody can be asked for one: Auth0’s error, without an `mfa_token`. */
+export class SecondFactorImpossible extends errors.CustomOIDCProviderError {
+  constructor() {
+    super('mfa_required', 'Multifactor authentication required');
+    this.statusCode = this.status = 403;
+  }
+}
+
 /** Whether the log has it already, from where the actions ran. */
 export const isReported = (error: unknown): boolean =>
   error instanceof DeniedByAction || error instanceof RefusedByAction || error instanceof BrokenAction;
@@ -51,6 +68,7 @@ export async function told<T>(running: Promise<T>): Promise<T> {
   try {
     return await running;
   } catch (error) {
+    if (error instanceof RedirectImpossible) throw new RedirectRequired();
     throw error instanceof ActionFailed ? new BrokenAction() : error;
   }
 }

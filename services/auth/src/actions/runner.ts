@@ -8,8 +8,9 @@ import { addCommands, changedMetadata, noOutcome, type Outcome, TooMuch } from '
 import type { ActionPool } from './pool.ts';
 import { failed, type Ran } from './process.ts';
 import type { ActionStore, BoundAction } from './store.ts';
-import { handlerOf, type TriggerId } from './triggers.ts';
+import { continueHandler, handlerOf, type TriggerId } from './triggers.ts';
 import { withoutSecrets } from './worker/mask.ts';
+import type { Call } from './worker/messages.ts';
 
 /** Whom it is about, in the log. */
 export type About = { clientId?: string | undefined; userId?: string | undefined; ip?: string | undefined };
@@ -22,12 +23,29 @@ export type ActionRunner = {
    * @returns undefined where nothing is bound
    * @throws ActionFailed where one has failed and `ACTIONS_ON_FAULT` is `closed`
    */
-  run(trigger: TriggerId, about: About, makeEvent: () => Promise<object>): Promise<Outcome | undefined>;
+  run(trigger: TriggerId, about: About, makeEvent: () => Promise<object>, way?: Way): Promise<Result | undefined>;
 };
+
+export type Way = {
+  /** There is a browser that an action may send elsewhere. */
+  canRedirect?: boolean;
+  /** It comes back from there. @property request what it brings, in the form of `event.request` */
+  from?: Paused & { request: object };
+};
+
+/** An action has sent the person elsewhere; those that have run, this one too, do not run again. */
+export type Paused = { action: string; ran: string[]; outcome: Outcome };
+
+export type Result = { outcome: Outcome; paused?: Paused & { url: string } };
 
 /** An action could not do its work, and nobody gets past it. What was wrong is in the log. */
 export class ActionFailed extends Error {
   override name = 'ActionFailed';
+}
+
+/** An action wants to send somebody elsewhere, and there is no browser. */
+export class RedirectImpossible extends ActionFailed {
+  override name = 'RedirectImpossible';
 }
 
 export type RunnerParts = {
@@ -44,40 +62,66 @@ export function makeActionRunner(parts: RunnerParts): ActionRunner {
   const { actions, onFault } = parts;
   return {
     isBound: async (trigger) => (await actions.at(trigger)).length > 0,
-    async run(trigger, about, makeEvent) {
+    async run(trigger, about, makeEvent, { canRedirect = false, from } = {}) {
       const bound = await actions.at(trigger);
-      if (bound.length === 0) return undefined;
+      if (bound.length === 0 && !from) return undefined;
       const event = await makeEvent();
-      let outcome = noOutcome();
-      for (const action of bound) {
+      const ran = from ? [...from.ran] : [];
+      let outcome = from?.outcome ?? noOutcome();
+      for (const { action, handler } of stepsOf(bound, trigger, from)) {
         const begun = new Date();
-        const step = await runOne(parts, trigger, action, eventAfter(event, outcome), outcome);
+        if (!from || handler !== continueHandler) ran.push(action.id);
+        const seen = handler === continueHandler ? continued(event, from!.request) : event;
+        const call = { trigger, handler, event: eventAfter(seen, outcome), canRedirect };
+        const step = await runOne(parts, action, call, outcome);
         if ('ran' in step) {
           await reportFault(parts, { trigger, action, about, begun, ...step.ran });
           if (onFault === 'closed') throw new ActionFailed(`${trigger}: ${action.name}`);
           continue;
         }
-        outcome = step;
-        if (!outcome.denied) continue;
-        await reportDenial(parts, { trigger, action, about, begun, reason: outcome.denied.reason });
-        break;
+        const { redirect, ...after } = step;
+        outcome = after;
+        if (outcome.denied) {
+          await reportDenial(parts, { trigger, action, about, begun, reason: outcome.denied.reason });
+          break;
+        }
+        if (!redirect) continue;
+        if (!canRedirect) throw new RedirectImpossible(`${trigger}: ${action.name}`);
+        return { outcome, paused: { action: action.id, ran, outcome, url: redirect.url } };
       }
-      return outcome;
+      return { outcome };
     },
   };
 }
+
+type Step = { action: BoundAction; handler: string };
+
+/** What runs, in order. @throws ActionFailed when the action that the person comes back to is gone: who knows what it would have said */
+function stepsOf(bound: readonly BoundAction[], trigger: TriggerId, from: Paused | undefined): Step[] {
+  const handler = handlerOf(trigger);
+  if (!from) return bound.map((action) => ({ action, handler }));
+  const back = bound.find(({ id }) => id === from.action);
+  if (!back) throw new ActionFailed(`${trigger}: the action is not bound any more`);
+  const rest = bound.filter(({ id }) => !from.ran.includes(id));
+  return [{ action: back, handler: continueHandler }, ...rest.map((action) => ({ action, handler }))];
+}
+
+const continued = (event: object, request: object) => ({
+  ...event,
+  request: { ...(event as { request?: object }).request, ...request },
+});
 
 type Fault = Extract<Ran, { kind: 'failed' }>;
 
 async function runOne(
   { pool, metrics }: RunnerParts,
-  trigger: TriggerId,
   action: BoundAction,
-  event: object,
+  call: Call & { trigger: TriggerId },
   outcome: Outcome,
 ): Promise<Outcome | { ran: Fault }> {
+  const { trigger } = call;
   const end = metrics.duration.startTimer({ trigger });
-  let ran = await pool.run(action, { trigger, handler: handlerOf(trigger), event });
+  let ran = await pool.run(action, call);
   let after = outcome;
   if (ran.kind === 'done')
     try {

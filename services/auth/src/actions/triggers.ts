@@ -27,6 +27,9 @@ export const versionOf = (id: TriggerId): string => triggers[id].version;
 /** What an action exports to run there. */
 export const handlerOf = (id: TriggerId): string => triggers[id].handler;
 
+/** And there for somebody who comes back from where it has sent them. */
+export const continueHandler = 'onContinuePostLogin';
+
 /** The only one; what Auth0’s tools write for older ones runs there too. */
 export const defaultRuntime = 'node22';
 export const runtimes = ['node22', 'node18', 'node18-actions', 'node16', 'node12'];

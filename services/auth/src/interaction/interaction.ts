@@ -9,6 +9,7 @@ import type { SendPasswordMail } from '../accounts/password-mail.ts';
 import type { Rate } from '../accounts/rate.ts';
 import type { SignUp } from '../accounts/signup.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { Pauses } from '../actions/pauses.ts';
 import type { ConsentStore } from '../authorization/consents.ts';
 import type { TicketStore } from '../authorization/login-ticket.ts';
 import { interactionLifetime } from '../clients/lifetimes.ts';
@@ -61,6 +62,7 @@ export type InteractionParts = FactorParts & {
   report: Report;
   seal: Seal;
   upstream: Upstream;
+  pauses: Pauses;
   log: Log;
 };
 
@@ -69,7 +71,7 @@ export type Interaction = {
   request: Request;
   response: Response;
   uid: string;
-  prompt: 'login' | 'consent' | 'select_account' | 'mfa' | OrganizationPrompt;
+  prompt: 'login' | 'consent' | 'select_account' | 'mfa' | 'actions' | OrganizationPrompt;
   details: Awaited<ReturnType<Provider['interactionDetails']>>;
   params: Record<string, unknown>;
   client: Client;

@@ -22,6 +22,7 @@ import { seeOther } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import { comeBack, leaveByName } from '../upstream/sign-in.ts';
 import { allowConsent, changeAccount, denyConsent, showConsent } from './consent.ts';
+import { comeBackToAction, leaveForAction } from './continue.ts';
 import { requestPasswordMail, showForgotPassword, showPasswordMail } from './forgot-password.ts';
 import type { Interaction } from './interaction.ts';
 import { type InteractionParts, openInteraction } from './interaction.ts';
@@ -88,6 +89,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
   post('/interaction/:uid/forgot-password', requestPasswordMail);
   page('/interaction/:uid/password-mail', showPasswordMail);
   addFactorPages(page, post);
+  page('/interaction/:uid/continue/:answer', comeBackToAction);
   page('/interaction/:uid/organization', showOrganization);
   post('/interaction/:uid/organization', checkOrganizationForm);
   page('/interaction/:uid/consent', showConsent);
@@ -106,6 +108,7 @@ export function makeInteractionRoutes(parts: InteractionParts): Router {
 
 /** The page that the interaction begins with, or has come to. */
 function showCurrent(interaction: Interaction, _request?: Request): Promise<void> {
+  if (interaction.prompt === 'actions') return leaveForAction(interaction);
   if (interaction.prompt === 'consent') return showConsent(interaction);
   if (interaction.prompt === 'mfa') return showSecondFactor(interaction);
   if (asksOrganization(interaction)) return showOrganization(interaction);
@@ -117,6 +120,8 @@ const asksOrganization = ({ prompt }: Pick<Interaction, 'prompt'>) =>
 
 /** Whether the page belongs to what is being asked. A second factor is part of a login, or asked for by itself. */
 function isOf({ prompt }: Interaction, path: string): boolean {
+  const isContinued = path.endsWith('/continue/:answer');
+  if (prompt === 'actions' || isContinued) return prompt === 'actions' && isContinued;
   if (asksOrganization({ prompt }) || path.endsWith('/organization'))
     return asksOrganization({ prompt }) && path.endsWith('/organization');
   if (path === '/interaction/:uid') return prompt !== 'consent' && prompt !== 'mfa';

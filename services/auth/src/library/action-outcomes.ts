@@ -1,12 +1,13 @@
 /** What actions have decided goes with what the library keeps between two requests, and into its ID tokens. */
 import Provider, { type Provider as ProviderType } from 'oidc-provider';
-import { outcomeFor, outcomeNow } from '../actions/outcomes.ts';
+import { outcomeFor, outcomeNow, pauseNow } from '../actions/outcomes.ts';
 import { keepProperty } from './seam.ts';
 
-type Kept = { actions?: object; save(...given: unknown[]): Promise<unknown> };
+type Kept = { actions?: object; actionPause?: string; save(...given: unknown[]): Promise<unknown> };
 type IdToken = { set(name: string, value: unknown): void; issue(options: { use: string }): Promise<string> };
 
 export function keepActionOutcomes(provider: ProviderType): void {
+  keepProperty(provider.Interaction, 'actionPause');
   for (const model of [provider.AuthorizationCode, provider.DeviceCode, provider.Interaction]) {
     keepProperty(model, 'actions');
     // The property is ours, and the typings lack what keeps it.
@@ -16,6 +17,8 @@ export function keepActionOutcomes(provider: ProviderType): void {
       const ctx = Provider.ctx;
       const outcome = ctx && outcomeNow(ctx);
       if (outcome) this.actions = outcome;
+      const pause = ctx && pauseNow(ctx);
+      if (pause) this.actionPause = pause;
       return save.apply(this, given);
     };
   }

@@ -163,7 +163,8 @@ export const testAction = operation({
     const named = Object.fromEntries(openActionSecrets(secrets, parts.seal).map(({ name, value }) => [name, value]));
     const event = (payload.event ?? payload) as object;
     const draft = { version: `draft ${actionId} ${randomUUID()}`, code, secrets: named };
-    const ran = await parts.actionPool.tryOut(draft, { trigger: triggerId, handler: handlerOf(triggerId), event });
+    const call = { trigger: triggerId, handler: handlerOf(triggerId), event, canRedirect: triggerId === 'post-login' };
+    const ran = await parts.actionPool.tryOut(draft, call);
     const said =
       ran.kind === 'done' ? { commands: ran.commands } : { error: { reason: ran.reason, message: ran.message } };
     return ok({ payload: withoutSecretsWithin({ ...said, logs: ran.output }, named) });

@@ -5,6 +5,7 @@
  */
 import { makeCacheApi } from './cache.ts';
 import type { Command } from './messages.ts';
+import { makeRedirectApi } from './redirect.ts';
 
 type Api = Record<string, unknown>;
 type Writes = (name: string) => (...args: unknown[]) => Api;
@@ -13,8 +14,11 @@ const commandsMax = 200;
 
 const cache = makeCacheApi();
 
+/** What the run is told beside its trigger. */
+type Given = { canRedirect: boolean; event: object };
+
 /** @returns the object, and what was asked for through it so far */
-export function makeApi(trigger: string): { api: Api; commands(): Command[] } {
+export function makeApi(trigger: string, given: Given): { api: Api; commands(): Command[] } {
   const asked: Command[] = [];
   const record: Writes =
     (name) =>
@@ -27,18 +31,18 @@ export function makeApi(trigger: string): { api: Api; commands(): Command[] } {
   const absent: Writes = (name) => () => {
     throw new Error(`api.${name} is not in Gatepost`);
   };
-  const api: Api = { ...partsOf(trigger, record, absent), cache };
+  const api: Api = { ...partsOf(trigger, given, record, absent), cache };
   return { api, commands: () => asked };
 }
 
-function partsOf(trigger: string, record: Writes, absent: Writes): Api {
+function partsOf(trigger: string, given: Given, record: Writes, absent: Writes): Api {
   const user = {
     setUserMetadata: record('user.setUserMetadata'),
     setAppMetadata: record('user.setAppMetadata'),
   };
   switch (trigger) {
     case 'post-login':
-      return { ...postLogin(record, absent), user };
+      return { ...postLogin(record, absent), redirect: makeRedirectApi(record, given), user };
     case 'credentials-exchange':
       return {
         access: { deny: record('access.deny') },
@@ -74,7 +78,6 @@ function postLogin(record: Writes, absent: Writes): Api {
       ...all('authentication', ['recordMethod', 'setPrimaryUser']),
     },
     transaction: { setMetadata: record('transaction.setMetadata') },
-    redirect: { canRedirect: () => false, ...all('redirect', ['sendUserTo', 'encodeToken', 'validateToken']) },
     rules: { wasExecuted: () => false },
     prompt: all('prompt', ['render']),
     session: all('session', [

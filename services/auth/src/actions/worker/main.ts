@@ -69,13 +69,13 @@ function load(order: Extract<Order, { type: 'load' }>): void {
 }
 
 async function run(order: Extract<Order, { type: 'run' }>): Promise<void> {
-  const { run: number, trigger, handler, timeoutMs } = order;
+  const { run: number, trigger, handler, timeoutMs, canRedirect = false } = order;
   const said = output.begin();
   const failed = (reason: 'threw' | 'timeout' | 'absent', message: string) =>
     tell({ type: 'failed', run: number, reason, message, output: said() });
   const execute = exported[handler];
   if (typeof execute !== 'function') return failed('absent', `the action does not export ${handler}`);
-  const { api, commands } = makeApi(trigger);
+  const { api, commands } = makeApi(trigger, { canRedirect, event: order.event });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(() => resolve('late'), timeoutMs);

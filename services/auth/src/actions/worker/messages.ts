@@ -6,9 +6,18 @@
 /** From the gate. */
 export type Order =
   | { type: 'load'; code: string; secrets: Record<string, string> }
-  | { type: 'run'; run: number; trigger: string; handler: string; event: object; timeoutMs: number }
+  | ({ type: 'run'; run: number; timeoutMs: number } & Call)
   | { type: 'fetched'; fetch: number; answer: FetchedAnswer }
   | { type: 'fetch failed'; fetch: number; message: string };
+
+/** Which function is called, and with what. */
+export type Call = {
+  trigger: string;
+  handler: string;
+  event: object;
+  /** Whether there is a browser that could be sent elsewhere. */
+  canRedirect?: boolean;
+};
 
 /** From the process. */
 export type Report =

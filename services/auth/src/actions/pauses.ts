@@ -1,0 +1,94 @@
+/**
+ * Sign-ins that an action has sent elsewhere. What was decided so far lies here, sealed, for an hour; the interaction holds its id. The
+ * browser leaves with a `state`, comes back to `/continue` with it, and is sent on to the interaction, whose cookie shows that it is the
+ * browser that left. Each of the three is redeemed once, by one command: the answer and the `state` there, the pause itself where the
+ * actions go on.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Seal } from '@gatepost/runtime/seal';
+import type { Redis } from 'ioredis';
+import { hashId } from '../adapter/hashed.ts';
+import { interactionLifetime } from '../clients/lifetimes.ts';
+import type { Paused } from './runner.ts';
+
+export type Pause = Paused & {
+  accountId: string;
+  /** Where the person was sent, without the state. */
+  url: string;
+};
+
+/** What `/continue` was called with. */
+export type Answer = { state: string; method: string; query: Record<string, string>; body: Record<string, string> };
+
+export type Pauses = {
+  /** @returns its id */
+  begin(pause: Pause): Promise<string>;
+  /** Where the browser of this interaction goes; the same for each reload. Undefined when the pause is over. */
+  addressOf(id: string, uid: string): Promise<string | undefined>;
+  /** The interaction that a state is of. */
+  interactionOf(state: string): Promise<string | undefined>;
+  /** @returns a name for it, which counts once */
+  keepAnswer(answer: Answer): Promise<string>;
+  /** The answer, if it is one to this interaction; it and its state are spent. @returns a name for it, which counts once */
+  acceptAnswer(name: string, uid: string): Promise<string | undefined>;
+  /** Goes on, once: the pause and the answer to it. */
+  resume(id: string, name: string): Promise<{ pause: Pause; answer: Answer } | undefined>;
+};
+
+const ttlSeconds = interactionLifetime.answered;
+/** From `/continue` to where the actions go on it is three redirects. */
+const answerSeconds = 300;
+
+export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
+  const keyOf = (kind: string, name: string) => `${prefix}action-${kind}:${hashId(name)}`;
+  const keep = async (kind: string, name: string, value: unknown, seconds: number) => {
+    const key = keyOf(kind, name);
+    await redis.set(key, seal.seal(JSON.stringify(value), key), 'EX', seconds);
+  };
+  const open = <T>(key: string, sealed: Buffer | null) =>
+    sealed ? (JSON.parse(seal.open(sealed, key)) as T) : undefined;
+  const find = async <T>(kind: string, name: string) => {
+    const key = keyOf(kind, name);
+    return open<T>(key, await redis.getBuffer(key));
+  };
+  const take = async <T>(kind: string, name: string) => {
+    const key = keyOf(kind, name);
+    return open<T>(key, await redis.getdelBuffer(key));
+  };
+  const keepAnswer = async (answer: Answer) => {
+    const name = randomName();
+    await keep('answer', name, answer, answerSeconds);
+    return name;
+  };
+  return {
+    async begin(pause) {
+      const id = randomName();
+      await keep('pause', id, { ...pause, state: randomName() }, ttlSeconds);
+      return id;
+    },
+    async addressOf(id, uid) {
+      const pause = await find<Pause & { state: string }>('pause', id);
+      if (!pause) return undefined;
+      await keep('state', pause.state, uid, ttlSeconds);
+      const address = new URL(pause.url);
+      // The action's own parameter of that name would make it another sign-in's.
+      address.searchParams.set('state', pause.state);
+      return address.href;
+    },
+    interactionOf: (state) => find<string>('state', state),
+    keepAnswer,
+    async acceptAnswer(name, uid) {
+      const answer = await take<Answer>('answer', name);
+      if (!answer || (await find<string>('state', answer.state)) !== uid) return undefined;
+      return (await take('state', answer.state)) === uid ? keepAnswer(answer) : undefined;
+    },
+    async resume(id, name) {
+      const answer = await take<Answer>('answer', name);
+      const pause = answer && (await find<Pause & { state: string }>('pause', id));
+      if (!pause || pause.state !== answer.state || !(await take('pause', id))) return undefined;
+      return { pause, answer };
+    },
+  };
+}
+
+const randomName = () => randomBytes(32).toString('base64url');
