@@ -7,6 +7,7 @@ import { Browser } from '@gatepost/testkit/browser';
 import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { openActionPool } from '../../src/actions/pool.ts';
 import { openActionsGate } from '../actions.ts';
 
 const stack = new AsyncDisposableStack();
@@ -43,6 +44,39 @@ describe('ends, and the next request is served by another process', () => {
     await faultOf(reason);
     expect(await claimed()).toBe('fine');
   });
+});
+
+test('is started again at once, and after that with a pause that grows until a run goes well', async () => {
+  let now = 1_000;
+  const code = `exports.handle = async (event) => { const all = []; while (event.ends) all.push(Buffer.alloc(50_000_000, 1)); };`;
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+    now: () => now,
+  });
+  const reasonOf = async (ends: boolean) => {
+    const ran = await pool.run(
+      { version: 'v', code, secrets: {} },
+      { trigger: 'post-login', handler: 'handle', event: { ends } },
+    );
+    return ran.kind === 'done' ? 'done' : ran.reason;
+  };
+  /** How many of them had a process. */
+  const startedOf = async (runs: number, ends = true) => {
+    let started = 0;
+    for (let run = 0; run < runs; run += 1) if ((await reasonOf(ends)) !== 'paused') started += 1;
+    return started;
+  };
+  expect(await startedOf(20)).toBe(2);
+  for (const pause of [100, 200, 400]) {
+    now += pause - 1;
+    expect(await startedOf(5)).toBe(0);
+    now += 1;
+    expect(await startedOf(5)).toBe(1);
+  }
+  now += 30_000;
+  expect(await startedOf(5, false)).toBe(5);
+  expect(await startedOf(5)).toBe(2);
 });
 
 test('one that answers what nobody asked, over the socket itself, is ended', async () => {
