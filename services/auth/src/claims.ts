@@ -21,6 +21,7 @@ export const claims: Configuration['claims'] = {
 /** The access token’s claim with the id of its grant: how userinfo and introspection learn that it was revoked. */
 export const grantClaim = 'gid';
 
+type Login = { authTime?: number | undefined; amr?: string[] | undefined };
 type Token = {
   kind: string;
   scopes?: Set<string>;
@@ -30,7 +31,13 @@ type Token = {
   accountId?: string;
   scope?: string;
   gty?: string;
-  resourceServer?: { audience: string; scopes: Set<string>; jwt?: { dialect?: TokenDialect; enforced?: boolean } };
+  resourceServer?: {
+    audience: string;
+    scopes: Set<string>;
+    jwt?: { dialect?: TokenDialect; enforced?: boolean; tellsLogin?: boolean };
+  };
+  /** Where no artefact of the library says it (grants/person.ts). */
+  proven?: Login;
 };
 type JwtParts = {
   issuer: string;
@@ -66,6 +73,7 @@ export function makeJwtCustomizer({ issuer, permissions, organizations, resource
     if (token.kind !== 'AccessToken') return;
     if (token.grantId) payload[grantClaim] = token.grantId;
     if (organization) Object.assign(payload, await organizations.claims(organization));
+    if (token.resourceServer?.jwt?.tellsLogin) Object.assign(payload, loginClaims(ctx, token));
     if (token.scopes?.has('openid')) payload.aud = [payload.aud, `${baseUrlOf(issuer)}userinfo`];
   };
 }
@@ -97,4 +105,15 @@ async function cutScopes(
 function permissionsIn(token: Token, allowed: string[] | undefined): string[] {
   const isWhole = allowed && token.client?.is_first_party && token.gty !== 'token-exchange';
   return isWhole ? allowed : [...(token.scopes ?? [])].filter((scope) => !openidScopes.includes(scope));
+}
+
+/** When and how the person logged in from whose login the token comes (RFC 9068 section 2.2.1). Nothing of an exchanged token. */
+function loginClaims(ctx: KoaContextWithOIDC | undefined, { proven }: Token): { auth_time?: number; amr?: string[] } {
+  const { AuthorizationCode, DeviceCode, RefreshToken, Session } = (ctx?.oidc.entities ?? {}) as Record<string, object>;
+  const session = Session as { authTime(): number | undefined; amr?: string[] } | undefined;
+  const { authTime, amr } =
+    proven ??
+    ((AuthorizationCode ?? DeviceCode ?? RefreshToken) as Login | undefined) ??
+    (ctx?.oidc.route === 'token' || !session ? {} : { authTime: session.authTime(), amr: session.amr });
+  return { ...(authTime !== undefined && { auth_time: authTime }), ...(amr && { amr }) };
 }

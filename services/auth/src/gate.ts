@@ -51,7 +51,7 @@ import { publishUsedKeys } from './library/published-keys.ts';
 import { shareSuccessors } from './library/tokens/refresh.ts';
 import { detectReplays } from './library/tokens/replay-detection.ts';
 import { endWithSources } from './library/tokens/sources.ts';
-import { findStructuredTokens } from './library/tokens/structured.ts';
+import { findStructuredTokens, makeVerifier } from './library/tokens/structured.ts';
 import { makeV2LogoutRoutes } from './logout/v2-logout.ts';
 import { makeTellOfChange } from './mail/change-notice.ts';
 import { makeLetters } from './mail/letters.ts';
@@ -73,6 +73,7 @@ import { makeProviderPages } from './provider-pages.ts';
 import { startPurge } from './purge.ts';
 import { makeReport } from './report.ts';
 import { managementApi } from './resources/management-api.ts';
+import { mfaAudiences } from './resources/mfa-api.ts';
 import { checkGrantTypes } from './seed.ts';
 import { accountPages } from './self-service/client.ts';
 import { makeAccountRoutes } from './self-service/routes.ts';
@@ -190,9 +191,15 @@ async function makeGateProvider(parts: Parts) {
       seed,
       plugins.map(({ grantType }) => grantType),
     );
-  registerGrants({ ...parts, provider, plugins });
+  registerGrants({ ...parts, ...accessParts(parts, provider), provider, plugins });
   return { provider, tokensIssued };
 }
+
+/** How access tokens for the MFA API are checked. */
+const accessParts = ({ issuers }: Parts, provider: Provider) => ({
+  mfaAudiences: mfaAudiences(issuers),
+  verify: makeVerifier(provider, issuers),
+});
 
 /** Everything that the library does not answer. */
 function makeRouters(parts: Parts, provider: Provider): Router[] {
@@ -208,7 +215,7 @@ function makeRouters(parts: Parts, provider: Provider): Router[] {
     }),
     makeUpstreamRoutes({ ...parts, provider }),
     makeManagement({ ...parts, provider, log: logOfModule(parts.log, 'management') }),
-    makeMfaRoutes({ ...parts, provider }),
+    makeMfaRoutes({ ...parts, ...accessParts(parts, provider), provider }),
     makePasswordlessRoutes({ ...parts, provider, sendLink: links.sendLink }),
     links.router,
     makeDatabaseConnectionRoutes({ ...parts, provider }),

@@ -24,6 +24,7 @@ import { makePreviewStore } from './management/preview-store.ts';
 import { makeInvitationStore } from './organizations/invitations.ts';
 import { makeOrganizationStore } from './organizations/store.ts';
 import { managementApi, managementAudiences } from './resources/management-api.ts';
+import { mfaApi, mfaAudiences } from './resources/mfa-api.ts';
 import { makeResourceStore } from './resources/store.ts';
 import { makePermissionStore } from './roles/permissions.ts';
 import { makeConnectionStore } from './settings/connections.ts';
@@ -47,7 +48,12 @@ export function makeStores({ env, issuers, keysFor, seal, pool, db, redis, prefi
   );
   return {
     clients: makeClientStore(db, changes),
-    resources: makeResourceStore(db, changes, managementApi(env.ISSUER), managementAudiences(issuers)),
+    resources: makeResourceStore(
+      db,
+      changes,
+      { api: managementApi(env.ISSUER), names: managementAudiences(issuers) },
+      { api: mfaApi(env.ISSUER), names: mfaAudiences(issuers) },
+    ),
     permissions: makePermissionStore(pool, changes, managementApi(env.ISSUER).identifier),
     organizations: makeOrganizationStore(db, pool, changes),
     invitations: makeInvitationStore(db, pool),

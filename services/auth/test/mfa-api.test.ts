@@ -2,6 +2,8 @@
 import { AuthClient } from '@auth0/auth0-auth-js';
 import { openLog } from '@gatepost/runtime/log';
 import { makeSeal } from '@gatepost/runtime/seal';
+import { Browser } from '@gatepost/testkit/browser';
+import { pkce } from '@gatepost/testkit/pkce';
 import { freshPrefix, redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -11,7 +13,7 @@ import pg from 'pg';
 import { makePendingStore } from '../src/factors/pending.ts';
 import { openRedis } from '../src/redis.ts';
 import { openGate } from './gate.ts';
-import { alice, api, apis, connections, settings, trusted } from './seeds.ts';
+import { alice, api, apis, connections, settings, trusted, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -20,6 +22,7 @@ const multiFactor = 'http://schemas.openid.net/pape/policies/2007/06/multi-facto
 const grantType = (name: string) => `http://auth0.com/oauth/grant-type/mfa-${name}`;
 const names = ['otp', 'oob', 'recovery-code'].map(grantType);
 const client = { ...trusted, grant_types: [...trusted.grant_types, ...names], mfa_policy: 'always' };
+const sparing = ['password', 'authorization_code', ...names];
 const person = (name: string, index: number) => ({
   ...alice,
   user_id: `auth0|${name}`,
@@ -31,8 +34,12 @@ const gate = stack.use(
   await openGate({
     settings: { ...settings, guardian_factors: ['otp', 'sms', 'email'] },
     apis,
-    clients: [client, { ...client, client_id: 'other', client_secret: 'other-secret' }],
-    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal'].map(person),
+    clients: [
+      client,
+      { ...client, client_id: 'other', client_secret: 'other-secret' },
+      { ...web, client_id: 'sparing', client_secret: 'sparing-secret', mfa_policy: 'never', grant_types: sparing },
+    ],
+    users: ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn', 'gus', 'hal', 'ivy', 'joe'].map(person),
     connections,
   }),
 );
@@ -261,4 +268,91 @@ test('of two hundred tries at once at one challenge, with the right code, one ge
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   const { rows } = await db.query("SELECT type FROM authentication_methods WHERE user_id = 'auth0|hal'");
   expect(rows).toEqual([{ type: 'email' }]);
+});
+
+describe('an access token for the MFA API', () => {
+  const audience = `${gate.issuer}mfa/`;
+  const all = 'enroll read:authenticators remove:authenticators';
+  const sparingly = { client_id: 'sparing', client_secret: 'sparing-secret' };
+  const tokenOf = async (name: string, more: Record<string, string> = {}) =>
+    (await logIn(name, { ...sparingly, audience, scope: all, ...more })).json;
+  const ask = async (token: unknown, method: string, path: string, body?: object) => {
+    const response = await fetch(`${gate.issuer}mfa/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${String(token)}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: response.status === 204 ? undefined : await response.json() };
+  };
+  const otp = { authenticator_types: ['otp'] };
+
+  test('sets up, shows and removes factors; what is there already it changes with the second factor proven alone', async () => {
+    const first = await tokenOf('ivy');
+    expect([first.scope, decodeJwt(String(first.access_token))]).toMatchObject([
+      all,
+      { aud: audience, auth_time: expect.any(Number), amr: ['pwd'] },
+    ]);
+    expect(await ask(first.access_token, 'GET', 'authenticators')).toEqual({ status: 200, json: [] });
+    const { status, json } = await ask(first.access_token, 'POST', 'associate', otp);
+    expect([status, json.recovery_codes]).toMatchObject([200, { length: 10 }]);
+    const confirm = (code: string) => verify('otp', { ...sparingly, mfa_token: String(first.access_token), otp: code });
+    expect((await confirm('000000')).json.error_description).toBe('Invalid otp_code.');
+    const confirmed = await confirm(codeOf(json.secret, -1));
+    expect(decodeJwt(String(confirmed.json.access_token))).toMatchObject({ aud: audience, amr: ['pwd', 'otp', 'mfa'] });
+    // It confirms once, and has no more to say than a password now.
+    expect((await confirm(codeOf(json.secret))).json.error).toBe('invalid_grant');
+    expect((await ask(first.access_token, 'POST', 'associate', otp)).json.error).toBe('access_denied');
+    const listed = await ask(confirmed.json.access_token, 'GET', 'authenticators');
+    expect(listed.json).toMatchObject([{ type: 'recovery-code' }, { authenticator_type: 'otp' }]);
+    const path = `authenticators/${encodeURIComponent(listed.json[1].id)}`;
+    expect((await ask(first.access_token, 'DELETE', path)).status).toBe(403);
+    // Nobody has one without the second factor, though this application spares it otherwise.
+    expect((await logIn('ivy', sparingly)).status).toBe(200);
+    expect((await tokenOf('ivy')).error).toBe('mfa_required');
+    expect((await ask(confirmed.json.access_token, 'DELETE', path)).status).toBe(204);
+  });
+
+  test('counts by its scope and audience, while its login is fresh and its grant stands', async () => {
+    const { access_token: narrow } = await tokenOf('joe', { scope: 'read:authenticators' });
+    expect((await ask(narrow, 'GET', 'authenticators')).status).toBe(200);
+    for (const [method, path] of [
+      ['POST', 'associate'],
+      ['DELETE', 'authenticators/otp%7Cdev_x'],
+    ] as const)
+      expect((await ask(narrow, method, path, method === 'POST' ? otp : undefined)).json.error).toBe(
+        'insufficient_scope',
+      );
+    expect((await ask(narrow, 'POST', 'challenge', {})).status).toBe(401);
+    const others = await tokenOf('joe', { audience: api, scope: 'openid read:x' });
+    for (const token of [others.access_token, others.id_token, `${String(narrow).slice(0, -8)}AAAAAAAA`])
+      expect((await ask(token, 'GET', 'authenticators')).status).toBe(401);
+
+    const browser = new Browser(gate);
+    const asked = { client_id: 'sparing', redirect_uri: 'https://app.example/cb', response_type: 'code' };
+    const bySession = async () => {
+      const { code_verifier, ...challenge } = pkce();
+      const page = await browser.authorize({ ...asked, audience, scope: all, ...challenge });
+      const done = page.location ? page : await browser.logIn(page, 'joe@example.com');
+      const code = done.location!.searchParams.get('code')!;
+      const redeemed = { grant_type: 'authorization_code', redirect_uri: asked.redirect_uri, code, code_verifier };
+      return (await gate.post('oauth/token', { ...sparingly, ...redeemed })).json.access_token;
+    };
+    const fresh = await bySession();
+    expect((await ask(fresh, 'POST', 'associate', otp)).status).toBe(200);
+    const redis = stack.adopt(await openRedis(redisUrl(), 30_000, openLog('test', 'silent')), (open) =>
+      open.disconnect(),
+    );
+    for (const key of await redis.keys(`${gate.redisPrefix}auth:Session:*`)) {
+      const payload = JSON.parse((await redis.hget(key, 'payload')) ?? '{}');
+      await redis.hset(key, 'payload', JSON.stringify({ ...payload, loginTs: payload.loginTs - 601 }));
+    }
+    const stale = await bySession();
+    expect((await ask(stale, 'GET', 'authenticators')).status).toBe(200);
+    expect((await ask(stale, 'POST', 'associate', otp)).json).toMatchObject({
+      error: 'access_denied',
+      error_description: expect.stringContaining('too old'),
+    });
+    await db.query("DELETE FROM artefacts WHERE account_id = 'auth0|joe'");
+    expect((await ask(fresh, 'GET', 'authenticators')).status).toBe(401);
+  });
 });

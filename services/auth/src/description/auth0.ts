@@ -248,7 +248,8 @@ export const auth0: Record<string, Record<string, Operation>> = {
     get: {
       id: 'mfa-authenticators',
       tag: 'auth0',
-      summary: 'List the second factors of the person whom an `mfa_token`, the bearer token, is of',
+      summary:
+        'List the second factors of the person whom the bearer token is of: an `mfa_token`, or an access token for the MFA API with `read:authenticators`',
       answers: {
         200: { description: 'All of them', schema: { type: 'array', items: authenticator } },
         401: oauthError,
@@ -259,7 +260,8 @@ export const auth0: Record<string, Record<string, Operation>> = {
     delete: {
       id: 'mfa-remove-authenticator',
       tag: 'auth0',
-      summary: 'Remove a second factor, with an `mfa_token` that was exchanged for tokens',
+      summary:
+        'Remove a second factor, with an `mfa_token` that was exchanged for tokens, or an access token for the MFA API with `remove:authenticators`',
       answers: { 204: { description: 'Done' }, 401: oauthError, 403: oauthError, 404: oauthError },
     },
   },

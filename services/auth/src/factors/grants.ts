@@ -5,14 +5,16 @@ import { personAddress } from '../clients/person-address.ts';
 import type { GrantPlugin, Subject } from '../grants/plugin.ts';
 import type { Report } from '../report.ts';
 import { tooManyAttempts } from '../stores-away.ts';
-import { mfaOwner, pendingOfToken } from './mfa-token.ts';
+import { type AccessParts, accessOf } from './access.ts';
+import { isFresh } from './fresh.ts';
+import { isAccessToken, mfaOwner, pendingOfToken } from './mfa-token.ts';
 import type { FactorParts } from './parts.ts';
 import type { Pending } from './pending.ts';
 import { multiFactorAcr } from './policy.ts';
 import type { Proof } from './proof.ts';
 import { stepOf } from './totp.ts';
 
-type Parts = FactorParts & { report: Report; accounts: AccountStore };
+type Parts = FactorParts & AccessParts & { report: Report; accounts: AccountStore };
 type Params = Record<string, string | undefined>;
 
 const prefix = 'http://auth0.com/oauth/grant-type/';
@@ -97,7 +99,9 @@ function wordsOf(refusal: string, kind: 'wrong' | 'used' | 'expired'): string {
 async function pendingFor(parts: Parts, { oidc }: KoaContextWithOIDC, client: Client) {
   const { mfa_token: token } = oidc.params as Params;
   if (!token) throw new errors.InvalidRequest('missing required parameter(s) mfa_token');
-  const pending = await pendingOfToken(parts, token, client.clientId);
+  const pending = isAccessToken(token)
+    ? await enrolmentOf(parts, token, client)
+    : await pendingOfToken(parts, token, client.clientId);
   const isSpent = pending?.due === 'proven' && !pending.enrolling;
   if (pending && !isSpent) return pending;
   const error = new errors.InvalidGrant(isSpent ? 'spent mfa_token' : 'unknown mfa_token');
@@ -107,12 +111,19 @@ async function pendingFor(parts: Parts, { oidc }: KoaContextWithOIDC, client: Cl
   );
 }
 
+/** An access token for the MFA API takes the place of an `mfa_token` where it confirms what was begun with it. */
+async function enrolmentOf(parts: Parts, token: string, client: Client) {
+  const access = await accessOf(parts, token, client.clientId);
+  const isOpen = access?.due === 'proven' && access.enrolling && access.scopes.has('enroll') && isFresh(access.at);
+  return isOpen ? access : undefined;
+}
+
 /** The token is good for tokens once. What was asked of it afterwards needs another second factor. */
 async function spend(parts: Parts, token: string, amr: string[]): Promise<Subject> {
   const pending = await parts.pending.take(mfaOwner(token));
   if (!pending) throw described(new errors.InvalidGrant('spent mfa_token'), 'mfa_token was used already');
   const { enrolling: _, sentTo: __, oobCode: ___, ...rest } = pending;
-  await parts.pending.keep(mfaOwner(token), { ...rest, due: 'proven' });
+  if (!isAccessToken(token)) await parts.pending.keep(mfaOwner(token), { ...rest, due: 'proven' });
   return {
     accountId: pending.account.userId,
     amr: [...new Set([...pending.amr, ...amr])],

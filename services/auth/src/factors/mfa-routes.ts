@@ -1,6 +1,6 @@
 /**
  * Auth0’s MFA API, second part (https://auth0.com/docs/api/authentication#multi-factor-authentication): challenges, what a person has, and
- * setting up more, with an `mfa_token`. A password alone reads what there is and is asked for it; it adds and removes nothing beside what
+ * setting up more, with an `mfa_token` or a person's access token for this API. A password alone reads what there is and is asked for it; it adds and removes nothing beside what
  * protects the account already: that takes the second factor first, and then the same token for some minutes more.
  */
 import { randomBytes } from 'node:crypto';
@@ -16,8 +16,11 @@ import { addressOf } from '../http/head.ts';
 import { setRoute } from '../http/route.ts';
 import { checkJson } from '../http/well-formed.ts';
 import { languagesOf } from '../mail/language.ts';
+import type { MfaScope } from '../resources/mfa-api.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import { apiTypeOf, mfaOwner, pendingOfToken } from './mfa-token.ts';
+import { type Access, type AccessParts, accessOf } from './access.ts';
+import { isFresh } from './fresh.ts';
+import { apiTypeOf, isAccessToken, mfaOwner, pendingOfToken } from './mfa-token.ts';
 import type { FactorParts } from './parts.ts';
 import type { Pending } from './pending.ts';
 import { newRecoveryCodes } from './recovery-code.ts';
@@ -25,7 +28,7 @@ import type { Method } from './store.ts';
 import { newTotpSecret, totpUri } from './totp.ts';
 import { isEnabled, mfaSettingsOf, type SecondFactor } from './types.ts';
 
-type Parts = FactorParts & { provider: Provider; accounts: AccountStore; settings: SettingsStore };
+type Parts = FactorParts & AccessParts & { provider: Provider; accounts: AccountStore; settings: SettingsStore };
 type Asked = {
   parts: Parts;
   token: string;
@@ -40,13 +43,13 @@ export function makeMfaRoutes(parts: Parts): Router {
   const router = express.Router();
   const preflight = makePreflight('GET, POST, DELETE', 'authorization,content-type,auth0-client,x-request-language');
   const bodies = [express.json({ limit: '56kb' }), express.urlencoded({ limit: '56kb', extended: false })];
-  const at = (method: 'get' | 'post' | 'delete', path: string, handler: Handler) => {
+  const at = (method: 'get' | 'post' | 'delete', path: string, handler: Handler, scope?: MfaScope) => {
     router.options(path, preflight);
     router[method](path, ...bodies, async (request: Request, response: Response) => {
       setRoute(response, path);
       response.set('cache-control', 'no-store');
       try {
-        await handler(await open(parts, request, response));
+        await handler(await open(parts, request, response, scope));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         response.status(error.status).json(error.body);
@@ -54,27 +57,37 @@ export function makeMfaRoutes(parts: Parts): Router {
     });
   };
   at('post', '/mfa/challenge', challenge);
-  at('post', '/mfa/associate', associate);
-  at('get', '/mfa/authenticators', list);
-  at('delete', '/mfa/authenticators/:id', remove);
+  at('post', '/mfa/associate', associate, 'enroll');
+  at('get', '/mfa/authenticators', list, 'read:authenticators');
+  at('delete', '/mfa/authenticators/:id', remove, 'remove:authenticators');
   return router;
 }
 
-/** @throws ApiError 401 without a token that counts */
-async function open(parts: Parts, request: Request, response: Response): Promise<Asked> {
+/** @param scope what an access token needs; without one none is taken. @throws ApiError 401 without a token that counts */
+async function open(parts: Parts, request: Request, response: Response, scope?: MfaScope): Promise<Asked> {
   const body = (request.body ?? {}) as unknown;
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(400, 'invalid_request', 'the body must be a JSON object or a form');
   checkJson(body);
   const fields = body as Record<string, unknown>;
-  const bearer = /^Bearer ([\w-]{20,200})$/i.exec(request.get('authorization') ?? '')?.[1];
+  const bearer = /^Bearer ([\w.-]{20,10000})$/i.exec(request.get('authorization') ?? '')?.[1];
   const token = bearer ?? textField(fields, 'mfa_token') ?? '';
-  const pending = await pendingOfToken(parts, token, textField(fields, 'client_id'));
+  const clientId = textField(fields, 'client_id');
+  const access = scope && bearer && isAccessToken(bearer) ? await accessOf(parts, bearer, clientId) : undefined;
+  const pending = access ?? (await pendingOfToken(parts, token, clientId));
   const client = pending && (await parts.provider.Client.find(pending.request.clientId));
   allowOrigin(request, response, client as (Client & OwnMetadata) | undefined);
   if (!pending || !client)
     throw new ApiError(401, 'invalid_grant', 'mfa_token is missing, malformed, expired or another client’s');
+  if (access && scope) checkAccess(access, scope);
   return { parts, token, pending, fields, request, response };
+}
+
+/** @throws ApiError 403 */
+function checkAccess({ scopes, at }: Access, scope: MfaScope): void {
+  if (!scopes.has(scope)) throw new ApiError(403, 'insufficient_scope', `the access token lacks the scope ${scope}`);
+  if (scope !== 'read:authenticators' && !isFresh(at))
+    throw new ApiError(403, 'access_denied', 'the login is too old to change factors: log in again (max_age=600)');
 }
 
 /** Which kind of code is to be typed; one that is sent is sent now. */

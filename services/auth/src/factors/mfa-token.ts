@@ -7,12 +7,14 @@ import { randomBytes } from 'node:crypto';
 import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { type AccountStore, isStill, stateOf } from '../accounts/store.ts';
 import type { AccountModel } from '../generated/models.ts';
-import { requestedAudience } from '../resources/audience.ts';
+import { audienceOf, requestedAudience } from '../resources/audience.ts';
+import { isMfaApi } from '../resources/mfa-api.ts';
+import type { ResourceStore } from '../resources/store.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { FactorEvents } from './events.ts';
 import type { Pending, PendingStore } from './pending.ts';
 import { dueOf } from './second-factor.ts';
-import type { MethodType } from './types.ts';
+import { hasSecondFactor, type MethodType } from './types.ts';
 
 /** @throws MfaRequired */
 export type RequireSecondFactor = (
@@ -40,23 +42,31 @@ export class MfaRequired extends errors.OIDCProviderError {
   }
 }
 
+/** Of the MFA API (access.ts); an `mfa_token` is no JWT. */
+export const isAccessToken = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+
 export const mfaOwner = (token: string) => `mfa token ${token}`;
 
 export function makeRequireSecondFactor(parts: {
   settings: SettingsStore;
   pending: PendingStore;
   factorEvents: FactorEvents;
+  resources: Pick<ResourceStore, 'find'>;
 }): RequireSecondFactor {
+  const apiOf = ({ resource }: Record<string, unknown>, audience: string | undefined) =>
+    parts.resources.find(audience ?? audienceOf(typeof resource === 'string' ? resource : ''));
   return async (ctx, { client, account, amr, ip, isDemanded = false }) => {
     const settings = await parts.settings.load();
     const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
-    const byAction = isDemanded ? { allowRememberBrowser: false } : undefined;
+    const audience = requestedAudience(ctx);
+    // Whoever has a second factor proves it to change factors, whatever the policy spares.
+    const isForFactors = hasSecondFactor(account.factors) && isMfaApi(await apiOf(params, audience));
+    const byAction = isDemanded || isForFactors ? { allowRememberBrowser: false } : undefined;
     const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
     if (due.kind === 'none') return;
     const { clientId } = client;
     parts.factorEvents.asked({ userId: account.userId, clientId, ip });
     const token = randomBytes(32).toString('base64url');
-    const audience = requestedAudience(ctx);
     const pending: Pending = {
       account: stateOf(account),
       amr,
@@ -98,7 +108,8 @@ export async function pendingOfToken(
   token: string | undefined,
   clientId?: string,
 ): Promise<(Pending & { request: NonNullable<Pending['request']> }) | undefined> {
-  const found = token ? await pending.find(mfaOwner(token)) : undefined;
+  // What was begun with an access token counts only while that does (access.ts).
+  const found = token && !isAccessToken(token) ? await pending.find(mfaOwner(token)) : undefined;
   if (!found?.request || (clientId !== undefined && found.request.clientId !== clientId)) return undefined;
   const account = await accounts.find(found.account.userId);
   if (!isStill(account, found.account)) return undefined;

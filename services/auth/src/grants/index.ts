@@ -8,6 +8,7 @@ import type { CheckCode } from '../accounts/check-code.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { CredentialsExchange } from '../actions/credentials-exchange.ts';
 import type { PostLogin } from '../actions/post-login.ts';
+import type { AccessParts } from '../factors/access.ts';
 import { mfaGrants } from '../factors/grants.ts';
 import { type RequireSecondFactor, tellMfaTokens } from '../factors/mfa-token.ts';
 import type { FactorParts } from '../factors/parts.ts';
@@ -44,7 +45,8 @@ export type GrantParts = {
   requireSecondFactor: RequireSecondFactor;
   postLogin: PostLogin;
   credentialsExchange: CredentialsExchange;
-} & FactorParts;
+} & FactorParts &
+  AccessParts;
 
 /** Before the first client is loaded: a client with an unknown grant type is refused. */
 export function registerGrants(parts: GrantParts): void {

@@ -70,6 +70,8 @@ async function issueTokens(
   const source = { ...common, amr, authTime, claims: {}, ...(acr !== undefined && { acr }) };
 
   const accessToken = new provider.AccessToken({ ...common, client });
+  // Read by claims.ts.
+  Object.assign(accessToken, { proven: { authTime, amr } });
   if (dPoP) {
     await kit.checkDpopReplay(provider, ctx, dPoP, client.clientId);
     accessToken.setThumbprint('jkt', dPoP.thumbprint);

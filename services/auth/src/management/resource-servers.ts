@@ -102,7 +102,8 @@ export const deleteResourceServer = operation({
 
 /** By its id or its identifier. */
 async function load({ resources }: Parts, id = ''): Promise<Api> {
-  const api = (await resources.find(id)) ?? (await resources.list()).find((each) => each.id === id);
+  const [named, all] = await Promise.all([resources.find(id), resources.list()]);
+  const api = all.find((each) => each.id === (named?.id ?? id));
   if (!api) throw missing('resource_server', 'The resource server does not exist');
   return api;
 }

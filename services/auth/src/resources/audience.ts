@@ -7,6 +7,7 @@ import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } fro
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { PermissionStore } from '../roles/permissions.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import { isMfaApi } from './mfa-api.ts';
 import type { Api, ResourceStore } from './store.ts';
 
 export const openidScopes = ['openid', 'profile', 'email', 'phone', 'offline_access'];
@@ -79,6 +80,7 @@ export function resourceServerOf(api: Api, scopes: string[]): ResourceServer {
       sign: { alg: api.signingAlg as 'RS256' },
       dialect: api.tokenDialect,
       enforced: api.enforcePolicies,
+      tellsLogin: isMfaApi(api),
     } as ResourceServer['jwt'],
   };
 }

@@ -9,7 +9,7 @@ export type Scope = { value: string; description?: string };
 export type Api = Omit<ResourceServerModel, 'scopes'> & { scopes: Scope[]; isSystem: boolean };
 
 export type ResourceStore = {
-  /** By identifier; cached. The management API is among them, built in, under each of its names. */
+  /** By identifier; cached. The APIs of the gate itself are among them, each under all of its names. */
   find(identifier: string): Promise<Api | undefined>;
   /** All of them, the management API first; cached. */
   list(): Promise<Api[]>;
@@ -21,18 +21,22 @@ export type ResourceStore = {
   remove(identifier: string): Promise<void>;
 };
 
+/** An API of the gate itself, and its names at our issuers. */
+export type BuiltInApi = { api: Api; names: ReadonlySet<string> };
+
+/** @param unlisted is found, but stands in no list, and nobody has permissions there */
 export function makeResourceStore(
   db: Database,
   changes: Changes,
-  managementApi: Api,
-  itsNames: ReadonlySet<string>,
+  management: BuiltInApi,
+  unlisted: BuiltInApi,
 ): ResourceStore {
   const cache = makeCache<Map<string, Api>>({
     changes,
     tables: ['resource_servers'],
     load: async () => {
       const rows = await db.resourceServer.findMany();
-      return new Map([managementApi, ...rows.map(toApi)].map((api) => [api.identifier, api]));
+      return new Map([management.api, ...rows.map(toApi)].map((api) => [api.identifier, api]));
     },
   });
   const written = (row: ResourceServerModel): Api => {
@@ -41,8 +45,10 @@ export function makeResourceStore(
   };
 
   return {
-    find: async (identifier) =>
-      (await cache.get('all')).get(itsNames.has(identifier) ? managementApi.identifier : identifier),
+    async find(identifier) {
+      if (unlisted.names.has(identifier)) return unlisted.api;
+      return (await cache.get('all')).get(management.names.has(identifier) ? management.api.identifier : identifier);
+    },
     list: async () => [...(await cache.get('all')).values()],
     create: async (data) =>
       written(await db.resourceServer.create({ data: { ...data, id: randomBytes(12).toString('hex') } })),
