@@ -12,8 +12,8 @@ export type RunningGate = { issuer: string; port: number; service: Service };
 export type BenchGate = AsyncDisposable &
   RunningGate & {
     databaseUrl: string;
-    /** Starts one more gate on the same stores, that reaches PostgreSQL by another way. */
-    startAnother(databaseUrl: string): Promise<RunningGate>;
+    /** Starts one more gate on the same stores, that reaches PostgreSQL by another way, or has more variables. */
+    startAnother(databaseUrl: string, more?: Record<string, string>): Promise<RunningGate>;
   };
 
 /** @param more variables of its own, or the folder of another checkout to run */
@@ -39,12 +39,12 @@ export async function openBenchGate(
     ...more.env,
   };
   const running = opening.use(new AsyncDisposableStack());
-  const start = async (url: string): Promise<RunningGate> => {
+  const start = async (url: string, own: Record<string, string> = {}): Promise<RunningGate> => {
     const [port, opsPort] = (await freePorts(2)) as [number, number];
     const issuer = `http://localhost:${port}/`;
     const ports = { ISSUER: issuer, AUTH_PORT: String(port), AUTH_OPS_PORT: String(opsPort) };
     const service = running.use(
-      await startService('auth', { ...env, ...ports, DATABASE_URL: url }, opsPort, more.checkout),
+      await startService('auth', { ...env, ...own, ...ports, DATABASE_URL: url }, opsPort, more.checkout),
     );
     return { issuer, port, service };
   };

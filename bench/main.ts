@@ -8,6 +8,7 @@ export type Result = { rows: [what: string, value: string][]; figures: Record<st
 type Benchmark = (options: Record<string, string | undefined>) => Promise<Result>;
 
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
+  actions: async () => (await import('./actions.ts')).actions,
   api: async () => (await import('./api.ts')).api,
   explain: async () => (await import('./explain.ts')).explain,
   console: async () => (await import('./console.ts')).console,
