@@ -6,11 +6,12 @@ import { dirname, join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
 import { type Child, runToEnd, startChild } from '../local/processes/child.ts';
 import { logFile } from '../local/processes/home.ts';
+import { launcher } from '../local/processes/launch.ts';
 import { answers } from '../local/processes/ports.ts';
 import { findProgram } from '../local/processes/programs.ts';
 import { Trouble } from '../local/processes/trouble.ts';
 import { waitFor } from '../local/processes/wait.ts';
-import { launcher, makePassword, type PrivateOptions } from '../local/stores/private.ts';
+import { makePassword, type PrivateOptions } from '../local/stores/private.ts';
 import { rabbitmq } from '../local/stores/rabbitmq.ts';
 import { type Node, nameServiceArgs, prepareNode } from '../local/stores/rabbitmq-node.ts';
 

@@ -39,8 +39,6 @@ let stoppedAt: number | undefined;
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
 process.once('disconnect', () => stop('SIGTERM')); // bootstrap.mjs is gone
 process.channel?.unref();
-// Nobody reads what we print any more (`npm start | head`).
-for (const out of [process.stdout, process.stderr]) out.on('error', () => stop('SIGTERM'));
 
 const stack = new AsyncDisposableStack();
 let status = 0;

@@ -30,8 +30,8 @@ export type ChildOptions = Place & {
   args: string[];
   /** Output is appended here. */
   log: string;
-  /** Opens a channel, for 'ready' and to tell the child when we are gone. */
-  ipc?: boolean;
+  /** Opens a channel, which also tells the child when we are gone. */
+  onMessage?: (message: unknown) => void;
   /** The program's polite way to stop; PostgreSQL's is SIGINT. */
   stopSignal?: NodeJS.Signals;
   stopDeadlineMs?: number;
@@ -41,13 +41,14 @@ const alive = new Set<number>();
 
 /** Starts a server. Closing it ends its input and stops it politely, then firmly after `stopDeadlineMs` (10 s). */
 export function startChild(options: ChildOptions): Child {
-  const { name, command, args, log, ipc = false, stopSignal = 'SIGTERM', stopDeadlineMs = 10_000, ...place } = options;
+  const { name, command, args, log, onMessage, stopSignal = 'SIGTERM', stopDeadlineMs = 10_000, ...place } = options;
   const output = openSync(log, 'a', 0o600);
   // Services notice by their channel that we are gone.
-  const { child, exited } = open([...(ipc ? [] : endsWithUs(stopSignal)), command, ...args], {
+  const { child, exited } = open([...(onMessage ? [] : endsWithUs(stopSignal)), command, ...args], {
     ...place,
-    stdio: ['pipe', output, output, ...(ipc ? (['ipc'] as const) : [])],
+    stdio: ['pipe', output, output, ...(onMessage ? (['ipc'] as const) : [])],
   });
+  if (onMessage) child.on('message', onMessage);
   closeSync(output);
   const { pid = 0 } = child;
   return {

@@ -1,10 +1,10 @@
 /** Our three services as processes. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
-import { type Child, runToEnd, sourceFlags, startChild } from './child.ts';
-import { logEnd, logFile, rootFolder, runningIn } from './home.ts';
+import { type Child, runToEnd, sourceFlags } from './child.ts';
+import { rootFolder, runningIn } from './home.ts';
+import { launcher } from './launch.ts';
 import { answers, holderOf } from './ports.ts';
 import { endOf, Trouble } from './trouble.ts';
 
@@ -47,10 +47,6 @@ export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<
 /** A service has a deadline of its own; this is the longest that any may have. */
 export const serviceStopMs = supervisedStopMs(deliveryTimeoutMs.max);
 
-const readyTimeoutMs = 60_000;
-/** A service's exit status when its environment or seed is wrong (EX_CONFIG). */
-const badConfiguration = 78;
-
 export type ServiceOptions = {
   env: NodeJS.ProcessEnv;
   home: string;
@@ -85,31 +81,20 @@ export async function migrate(env: NodeJS.ProcessEnv, signal: AbortSignal): Prom
   await Promise.all(['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'].map(migrateBy));
 }
 
-async function startReady(
+function startReady(
   name: string,
   [command = '', ...args]: string[],
   folder: string,
-  { env, home, stack, signal, onNews }: ServiceOptions,
+  { onNews, ...options }: ServiceOptions,
 ): Promise<Child> {
-  signal.throwIfAborted();
-  const log = logFile(home, name);
-  const how = { cwd: join(rootFolder, folder), ipc: true, stopDeadlineMs: serviceStopMs };
-  const child = stack.use(startChild({ name, command, args, env, log, signal, ...how }));
-  const late = AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]);
-  const ready = once(child.process, 'message', { signal: late }).then(
-    () => undefined, // 'ready' is what it says first
-    () => `was not ready within ${readyTimeoutMs / 1000} s`,
-  );
-  const ended = child.exited.then(({ code, signal: by }) => `could not start (status ${code ?? by})`);
-  const what = await Promise.race([ready, ended]);
-  signal.throwIfAborted();
-  if (!what) {
-    child.process.on('message', ({ news }: { news?: string }) => news && onNews?.(news));
-    return child;
-  }
-  await child[Symbol.asyncDispose]();
-  let end = logEnd(log);
-  // What an operator has to mend stands there in plain lines; the structured ones are for other troubles.
-  if ((await child.exited).code === badConfiguration) end = end.filter((line) => !line.trimStart().startsWith('{'));
-  throw new Trouble(`${name} ${what}; the end of ${log}:`, ...end);
+  let isReady = false;
+  // A service says 'ready', and then what it has to tell.
+  const onMessage = (said: unknown) => {
+    isReady ||= said === 'ready';
+    const { news } = said as { news?: string };
+    if (news) onNews?.(news);
+  };
+  const { env, signal } = options;
+  const how = { env, signal, cwd: join(rootFolder, folder), onMessage, stopDeadlineMs: serviceStopMs };
+  return launcher(options, { name, command, args, log: name, ...how, letsIn: async () => isReady })();
 }

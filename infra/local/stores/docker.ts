@@ -2,15 +2,9 @@
 import { freePorts } from '@gatepost/testkit/system';
 import { runToEnd } from '../processes/child.ts';
 import { rootFolder, shortHash } from '../processes/home.ts';
+import { launcher } from '../processes/launch.ts';
 import { findProgram } from '../processes/programs.ts';
-import {
-  type Located,
-  launcher,
-  type PrivateOptions,
-  type PrivateStore,
-  recallInstance,
-  type StoreKind,
-} from './private.ts';
+import { type Located, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 
 /** `docker compose` with the files and the project of a home, apart from those of a plain `docker compose up`. */
 export type Compose = string[];

@@ -6,9 +6,10 @@ import { type Account, serverAccount } from '@gatepost/testkit/server-account';
 import pg from 'pg';
 import { runToEnd } from '../processes/child.ts';
 import { makeFolder, shortHash } from '../processes/home.ts';
+import { launcher } from '../processes/launch.ts';
 import { newestFirst } from '../processes/programs.ts';
 import { endOf, Trouble } from '../processes/trouble.ts';
-import { launcher, type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
+import { type PrivateOptions, type PrivateStore, recallInstance, type StoreKind } from './private.ts';
 
 const databaseName = 'gatepost';
 const userName = 'gatepost';

@@ -7,8 +7,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
 import type { Say } from '../commands/say.ts';
-import { type Child, type ChildOptions, startChild } from '../processes/child.ts';
-import { logEnd, logFile, makeFolder, readJson, writePrivate } from '../processes/home.ts';
+import type { Child } from '../processes/child.ts';
+import { makeFolder, readJson, writePrivate } from '../processes/home.ts';
 import { answers, holderOf } from '../processes/ports.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { waitFor } from '../processes/wait.ts';
@@ -92,25 +92,3 @@ async function released(port: number, signal: AbortSignal): Promise<void> {
 
 /** Letters and digits only, good in any URL and any configuration file. */
 export const makePassword = () => randomBytes(24).toString('hex');
-
-type Server = ChildOptions & { letsIn(): Promise<boolean>; readyTimeoutMs?: number };
-
-type Launching = Pick<PrivateOptions, 'home' | 'stack' | 'signal'>;
-
-/**
- * Makes the function that starts a server and waits until it lets us in. It throws Trouble with the end of its log; then nothing of the server
- * is left, and it may be called again.
- */
-export function launcher({ home, stack, signal }: Launching, { letsIn, readyTimeoutMs, ...server }: Server) {
-  return async (): Promise<Child> => {
-    signal.throwIfAborted();
-    const log = logFile(home, server.log);
-    const child = stack.use(startChild({ stopDeadlineMs: 20_000, ...server, log }));
-    const probe = async () =>
-      child.hasExited() ? 'ended while it was starting' : (await letsIn()) ? 'ready' : undefined;
-    const outcome = (await waitFor(probe, readyTimeoutMs ?? 120_000, signal)) ?? 'did not start in time';
-    if (outcome === 'ready') return child;
-    await child[Symbol.asyncDispose]();
-    throw new Trouble(`${child.name} ${outcome}; the end of ${log}:`, ...logEnd(log));
-  };
-}

@@ -1,7 +1,8 @@
 /** RabbitMQ: on its default port, or a private instance of one node. */
 import { shardsMax, topologyOf } from '@gatepost/contracts/shards';
 import { type ChannelModel, connect } from 'amqplib';
-import { launcher, recallInstance, type StoreKind } from './private.ts';
+import { launcher } from '../processes/launch.ts';
+import { recallInstance, type StoreKind } from './private.ts';
 import { nameServiceArgs, prepareNode, vhostName } from './rabbitmq-node.ts';
 
 export const rabbitmq: StoreKind = {

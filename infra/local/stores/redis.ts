@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { writePrivate } from '../processes/home.ts';
-import { launcher, recallInstance, type StoreKind } from './private.ts';
+import { launcher } from '../processes/launch.ts';
+import { recallInstance, type StoreKind } from './private.ts';
 
 /** Before every key of ours, so that a Redis may be shared. */
 export const redisKeyPrefix = 'gatepost:';

@@ -26,7 +26,7 @@ export const storeKinds: StoreKind[] = [rabbitmq, postgres, redis];
 /** A store that lets us in. */
 export type Store = Located & {
   name: StoreKind['name'];
-  /** Its process, if that is ours. */
+  /** Its process, if the server is ours. */
   child?: Child;
 };
 
@@ -119,7 +119,9 @@ async function bringUp({ kind, how, isShared, prepare }: Source, env: NodeJS.Pro
   return options.say.step(name, detail, async (): Promise<Store> => {
     const located = await prepare(options);
     if (options.fresh && isShared) await kind.drop(located.url, env);
-    return { ...located, name, ...(located.launch && { child: await located.launch() }) };
+    const child = await located.launch?.();
+    // What stands for a container here only waits to stop it: the engine runs the server.
+    return { ...located, name, ...(child && how === 'a private instance at' && { child }) };
   });
 }
 

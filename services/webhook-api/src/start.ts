@@ -74,17 +74,7 @@ export async function start({
   const redis =
     env.RATE_LIMIT_PER_HOUR > 0 ? stack.use(await openRedis({ url: env.REDIS_URL, name, log: storesLog })) : undefined;
 
-  if (env.ORGANIZATION_ACCOUNTS === 'on')
-    stack.use(
-      await openOrganizations({
-        broker: { ...broker, name: `${name} organizations` },
-        pool,
-        keys,
-        issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
-        log: logOfModule(log, 'organizations'),
-      }),
-    );
-
+  if (env.ORGANIZATION_ACCOUNTS === 'on') stack.use(await organizationsOf({ env, log, pool, keys }, broker));
   const lasting = { env, log, registry, pool };
   const listeners = listenersOf(lasting, broker);
   const streams = streamsOf(lasting, replica !== undefined);
@@ -166,9 +156,21 @@ const storesOf = (pool: Pool, publisher: Publisher, keys: Keys) => ({
   keys: () => keys.ready(),
 });
 
+/** Organizations of the gate as accounts here. */
+function organizationsOf({ env, log, pool, keys }: Omit<Lasting, 'registry'> & { keys: Keys }, broker: Broker) {
+  return openOrganizations({
+    broker: { ...broker, name: `${name} organizations` },
+    pool,
+    keys,
+    issuers: [env.ISSUER, ...env.ISSUER_ALIASES],
+    log: logOfModule(log, 'organizations'),
+  });
+}
+
+type Broker = Omit<ConnectionOptions, 'topology'>;
 type Lasting = { env: Env; log: Log; registry: Registry; pool: Pool };
 
-function listenersOf({ env, log, registry, pool }: Lasting, broker: Omit<ConnectionOptions, 'topology'>) {
+function listenersOf({ env, log, registry, pool }: Lasting, broker: Broker) {
   return openListeners({
     pool,
     broker: { ...broker, name: `${name} listeners`, topology: listenersTopology, initialRetries: 0 },

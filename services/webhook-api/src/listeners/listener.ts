@@ -60,26 +60,20 @@ const silentAtWorkMaxMs = 600_000;
 export function makeListener(socket: WebSocket, options: { onEnd(end: End): void; now?: () => number }): Listener {
   const now = options.now ?? (() => performance.now());
   const isConcurrent = socket.protocol === ownProtocol;
-  const line: Item[] = [];
+  const line = makeLine();
+  const signs = makeSigns(socket, now);
   const sent = new Map<string, Item>();
-  let lineBytes = 0;
   let sentBytes = 0;
   let sequence = 0;
   /** Of GitHub's protocol: the delivery that has timed out and may be answered yet, and the last one that it has read past. */
   let owed: string | undefined;
   let passed: string | undefined;
-  let signAt = now();
-  let written = 0;
-  /** What has left us, and when that last became more. */
-  let left = { bytes: 0, atMs: now() };
   let isOpen = true;
 
-  const bytes = () => (isOpen ? lineBytes + Math.max(sentBytes, socket.bufferedAmount) : 0);
   const next = () => {
     while (isOpen && owed === undefined && sent.size < (isConcurrent ? concurrentMax : 1)) {
       const item = line.shift();
       if (!item) return;
-      lineBytes -= item.request.body.length;
       send(item);
     }
   };
@@ -89,7 +83,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     sent.set(item.id, item);
     sentBytes += item.request.body.length;
     const frame = encodeFrame(item.request, isConcurrent ? item.id : undefined);
-    written += frame.length;
+    signs.wrote(frame.length);
     socket.send(frame);
     if (!isConcurrent) socket.ping(item.id);
   };
@@ -105,22 +99,17 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     settle(item, { kind: 'timeout' });
   };
   const turnAway = (item: Item) => {
-    const at = line.indexOf(item);
-    if (at < 0) return;
-    line.splice(at, 1);
-    lineBytes -= item.request.body.length;
-    item.settle({ kind: 'busy' });
+    if (line.leave(item)) item.settle({ kind: 'busy' });
   };
   const end = (how: End) => {
     if (!isOpen) return;
     isOpen = false;
-    for (const item of [...line.splice(0), ...sent.values()]) {
+    for (const item of [...line.empty(), ...sent.values()]) {
       clearTimeout(item.timer);
       // An answer that could not be read is one all the same.
       item.settle(gone(how.code === ends.badMessage.code && !isConcurrent));
     }
     sent.clear();
-    lineBytes = 0;
     sentBytes = 0;
     // The extension comes back only after a connection that broke (webhook/forward.go: `runFwd`).
     if ((how === ends.restarts && !isConcurrent) || socket.bufferedAmount > unreadMaxBytes) socket.terminate();
@@ -128,7 +117,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     options.onEnd(how);
   };
   const onMessage = (data: RawData) => {
-    signAt = now();
+    signs.shown();
     const parsed = parseAnswer(String(data));
     if (!parsed) return end(ends.badMessage);
     if (owed !== undefined) {
@@ -140,7 +129,7 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
     if (item) settle(item, parsed.answer);
   };
   const onPong = (data: Buffer) => {
-    signAt = now();
+    signs.shown();
     const id = String(data);
     if (id === '') return;
     passed = id;
@@ -158,33 +147,78 @@ export function makeListener(socket: WebSocket, options: { onEnd(end: End): void
 
   return {
     underWay: () => sent.size,
-    bytes,
+    bytes: () => (isOpen ? line.bytes() + Math.max(sentBytes, socket.bufferedAmount) : 0),
     deliver(request) {
       if (!isOpen) return Promise.resolve(gone(false));
-      const { length } = request.body;
-      const isFull = lineBytes > 0 && lineBytes + length > lineMaxBytes;
-      if (line.length >= lineMaxItems || isFull || socket.bufferedAmount > unreadMaxBytes)
+      if (!line.hasRoom(request.body.length) || socket.bufferedAmount > unreadMaxBytes)
         return Promise.resolve({ kind: 'busy' });
       return new Promise((resolve) => {
         const timer = setTimeout(() => turnAway(item), Math.min(lineMaxMs, request.timeoutMs));
         const item: Item = { id: String(++sequence), request, timer, settle: resolve };
-        line.push(item);
-        lineBytes += length;
+        line.join(item);
         next();
       });
     },
     look() {
-      const { bufferedAmount } = socket;
-      const bytes = written - bufferedAmount;
-      if (bufferedAmount === 0 || bytes > left.bytes) left = { bytes, atMs: now() };
-      if (now() - left.atMs > unreadMaxMs) return end(ends.doesNotRead);
-      const silentMs = now() - signAt;
-      const isAtWork = sent.size > 0 || owed !== undefined;
-      if (silentMs > (isAtWork ? silentAtWorkMaxMs : silentMaxMs)) return end(ends.doesNotRead);
+      if (!signs.areGood(sent.size > 0 || owed !== undefined)) return end(ends.doesNotRead);
       socket.ping('');
     },
     end,
     cut: () => socket.terminate(),
+  };
+}
+
+/** Deliveries that wait for their turn. */
+function makeLine() {
+  const items: Item[] = [];
+  let bytes = 0;
+  return {
+    bytes: () => bytes,
+    hasRoom: (length: number) => items.length < lineMaxItems && (bytes === 0 || bytes + length <= lineMaxBytes),
+    join(item: Item) {
+      items.push(item);
+      bytes += item.request.body.length;
+    },
+    shift() {
+      const item = items.shift();
+      bytes -= item?.request.body.length ?? 0;
+      return item;
+    },
+    /** False if it is there no more. */
+    leave(item: Item): boolean {
+      const at = items.indexOf(item);
+      if (at < 0) return false;
+      items.splice(at, 1);
+      bytes -= item.request.body.length;
+      return true;
+    },
+    empty() {
+      bytes = 0;
+      return items.splice(0);
+    },
+  };
+}
+
+/** Signs of life: that it reads what it gets, and says something now and then. */
+function makeSigns(socket: WebSocket, now: () => number) {
+  let shownAt = now();
+  let written = 0;
+  /** What has left us, and when that last became more. */
+  let left = { bytes: 0, atMs: now() };
+  return {
+    wrote(bytes: number) {
+      written += bytes;
+    },
+    shown() {
+      shownAt = now();
+    },
+    areGood(isAtWork: boolean): boolean {
+      const { bufferedAmount } = socket;
+      const bytes = written - bufferedAmount;
+      if (bufferedAmount === 0 || bytes > left.bytes) left = { bytes, atMs: now() };
+      const silentMs = now() - shownAt;
+      return now() - left.atMs <= unreadMaxMs && silentMs <= (isAtWork ? silentAtWorkMaxMs : silentMaxMs);
+    },
   };
 }
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { Child } from '../processes/child.ts';
-import { launcher } from './private.ts';
+import type { Child } from './child.ts';
+import { launcher } from './launch.ts';
 
 test('a server that lets nobody in is ended before anybody starts it again', async () => {
   const home = mkdtempSync(join(tmpdir(), 'gatepost-launch-'));
