@@ -37,6 +37,8 @@ export type TokenAccount = {
   claims: () => Promise<{ sub: string; [claim: string]: unknown }>;
 };
 
+export type MetadataChange = { user?: Record<string, unknown> | undefined; app?: Record<string, unknown> | undefined };
+
 export type AccountStore = {
   /** Also one that is linked to another. */
   find(userId: string): Promise<AccountModel | undefined>;
@@ -66,7 +68,8 @@ export type AccountStore = {
   linkedConnections(userId: string): Promise<string[]>;
   /** Undefined when the connection already has an account with that email, username or number. */
   create(account: Omit<Prisma.AccountCreateInput, 'userId'> & { userId?: string }): Promise<AccountModel | undefined>;
-  update(userId: string, change: Prisma.AccountUpdateInput): Promise<AccountModel>;
+  /** @param metadata what is set among the metadata that the account has by then, so that of several changes at once none is lost; null removes */
+  update(userId: string, change: Prisma.AccountUpdateInput, metadata?: MetadataChange): Promise<AccountModel>;
   /** Changes an account in one step if it is still as it was found; undefined if not. */
   updateState(state: AccountState, change: Prisma.AccountUpdateInput): Promise<AccountModel | undefined>;
 };
@@ -120,12 +123,28 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
         throw error;
       }
     },
-    update: (userId, data) => db.account.update({ where: { userId }, data }),
+    async update(userId, data, { user = {}, app = {} } = {}) {
+      const update = db.account.update({ where: { userId }, data });
+      if (Object.keys(user).length + Object.keys(app).length === 0) return update;
+      const [ofUser, ofApp] = [parted(user), parted(app)];
+      const merge = db.$executeRaw`
+        UPDATE accounts SET user_metadata = (user_metadata - ${ofUser.removed}::text[]) || ${ofUser.set}::jsonb,
+                            app_metadata = (app_metadata - ${ofApp.removed}::text[]) || ${ofApp.set}::jsonb
+         WHERE user_id = ${userId}`;
+      return (await db.$transaction([merge, update]))[1];
+    },
     async updateState({ userId, incarnation, credentialsVersion }, data) {
       const where = { userId, incarnation, credentialsVersion };
       return (await db.account.updateManyAndReturn({ where, data }))[0];
     },
   };
+}
+
+/** What a change of metadata sets, as JSON, and the names that it removes. */
+function parted(change: Record<string, unknown>): { set: string; removed: string[] } {
+  const entries = Object.entries(change);
+  const set = Object.fromEntries(entries.filter(([, value]) => value !== null && value !== undefined));
+  return { set: JSON.stringify(set), removed: entries.filter(([, value]) => value === null).map(([name]) => name) };
 }
 
 /** Whether the account has ended this session, or the session belongs to an earlier account with that id. */

@@ -12,7 +12,7 @@ import { addressOf } from '../http/head.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { type EventParts, postLoginEvent } from './event.ts';
-import { changedMetadata, type Outcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import { keepOutcome, outcomeBefore, outcomeNow, pauseBefore, pauseNow, setOutcome, setPause } from './outcomes.ts';
 import type { Answer, Pauses } from './pauses.ts';
 import { findPerson, type PersonForActions } from './person.ts';
@@ -174,18 +174,10 @@ async function run(
 
 async function writeMetadata(
   { accounts }: PostLoginParts,
-  account: PersonForActions,
-  { userMetadata, appMetadata }: Outcome,
+  { userId }: PersonForActions,
+  { userMetadata: user, appMetadata: app }: Outcome,
 ): Promise<void> {
-  const change = {
-    ...(Object.keys(userMetadata).length > 0 && {
-      userMetadata: changedMetadata(account.userMetadata, userMetadata) as object,
-    }),
-    ...(Object.keys(appMetadata).length > 0 && {
-      appMetadata: changedMetadata(account.appMetadata, appMetadata) as object,
-    }),
-  };
-  if (Object.keys(change).length > 0) await accounts.update(account.userId, change);
+  if (Object.keys(user).length + Object.keys(app).length > 0) await accounts.update(userId, {}, { user, app });
 }
 
 /** In Auth0’s words. */

@@ -5,7 +5,6 @@ import { passwordProblem } from '../accounts/signup.ts';
 import type { Prisma } from '../database.ts';
 import type { AccountModel, ConnectionModel } from '../generated/models.ts';
 import { isUpstream } from '../upstream/strategies.ts';
-import { merge } from './merge.ts';
 import { namesOf } from './present-user.ts';
 import { badBody, ManagementProblem } from './problem.ts';
 import type { CreateBody, UpdateBody } from './user-body.ts';
@@ -104,16 +103,13 @@ export async function updateOf(account: AccountModel, body: UpdateBody): Promise
       passwordHash: await hashOf(body.password, email),
       lastPasswordReset: new Date(),
     }),
-    ...(body.user_metadata && { userMetadata: changed(account.userMetadata, body.user_metadata) }),
-    ...(body.app_metadata && { appMetadata: changed(account.appMetadata, body.app_metadata) }),
+    // Auth0 merges metadata at its first level (accounts/store.ts does); an empty object clears it.
+    ...(isEmpty(body.user_metadata) && { userMetadata: {} }),
+    ...(isEmpty(body.app_metadata) && { appMetadata: {} }),
   };
 }
 
-/** Auth0 merges metadata at its first level; an empty object clears it. */
-function changed(before: Prisma.JsonValue, change: Record<string, unknown>): Prisma.InputJsonObject {
-  const start = Object.keys(change).length === 0 ? {} : (before as object);
-  return merge(start, change) as Prisma.InputJsonObject;
-}
+const isEmpty = (change: object | undefined) => change !== undefined && Object.keys(change).length === 0;
 
 export async function hashOf(password: string, email: string | undefined): Promise<string> {
   const problem = passwordProblem(password, email ?? '');

@@ -122,7 +122,8 @@ export const updateUser = operation({
       ...(body.username !== account.username && usernameOf(body.username, connection)),
       ...(ends && { sessionsNotBefore: mark }),
     };
-    const updated = await parts.accounts.update(account.userId, change).catch((error: unknown) => {
+    const merged = { user: body.user_metadata, app: body.app_metadata };
+    const updated = await parts.accounts.update(account.userId, change, merged).catch((error: unknown) => {
       if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
       if (error.code === 'P2025') throw missing('user', 'The user does not exist.'); // deleted meanwhile
       if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');

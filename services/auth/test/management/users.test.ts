@@ -176,6 +176,27 @@ describe('a user is taken back as he was given', () => {
   });
 });
 
+test('what is changed of somebody’s metadata at the same moment all counts', async () => {
+  const bob = 'users/auth0%7Cbob';
+  const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
+  const set = (value: number | null) =>
+    Promise.all(
+      names.map((name) =>
+        ask('PATCH', bob, { user_metadata: { [name]: value }, app_metadata: { [name]: value, kept: { of: name } } }),
+      ),
+    );
+  expect((await set(1)).map(({ status }) => status)).toEqual(names.map(() => 200));
+  const all = Object.fromEntries(names.map((name) => [name, 1]));
+  const { body } = await ask('GET', bob);
+  expect(body.user_metadata).toEqual(all);
+  expect(body.app_metadata).toEqual({ ...all, kept: { of: expect.any(String) } });
+  await set(null);
+  expect((await ask('GET', bob)).body).toMatchObject({ app_metadata: { kept: {} } });
+  expect((await ask('GET', bob)).body.user_metadata ?? {}).toEqual({});
+  await ask('PATCH', bob, { app_metadata: {} });
+  expect((await ask('GET', bob)).body.app_metadata ?? {}).toEqual({});
+});
+
 test('users: revoke-access ends what somebody has, and his log tells of his logins', async () => {
   const browser = new Browser(gate);
   const { request, accessToken, refreshToken } = await signIn(browser, 'bob@example.com');
