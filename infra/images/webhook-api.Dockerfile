@@ -6,6 +6,8 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.base.json ./
 COPY patches patches
+# Only its manifest: the root names it, for `npx gatepost` in a clone.
+COPY infra/package.json infra/package.json
 COPY packages packages
 COPY services/webhook-api services/webhook-api
 # The console shows its receivers, and the quick starts.

@@ -1,6 +1,6 @@
 /** TCP ports of this machine: does anything answer there, and who holds one. */
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { runToEnd } from './child.ts';
 
@@ -21,6 +21,10 @@ export async function answers(port: number, host = '127.0.0.1'): Promise<boolean
 export async function holderOf(port: number): Promise<string> {
   const { output } = await runToEnd('ss', ['-Hltnp', `sport = :${port}`]);
   const pid = /pid=(\d+)/.exec(output)?.[1];
-  const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  return pid ? `process ${pid} (${words.split('\0').slice(0, 3).join(' ').trim().slice(0, 80)})` : 'another process';
+  if (!pid) return 'another process';
+  const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+  // What runs, without the options of Node before it; and where, since many a program is `dist/main.js`.
+  const shown = words.filter((word, at) => at === 0 || !/^--\w/.test(word)).slice(0, 3);
+  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+  return `process ${pid} (${shown.join(' ').trim().slice(0, 80)}${folder && ` in ${folder}`})`;
 }

@@ -23,17 +23,16 @@ export const servicePorts = [
 export function portOf(env: NodeJS.ProcessEnv, variable: string): number | undefined {
   const value = env[variable];
   if (!value) return servicePorts.find((entry) => entry.variable === variable)?.port;
-  return /^\d{1,5}$/.test(value) ? Number(value) : undefined;
+  return /^\d{1,5}$/.test(value) && Number(value) <= 65_535 ? Number(value) : undefined;
 }
 
 /** @throws Trouble naming our command that has the ports, or every taken one with its variable and, where the machine shows it, by what. */
 export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<void> {
   const taken: string[] = [];
-  for (const { service, variable } of servicePorts) {
+  for (const { variable } of servicePorts) {
     const port = portOf(env, variable);
     if (!port || !(await answers(port, env.HOST || undefined))) continue;
-    const by = await holderOf(port);
-    taken.push(`Port ${port} of ${service} is taken by ${by}: stop it, or set ${variable} to a free port.`);
+    taken.push(`Port ${port} is taken by ${await holderOf(port)}: stop it, or set ${variable} to a free port.`);
   }
   const pid = runningIn(home);
   if (taken.length > 0 && pid)

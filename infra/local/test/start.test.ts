@@ -96,7 +96,7 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
 
   const elsewhere = start([], { GATEPOST_HOME: join(home, 'elsewhere') });
   expect(await elsewhere.ended).toBe(1);
-  expect(elsewhere.output()).toMatch(new RegExp(`Port ${env.AUTH_PORT} of auth is taken by process \\d+ .*AUTH_PORT`));
+  expect(elsewhere.output()).toMatch(new RegExp(`Port ${env.AUTH_PORT} is taken by process \\d+ .*AUTH_PORT`));
 
   const dispatcher = Number(/"service":"dispatcher".*"pid":(\d+)/.exec(read(join(home, 'logs/dispatcher.log')))?.[1]);
   process.kill(dispatcher, 'SIGKILL');
