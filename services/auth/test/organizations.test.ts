@@ -203,6 +203,44 @@ describe('an application that requires one and names none', () => {
     expect(device.status).toBeGreaterThanOrEqual(400);
   });
 
+  test('offers to go on without one where the application takes that too', async () => {
+    const allow = (organization_require_behavior: string) =>
+      ask('PATCH', 'clients/spa', { organization_usage: 'allow', organization_require_behavior });
+    const without = 'Continue without an organization';
+    await allow('pre_login_prompt');
+    const browser = new Browser(gate);
+    const first = await begin(browser);
+    expect(first.page.html).toContain(without);
+    const login = await browser.submit(first.page, { action: 'without' });
+    const alone = await browser.logIn(login, 'alice@example.com');
+    expect(await claimsOf(alone.location, first.code_verifier)).not.toHaveProperty('org_id');
+    // Nobody who cannot be asked is held up.
+    const silent = await begin(browser, { prompt: 'none' });
+    expect(await claimsOf(silent.page.location, silent.code_verifier)).not.toHaveProperty('org_id');
+    const second = await begin(browser);
+    const named = await browser.submit(second.page, { organization: 'mill' });
+    expect(await claimsOf(named.location, second.code_verifier)).toMatchObject({ org_id: mill });
+
+    await allow('post_login_prompt');
+    const third = await begin(browser);
+    expect(third.page.html).toContain(without);
+    const chosen = await browser.submit(third.page, { organization: mill });
+    expect(await claimsOf(chosen.location, third.code_verifier)).toMatchObject({ org_id: mill });
+    const fourth = await begin(browser);
+    const left = await browser.submit(fourth.page, { action: 'without' });
+    expect(await claimsOf(left.location, fourth.code_verifier)).not.toHaveProperty('org_id');
+    // Whoever is in none is not asked.
+    const none = new Browser(gate);
+    const his = await begin(none);
+    const done = await none.logIn(his.page, 'bob@example.com');
+    expect(await claimsOf(done.location, his.code_verifier)).not.toHaveProperty('org_id');
+    // Where one is required, no form goes on without.
+    await behavior('post_login_prompt');
+    const held = await begin(browser);
+    expect(held.page.html).not.toContain(without);
+    expect((await browser.submit(held.page, { action: 'without' })).html).toContain('Choose an organization');
+  });
+
   test('a page of one organization is not a page of the other kind of step', async () => {
     await behavior('pre_login_prompt');
     const browser = new Browser(gate);

@@ -1,7 +1,8 @@
 /**
  * `organization_require_behavior` of an application whose people sign in in an organization, when the request names none: they are asked which
  * one, before the login (`pre_login_prompt`, by its name) or after it (`post_login_prompt`, among their own). What they say stands in the request
- * from then on, as if the application had sent it.
+ * from then on, as if the application had sent it. Where the application takes people without one as well (`organization_usage: allow`), they may go on
+ * so; nobody is held up for it who cannot be asked.
  */
 import { type Client, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { OwnMetadata } from '../clients/metadata.ts';
@@ -15,8 +16,15 @@ type Behavior = 'no_prompt' | 'pre_login_prompt' | 'post_login_prompt';
 export function behaviorOf(
   client: Pick<OwnMetadata, 'organization_usage' | 'organization_require_behavior'>,
 ): Behavior {
-  return client.organization_usage === 'require' ? (client.organization_require_behavior ?? 'no_prompt') : 'no_prompt';
+  const isOpen = client.organization_usage === 'require' || mayGoWithout(client);
+  return isOpen ? (client.organization_require_behavior ?? 'no_prompt') : 'no_prompt';
 }
+
+export const mayGoWithout = (client: Pick<OwnMetadata, 'organization_usage'>): boolean =>
+  client.organization_usage === 'allow';
+
+/** Part of an interaction's result: they go on without an organization. */
+export type WithoutOrganization = { withoutOrganization?: true };
 
 export const beforeLogin = () => promptOf('organization', 'pre_login_prompt');
 export const afterLogin = () => promptOf('organization_choice', 'post_login_prompt');
@@ -31,5 +39,9 @@ function promptOf(name: OrganizationPrompt, behavior: Behavior) {
 }
 
 function isAsked({ oidc }: KoaContextWithOIDC, behavior: Behavior): boolean {
-  return !oidc.params?.organization && behaviorOf(oidc.client as Client & OwnMetadata) === behavior;
+  const client = oidc.client as Client & OwnMetadata;
+  if (oidc.params?.organization || behaviorOf(client) !== behavior) return false;
+  if (!mayGoWithout(client)) return true;
+  const hasPages = (oidc.route === 'authorization' || oidc.route === 'resume') && !oidc.prompts.has('none');
+  return hasPages && !(oidc.result as WithoutOrganization | undefined)?.withoutOrganization;
 }

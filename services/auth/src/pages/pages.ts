@@ -151,10 +151,10 @@ export type Pages = AccountPages & {
    * goes (host and port, or a scheme). Shows the application’s logo, if it has one.
    */
   consent: Form & { apis: ConsentApi[]; redirectHost: string };
-  /** Posts `organization`: a name. */
-  organization: Form & { organization?: string };
-  /** Posts `organization`: the id of one of these. */
-  'organization-choice': Form & { organizations: { id: string; label: string }[] };
+  /** Posts `organization`: a name; or, where that may be, `action=without`. */
+  organization: Form & { organization?: string; without: boolean };
+  /** Posts `organization`: the id of one of these; or, where that may be, `action=without`. */
+  'organization-choice': Form & { without: boolean; organizations: { id: string; label: string }[] };
   /** Posts `user_code`. */
   'device-code': Form & { userCode?: string };
   /** Posts `confirm=yes`, or `abort=yes`; `user_code` goes into `hidden`. */

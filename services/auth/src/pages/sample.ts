@@ -173,14 +173,16 @@ export const samples: Sample[] = [
   }),
   sample('forgot-captcha', 'forgot-password', { ...common, back: true, captcha }),
   sample('consent', 'consent', { ...common, user, apis, redirectHost: 'localhost:4599' }),
-  sample('organization', 'organization', common),
+  sample('organization', 'organization', { ...common, without: false }),
   sample('organization-problem', 'organization', {
     ...common,
+    without: true,
     organization: 'orchrad',
     problems: ['organization_unknown'],
   }),
   sample('organization-choice', 'organization-choice', {
     ...common,
+    without: true,
     organizations: [
       { id: 'org_1', label: 'Orchard Ltd' },
       { id: 'org_2', label: 'The International Association of Millers and Bakers' },

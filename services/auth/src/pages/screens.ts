@@ -114,7 +114,7 @@ export const screens: { [Name in PageName]: Screen<Pages[Name]> } = {
     texts: 'organizationChoice',
     prompt: 'organizations',
     screen: 'organization-picker',
-    lead: byApplication,
+    lead: ({ without }, values) => (without ? 'leadWithout' : byApplication(undefined, values)),
     themed: true,
   },
   'device-code': { texts: 'deviceCode', prompt: 'device-flow', screen: 'device-code-activation', themed: true },

@@ -102,11 +102,14 @@ export const de: Strings = {
     leadPlain: 'Geben Sie den Namen Ihrer Organisation ein, um fortzufahren.',
     label: 'Name der Organisation',
     submit: 'Weiter',
+    without: 'Ohne Organisation fortfahren',
   },
   organizationChoice: {
     title: 'Organisation wählen',
     lead: 'Sie gehören zu mehreren. Mit welcher möchten Sie {application} öffnen?',
     leadPlain: 'Sie gehören zu mehreren. Mit welcher möchten Sie fortfahren?',
+    leadWithout: 'Fahren Sie in einer Ihrer Organisationen fort, oder ohne.',
+    without: 'Ohne Organisation fortfahren',
   },
   deviceCode: {
     title: 'Gerät verbinden',

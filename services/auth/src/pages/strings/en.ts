@@ -104,11 +104,14 @@ export const en = {
     leadPlain: 'Enter the name of your organization to continue.',
     label: 'Name of the organization',
     submit: 'Continue',
+    without: 'Continue without an organization',
   },
   organizationChoice: {
     title: 'Choose an organization',
     lead: 'You belong to several. Which one do you want to open {application} with?',
     leadPlain: 'You belong to several. Which one do you want to go on with?',
+    leadWithout: 'Go on in one of your organizations, or without.',
+    without: 'Continue without an organization',
   },
   deviceCode: {
     title: 'Connect a device',

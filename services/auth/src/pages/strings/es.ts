@@ -102,11 +102,14 @@ export const es: Strings = {
     leadPlain: 'Introduce el nombre de tu organización para continuar.',
     label: 'Nombre de la organización',
     submit: 'Continuar',
+    without: 'Continuar sin organización',
   },
   organizationChoice: {
     title: 'Elige una organización',
     lead: 'Perteneces a varias. ¿Con cuál quieres abrir {application}?',
     leadPlain: 'Perteneces a varias. ¿Con cuál quieres continuar?',
+    leadWithout: 'Continúa en una de tus organizaciones, o sin ninguna.',
+    without: 'Continuar sin organización',
   },
   deviceCode: {
     title: 'Conectar un dispositivo',

@@ -102,11 +102,14 @@ export const fr: Strings = {
     leadPlain: 'Saisissez le nom de votre organisation pour continuer.',
     label: 'Nom de l’organisation',
     submit: 'Continuer',
+    without: 'Continuer sans organisation',
   },
   organizationChoice: {
     title: 'Choisir une organisation',
     lead: 'Vous appartenez à plusieurs organisations. Avec laquelle voulez-vous ouvrir {application} ?',
     leadPlain: 'Vous appartenez à plusieurs organisations. Avec laquelle voulez-vous continuer ?',
+    leadWithout: 'Continuez dans l’une de vos organisations, ou sans.',
+    without: 'Continuer sans organisation',
   },
   deviceCode: {
     title: 'Connecter un appareil',

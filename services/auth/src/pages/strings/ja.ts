@@ -102,11 +102,14 @@ export const ja: Strings = {
     leadPlain: '続けるには、組織の名前を入力してください。',
     label: '組織の名前',
     submit: '続ける',
+    without: '組織を使わずに続ける',
   },
   organizationChoice: {
     title: '組織を選択',
     lead: '複数の組織に所属しています。どの組織で {application} を開きますか？',
     leadPlain: '複数の組織に所属しています。どの組織で続けますか？',
+    leadWithout: '所属する組織で続けるか、組織なしで続けてください。',
+    without: '組織を使わずに続ける',
   },
   deviceCode: {
     title: 'デバイスを接続',

@@ -102,11 +102,14 @@ export const pt: Strings = {
     leadPlain: 'Digite o nome da sua organização para continuar.',
     label: 'Nome da organização',
     submit: 'Continuar',
+    without: 'Continuar sem organização',
   },
   organizationChoice: {
     title: 'Escolha uma organização',
     lead: 'Você pertence a várias. Com qual delas quer abrir {application}?',
     leadPlain: 'Você pertence a várias. Com qual delas quer continuar?',
+    leadWithout: 'Continue em uma das suas organizações, ou sem nenhuma.',
+    without: 'Continuar sem organização',
   },
   deviceCode: {
     title: 'Conectar um dispositivo',
