@@ -189,6 +189,17 @@ test('the same answer sent many times at once continues the sign-in once', async
   expect((await metadata()).after).toBe((before.after ?? 0) + 1);
 });
 
+test('of what is sent to one state again and again only so much is kept', async () => {
+  await set('post-login', terms);
+  const { state } = await leave();
+  const body = new URLSearchParams({ state, answer: 'x'.repeat(50_000) });
+  const sent = await Promise.all(
+    Array.from({ length: 30 }, () => fetch(`${gate.issuer}continue`, { method: 'POST', body, redirect: 'manual' })),
+  );
+  expect(sent.filter(({ status }) => status === 303)).toHaveLength(20);
+  expect(sent.filter(({ status }) => status === 400)).toHaveLength(10);
+});
+
 test('where no browser can be sent on there is no redirect: `canRedirect` is false, or the request is refused', async () => {
   await set('post-login', terms, after);
   const { browser, state } = await leave();

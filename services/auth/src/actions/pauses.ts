@@ -27,8 +27,8 @@ export type Pauses = {
   addressOf(id: string, uid: string): Promise<string | undefined>;
   /** The interaction that a state is of. */
   interactionOf(state: string): Promise<string | undefined>;
-  /** @returns a name for it, which counts once */
-  keepAnswer(answer: Answer): Promise<string>;
+  /** @returns a name for it, which counts once; undefined when its state has had too many */
+  keepAnswer(answer: Answer): Promise<string | undefined>;
   /** The answer, if it is one to this interaction; it and its state are spent. @returns a name for it, which counts once */
   acceptAnswer(name: string, uid: string): Promise<string | undefined>;
   /** Goes on, once: the pause and the answer to it. */
@@ -36,6 +36,8 @@ export type Pauses = {
 };
 
 const ttlSeconds = interactionLifetime.answered;
+/** More are no person's; what is sent along may be large. */
+const answersMax = 20;
 /** From `/continue` to where the actions go on it is three redirects. */
 const answerSeconds = 300;
 
@@ -76,7 +78,11 @@ export function makePauses(redis: Redis, prefix: string, seal: Seal): Pauses {
       return address.href;
     },
     interactionOf: (state) => find<string>('state', state),
-    keepAnswer,
+    async keepAnswer(answer) {
+      const key = keyOf('answers', answer.state);
+      const counted = await redis.multi().incr(key).expire(key, ttlSeconds, 'NX').exec();
+      return Number(counted?.[0]?.[1]) > answersMax ? undefined : keepAnswer(answer);
+    },
     async acceptAnswer(name, uid) {
       const answer = await take<Answer>('answer', name);
       if (!answer || (await find<string>('state', answer.state)) !== uid) return undefined;

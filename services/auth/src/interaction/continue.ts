@@ -44,7 +44,9 @@ export function makeContinueRoutes({ pauses }: { pauses: Pauses }): Router {
     if (uid === undefined) throw over();
     // A form of another site comes without our cookies; the GET that follows has them. What was sent appears in no address of ours.
     const answer: Answer = { state, method: request.method, query, body };
-    seeOther(response, `/interaction/${uid}/continue/${await pauses.keepAnswer(answer)}`);
+    const name = await pauses.keepAnswer(answer);
+    if (name === undefined) throw over();
+    seeOther(response, `/interaction/${uid}/continue/${name}`);
   };
   router.get('/continue', take);
   router.post('/continue', take);
