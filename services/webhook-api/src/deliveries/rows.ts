@@ -75,7 +75,10 @@ export type Filter = {
 
 type Order = { from: string; by: string; next: string };
 
-const orderOf = (start: PageStart, { id, place }: { id: string; place: string }): Order =>
+/** Parameters by their names in the statement. */
+type Named = { id: string; place: string };
+
+const orderOf = (start: PageStart, { id, place }: Named): Order =>
   ({
     newest: { from: `d.id <= ${id}`, by: 'd.id DESC', next: 'id::text' },
     sequence: {
@@ -84,8 +87,7 @@ const orderOf = (start: PageStart, { id, place }: { id: string; place: string })
       next: "concat(sequence, '_', id)",
     },
     time: {
-      from: `d.delivered_at <= ${place} AND (d.delivered_at, d.id) <= (${place}, ${id})
-             AND d.delivered_on <= (${place}::timestamptz AT TIME ZONE 'UTC')::date`,
+      from: `(d.delivered_at, d.id) <= (${place}, ${id})`,
       by: 'd.delivered_at DESC, d.id DESC',
       next: "concat('t', (extract(epoch FROM delivered_at) * 1000)::bigint, '_', id)",
     },
@@ -96,34 +98,47 @@ const placeIn = (start: PageStart): (number | Date)[] =>
 
 /**
  * So many rows are looked at for one page where no index says which are meant. With ten million rows of one hook, a look without an end would
- * be given up on by PostgreSQL.
+ * be given up on by PostgreSQL. By time, the index has all that is filtered by.
  */
-const lookedMax = 5_000;
+const lookedMax = { newest: 5_000, sequence: 5_000, time: 20_000 };
 
-/** The conditions that an index has which is in that order, and those that each row is looked at for; `add` makes a parameter of a value. */
-function conditionsOf(
-  { outcome, event, action, throttled, since }: Filter,
-  { order }: PageStart,
-  add: (value: unknown) => string,
-) {
-  const indexed: string[] = [];
+/** Makes a parameter of a value. */
+type Add = (value: unknown) => string;
+
+/** The conditions that an index has which is in that order, and those that each row is looked at for. */
+function conditionsOf({ outcome, event, action, throttled, since }: Filter, { order }: PageStart, add: Add) {
+  const indexed = [outcomes[outcome ?? 'any']];
   const looked: string[] = [];
-  const ofOutcome = outcomes[outcome ?? 'any'];
-  if (order === 'time') looked.push(ofOutcome);
-  else indexed.push(ofOutcome);
   if (throttled) (order === 'newest' && !outcome ? indexed : looked).push('AND d.throttled_at IS NOT NULL');
   if (throttled === false) looked.push('AND d.throttled_at IS NULL');
   if (event !== undefined) looked.push(`AND d.event = ${add(event)}`);
   if (action !== undefined) looked.push(`AND d.action = ${add(action)}`);
-  if (since) {
-    const from = add(since);
-    indexed.push(`AND d.delivered_at >= ${from} AND d.delivered_on >= (${from}::timestamptz AT TIME ZONE 'UTC')::date`);
-  }
-  return { indexed: indexed.join(' '), looked: looked.join(' ').trim() };
+  if (since) looked.push(`AND d.delivered_at >= ${add(since)}`);
+  return { indexed: indexed.join(' '), looked: looked.join(' ') };
 }
 
-/** A hook's deliveries of an event: by its row and the index of later attempts; for a guid that names no event, such as a test's, among the newest. */
-const ofGuid = (guid: string) => `(
+/**
+ * SQL: keys of a hook's deliveries, the latest first. The function is in webhook-db's migrations; what is not given is NULL, and means all.
+ */
+function byTime(
+  of: Named & { limit: string | number; looked: number },
+  { outcome, event, action, throttled, since }: Filter,
+  add: Add,
+): string {
+  const given = [outcome, event, action, throttled].map((value) => (value === undefined ? 'NULL' : add(value)));
+  const from = since ? add(since) : "'-infinity'";
+  return `deliveries_by_time(h.id, ${of.place}, ${of.id}, ${from}, ${given.join(', ')}, ${of.looked}, ${of.limit})`;
+}
+
+/** SQL: the rows of these keys, in the same order. */
+const rowsOf = (keys: string) => `
+  SELECT d.* FROM ${keys} k CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.id = k.id AND d.delivered_on = k.delivered_on) d
+   ORDER BY d.delivered_at DESC, d.id DESC`;
+
+const latest = { place: "'infinity'", id: '0', looked: lookedMax.newest, limit: lookedMax.newest };
+
+/** A hook's deliveries of an event: by its row and the index of later attempts; for a guid that names no event, such as a test's, among the latest. */
+const ofGuid = (guid: string, add: Add) => `(
   WITH found AS MATERIALIZED (
     SELECT d.* FROM deliveries d WHERE d.guid = ${guid} AND (d.attempt > 1 OR d.redelivery) AND d.hook_id = h.id
     UNION ALL
@@ -133,25 +148,32 @@ const ofGuid = (guid: string) => `(
   )
   SELECT * FROM found
   UNION ALL
-  SELECT * FROM (SELECT * FROM deliveries d WHERE d.hook_id = h.id ORDER BY d.id DESC LIMIT ${lookedMax}) d
-   WHERE d.guid = ${guid} AND NOT EXISTS (SELECT FROM found))`;
+  SELECT * FROM (${rowsOf(byTime(latest, { outcome: undefined }, add))}) d WHERE d.guid = ${guid} AND NOT EXISTS (SELECT FROM found))`;
 
-/** SQL of the deliveries `d` of a hook `h` that a page shows, in order; and of those among which it looks, of which it may not look at all. */
-function pageOf(
-  filter: Filter,
-  start: PageStart,
-  { from, by }: Order,
-  add: (value: unknown) => string,
-): { rows: string; inLog: string; isBounded: boolean } {
-  const { indexed, looked } = conditionsOf(filter, start, add);
-  const inLog = `deliveries d WHERE d.hook_id = h.id ${indexed} AND ${from} ORDER BY ${by}`;
+/**
+ * SQL of the deliveries `d` of a hook `h` that a page shows, in order; and whether it looks among so many only (`lookedMax`).
+ */
+function pageOf(filter: Filter, start: PageStart, named: Named & { limit: string }, add: Add) {
+  const { from, by } = orderOf(start, named);
+  const { limit } = named;
   if (filter.guid !== undefined) {
-    const rows = `SELECT * FROM ${ofGuid(add(filter.guid))} d WHERE ${from} ${indexed} ${looked} ORDER BY ${by}`;
-    return { rows, inLog, isBounded: false };
+    const { indexed, looked } = conditionsOf(filter, start, add);
+    const of = ofGuid(add(filter.guid), add);
+    return {
+      rows: `SELECT * FROM ${of} d WHERE ${from} ${indexed} ${looked} ORDER BY ${by} LIMIT ${limit}`,
+      isBounded: false,
+    };
   }
-  if (looked === '') return { rows: `SELECT * FROM ${inLog}`, inLog, isBounded: false };
-  const rows = `SELECT * FROM (SELECT * FROM ${inLog} LIMIT ${lookedMax}) d WHERE true ${looked} ORDER BY ${by}`;
-  return { rows, inLog, isBounded: true };
+  if (start.order === 'time') {
+    const { outcome, event, action, throttled } = filter;
+    const isBounded = outcome === 'success' || [event, action, throttled].some((value) => value !== undefined);
+    return { rows: rowsOf(byTime({ ...named, looked: lookedMax.time }, filter, add)), isBounded };
+  }
+  const { indexed, looked } = conditionsOf(filter, start, add);
+  const inLog = `SELECT * FROM deliveries d WHERE d.hook_id = h.id ${indexed} AND ${from} ORDER BY ${by} LIMIT`;
+  if (looked === '') return { rows: `${inLog} ${limit}`, isBounded: false };
+  const rows = `SELECT * FROM (${inLog} ${lookedMax[start.order]}) d WHERE true ${looked} ORDER BY ${by} LIMIT ${limit}`;
+  return { rows, isBounded: true };
 }
 
 /** By which a statement is known, in few letters: the order, and what it filters by. */
@@ -175,8 +197,9 @@ export async function loadPage(
   const seen = visibleIn(wanted);
   const values = [...placeValues(token, wanted), hookId, start.id, limit, ...placeIn(start)];
   const add = (value: unknown) => `$${values.push(value)}`;
-  const order = orderOf(start, { id: '$6', place: '$8' });
-  const page = pageOf(filter, start, order, add);
+  const named = { id: '$6', place: '$8', limit: '$7::integer + 1' };
+  const order = orderOf(start, named);
+  const page = pageOf(filter, start, named, add);
   const { rows } = await reads.query<EnteredRow & DeliveryPage>({
     name: `deliveries ${kindOf(filter, start)} ${seen.kind}`,
     text: `WITH p AS (${placeSql})
@@ -185,7 +208,7 @@ export async function loadPage(
              LEFT JOIN LATERAL (
                SELECT concat('[', string_agg(json, ',') FILTER (WHERE place <= $7), ']') AS json, min(${order.next}) FILTER (WHERE place > $7) AS next
                  FROM (SELECT d.id, d.sequence, d.delivered_at, row_number() OVER () AS place, ${deliveryJson} AS json
-                         FROM (${page.rows} LIMIT $7::bigint + 1) d) d) page ON true`,
+                         FROM (${page.rows}) d) d) page ON true`,
     values,
   });
   const row = rows[0];
@@ -202,16 +225,23 @@ async function findLookEnd(
   start: PageStart,
 ): Promise<string | null> {
   const values: unknown[] = [hookId, start.id, ...placeIn(start)];
-  const order = orderOf(start, { id: '$2', place: '$3' });
+  const named = { id: '$2', place: '$3' };
   const { outcome, since, throttled } = filter;
+  const add = (value: unknown) => `$${values.push(value)}`;
+  const { next, from, by } = orderOf(start, named);
+  const most = lookedMax[start.order];
   // What each row is looked at for does not count.
-  const among: Filter = { outcome, since, ...(throttled && { throttled }) };
-  const { inLog } = pageOf(among, start, order, (value) => `$${values.push(value)}`);
+  const isByTime = start.order === 'time';
+  const meant: Filter = isByTime
+    ? { outcome: outcome === 'failure' ? outcome : undefined, since }
+    : { outcome, ...(throttled && { throttled }) };
+  const among = isByTime
+    ? `${byTime({ ...named, looked: most + 1, limit: most + 1 }, meant, add)} d`
+    : `deliveries d WHERE d.hook_id = h.id ${conditionsOf(meant, start, add).indexed} AND ${from} ORDER BY ${by}`;
   const { rows } = await reads.query<{ next: string }>({
-    name: `deliveries end ${kindOf(among, start)}`,
-    text: `SELECT ${order.next} AS next FROM (
-             SELECT d.* FROM (SELECT $1::integer AS id) h
-              CROSS JOIN LATERAL (SELECT d.id, d.sequence, d.delivered_at FROM ${inLog} OFFSET ${lookedMax} LIMIT 1) d) d`,
+    name: `deliveries end ${kindOf(meant, start)}`,
+    text: `SELECT d.next FROM (SELECT $1::integer AS id) h
+            CROSS JOIN LATERAL (SELECT ${next} AS next FROM ${among} OFFSET ${most} LIMIT 1) d`,
     values,
   });
   return rows[0]?.next ?? null;

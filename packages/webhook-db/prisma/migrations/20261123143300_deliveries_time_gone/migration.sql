@@ -1,0 +1,2 @@
+-- deliveries_at_idx has all of it.
+DROP INDEX deliveries_time_idx;
