@@ -1,11 +1,11 @@
 /** The audit log (`api/v2/logs`), written after the work that it records. */
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from './database.ts';
+import type { LogType } from './log-types.ts';
 import { openWriteBehind } from './write-behind.ts';
 
-/** `type` is Auth0's code: s (login), f (failed login), seccft (machine token), … */
 export type AuditEntry = {
-  type: string;
+  type: LogType;
   clientId?: string | undefined;
   userId?: string | undefined;
   ip?: string | undefined;

@@ -12,6 +12,7 @@ import { type Counters, refusalCodes } from './counters.ts';
 import { addressOf } from './http/head.ts';
 import { routeOf, setRoute } from './http/route.ts';
 import { traceIdOf } from './http/traced.ts';
+import type { LogType } from './log-types.ts';
 import type { Report } from './report.ts';
 
 /** Observes a request from its head to the end of its response. The path and its query are never logged: they hold codes. */
@@ -41,7 +42,7 @@ export function makeRequestObserver(log: Log, registry: Registry) {
 const authorizing = new Set<string | undefined>(['authorization', 'resume']);
 
 /** Auth0's log types of what a token was given for; others read `se`. */
-const exchangeTypes: Record<string, string> = {
+const exchangeTypes: Record<string, LogType> = {
   client_credentials: 'seccft',
   authorization_code: 'seacft',
   refresh_token: 'sertft',
@@ -55,7 +56,7 @@ const exchangeTypes: Record<string, string> = {
 };
 
 /** The same for refusals. Whoever fails to prove who he is, is in the log by his login already (`failedType`). */
-const refusedTypes: Record<string, string> = {
+const refusedTypes: Record<string, LogType> = {
   client_credentials: 'feccft',
   authorization_code: 'feacft',
   refresh_token: 'fertft',

@@ -11,6 +11,7 @@ import type { Counters } from './counters.ts';
 import type { EventSink } from './event-sink.ts';
 import type { AccountModel } from './generated/models.ts';
 import type { Interaction } from './interaction/interaction.ts';
+import type { LogType } from './log-types.ts';
 import type { UpstreamFailure } from './upstream/failure.ts';
 
 export type Report = {
@@ -150,7 +151,7 @@ function reportChanges({ audit, sink, log }: ReportParts) {
 }
 
 /** Auth0's log types of failed logins. */
-function failedType(reason: Parameters<Report['loginFailed']>[1], isKnown: boolean): string {
+function failedType(reason: Parameters<Report['loginFailed']>[1], isKnown: boolean): LogType {
   switch (reason) {
     case 'too_many_attempts':
       return 'limit_wc';

@@ -1,6 +1,7 @@
 /** What the audit log says of second factors, in Auth0’s type codes (https://auth0.com/docs/deploy-monitor/logs/log-event-type-codes). */
 import type { Log } from '@gatepost/runtime/log';
 import type { Audit } from '../audit.ts';
+import type { LogType } from '../log-types.ts';
 
 export type FactorEvent = { userId: string; clientId?: string | undefined; ip: string };
 
@@ -16,7 +17,7 @@ export type FactorEvents = {
 };
 
 export function makeFactorEvents({ audit, log }: { audit: Audit; log: Log }): FactorEvents {
-  const note = (type: string, { userId, clientId, ip }: Partial<FactorEvent>, details: object = {}) =>
+  const note = (type: LogType, { userId, clientId, ip }: Partial<FactorEvent>, details: object = {}) =>
     audit.add({ type, userId, clientId, ip, details: { ...details } });
   return {
     asked: (event) => note('mfar', event),

@@ -2,6 +2,7 @@
 import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { LogEntryModel } from '../generated/models.ts';
+import { isLogType, logTypes } from '../log-types.ts';
 import { lengthMax } from './lucene.ts';
 import { type Answer, ok, operation } from './operation.ts';
 import { chooseFields, fieldsQuery, list, pageQuery } from './paging.ts';
@@ -105,45 +106,6 @@ function readId(id: string): bigint | undefined {
   return value < 2n ** 63n ? value : undefined;
 }
 
-/** Auth0's codes, in words. */
-const descriptions: Record<string, string> = {
-  s: 'Success Login',
-  f: 'Failed Login',
-  fp: 'Failed Login (Incorrect Password)',
-  fu: 'Failed Login (Invalid Email/Username)',
-  limit_wc: 'Blocked Account',
-  pla: 'Pre-login assessment',
-  pwd_leak: 'Breached password',
-  signup_pwd_leak: 'Breached password on signup',
-  reset_pwd_leak: 'Breached password on reset',
-  limit_mu: 'Blocked IP Address',
-  ss: 'Success Signup',
-  fs: 'Failed Signup',
-  slo: 'Success Logout',
-  scp: 'Success Change Password',
-  scpr: 'Success Change Password Request',
-  seacft: 'Success Exchange (Authorization Code for Access Token)',
-  feacft: 'Failed Exchange (Authorization Code for Access Token)',
-  seccft: 'Success Exchange (Client Credentials for Access Token)',
-  feccft: 'Failed Exchange (Client Credentials for Access Token)',
-  sepft: 'Success Exchange (Password for Access Token)',
-  fepft: 'Failed Exchange (Password for Access Token)',
-  sertft: 'Success Exchange (Refresh Token for Access Token)',
-  fertft: 'Failed Exchange (Refresh Token for Access Token)',
-  sede: 'Success Exchange (Device Code for Access Token)',
-  fede: 'Failed Exchange (Device Code for Access Token)',
-  seoobft: 'Success Exchange (Password and OOB Challenge for Access Token)',
-  sce: 'Success Change Email',
-  fce: 'Failed Change Email',
-  fcp: 'Failed Change Password',
-  sv: 'Success Verification Email',
-  sdu: 'Success User Deletion',
-  gd_enrollment_complete: 'MFA Enrollment Complete',
-  gd_unenroll: 'MFA Unenrolled',
-  srrt: 'Success Revocation (Refresh Token)',
-  sapi: 'API Operation',
-};
-
 function present(row: LogEntryModel): object {
   const id = makeId(row.id);
   return {
@@ -151,7 +113,7 @@ function present(row: LogEntryModel): object {
     log_id: id,
     date: row.date.toISOString(),
     type: row.type,
-    description: descriptions[row.type] ?? '',
+    description: isLogType(row.type) ? logTypes[row.type] : '',
     ...(row.clientId !== null && { client_id: row.clientId }),
     ...(row.userId !== null && { user_id: row.userId }),
     ...(row.ip !== null && { ip: row.ip }),

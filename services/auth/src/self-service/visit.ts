@@ -21,6 +21,7 @@ import { seeOther, sendPage } from '../http/page.ts';
 import { ForeignForm } from '../interaction/interaction.ts';
 import type { Outcome } from '../interaction/page-memory.ts';
 import { countedFrom, type SessionDevice } from '../library/seam.ts';
+import type { LogType } from '../log-types.ts';
 import type { AccountChange } from '../mail/change-notice.ts';
 import type { Languages } from '../mail/language.ts';
 import type { Form, PageName, Pages } from '../pages/pages.ts';
@@ -66,7 +67,7 @@ export type Visit = {
   /** Answers a form: the browser goes to that path, whose page shows the outcome. */
   turnTo(path: string, outcome?: Omit<Outcome, 'step'>): Promise<void>;
   /** For the log: that this person has done this here. */
-  note(type: string, details?: Record<string, unknown>): void;
+  note(type: LogType, details?: Record<string, unknown>): void;
   /** By mail to the address that the account had when this visit began: that it was changed here. */
   tell(change: AccountChange): void;
 };

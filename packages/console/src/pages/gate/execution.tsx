@@ -1,8 +1,9 @@
 /** What became of the actions that an entry of the log is about: the gate keeps it for a day. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { ApiProblem } from '../../api/client.ts';
 import type { ActionExecution, LogEntry } from '../../api/management-types.ts';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { triggerOf } from './actions.tsx';
 import { useGate } from './gate-page.tsx';
@@ -26,7 +27,11 @@ export function Execution({ id }: { id: string }) {
   return (
     <details className="execution" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The run of the action</summary>
-      {error ? (
+      {error instanceof ApiProblem && error.status === 404 ? (
+        <Empty title="What ran is kept for a day">
+          <p>The entry of the log stays. What it says above is all that is left of this run.</p>
+        </Empty>
+      ) : error ? (
         <Problem error={error} onRetry={refetch} />
       ) : !data ? (
         <Loading what="the run" />

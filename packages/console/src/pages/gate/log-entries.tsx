@@ -6,18 +6,12 @@ import { useApplications } from './applications.tsx';
 import { Execution, executionsOf } from './execution.tsx';
 
 export const refusedTypes = [
-  ...['f', 'fp', 'fu', 'fs', 'limit_wc', 'limit_mu', 'feacft', 'feccft', 'fepft', 'fertft', 'fede'],
+  ...['f', 'fp', 'fu', 'fs', 'fcp', 'fce', 'fdu', 'limit_wc', 'limit_mu'],
+  ...['feacft', 'feccft', 'fepft', 'fertft', 'fede', 'feotpft', 'feoobft', 'fercft'],
+  ...['gd_auth_failed', 'gd_webauthn_challenge_failed', 'gd_recovery_failed'],
+  ...['gd_otp_rate_limit_exceed', 'gd_recovery_rate_limit_exceed'],
   ...['pwd_leak', 'signup_pwd_leak', 'reset_pwd_leak', 'actions_execution_failed'],
 ];
-
-/** Auth0 has no words for these. */
-const words: Record<string, string> = {
-  consent_granted: 'Consent Granted',
-  sv: 'Success Verification Email',
-  se: 'Success Exchange',
-  f: 'Failed Login',
-  actions_execution_failed: 'An action failed',
-};
 
 /** How somebody proved who they are (`amr`, RFC 8176), in words. */
 const methods: Record<string, string> = {
@@ -115,7 +109,7 @@ export function Entries({ entries }: { entries: LogEntry[] }) {
 function titleOf({ type, description, details }: LogEntry): string {
   if (type === 'f' && details.error !== undefined) return 'Refused sign-in request';
   if (type === 'sapi' && typeof details.operation === 'string') return details.operation;
-  return description || words[type] || type;
+  return description || type;
 }
 
 function whyOf({ details }: LogEntry): string {

@@ -12,7 +12,7 @@ import { type LogKind, type LogSearch, logKinds } from './search.ts';
 
 const typesOf: Record<Exclude<LogKind, 'all'>, string[]> = {
   refused: refusedTypes,
-  logins: ['s', 'f', 'fp', 'fu', 'limit_wc', 'ss', 'fs', 'slo', 'scp', 'scpr', 'sv'],
+  logins: ['s', 'f', 'fp', 'fu', 'limit_wc', 'ss', 'fs', 'slo', 'scp', 'scpr', 'sv', 'sce', 'mfar', 'gd_*'],
   tokens: ['se*', 'fe*', 'srrt'],
   changes: ['sapi', 'consent_granted'],
 };
