@@ -23,7 +23,7 @@ and [the walk-through](walk-through.md) makes another. Under \`npm start\` yours
 - It is applied at each start: what it names is made, or gets its values; what it does not name stays as it is. Nothing is ever deleted.
 - A key that is not known is refused with its path (\`clients[0].callback\`), and the service does not start. All faults are named at once. So are a client's grant for an API that there is not
   or for a scope that its API does not have, and a grant type that nobody serves.
-- Field names are those of Auth0's Management API. The gate applies all but \`organizations\`, which are the webhook API's.
+- Field names are those of Auth0's Management API. The gate applies all but \`organizations\`, which are the webhook API's; its own are \`gate_organizations\`, and roles are named by their name.
 - A default is what a file means that does not name the key. Keys without one may be left out, unless it says *required*.`;
 
 /** The text of docs/seed.md. */

@@ -200,6 +200,51 @@ const organization = z.strictObject({
     .meta({ description: 'its limit; `THROTTLE_RATE` and `THROTTLE_BURST` otherwise' }),
 });
 
+const gateOrganization = z.strictObject({
+  name: z
+    .string()
+    .regex(/^(?!org_)[a-z0-9][a-z0-9_-]{0,49}$/, 'must be small letters, digits, `-` and `_`')
+    .meta({ description: 'its name, which `organization` of a request may give', example: 'orchard' }),
+  display_name: text.optional().meta({ description: 'what people read', example: 'Orchard Ltd' }),
+  metadata: z
+    .record(z.string().min(1).max(255), z.string().max(255))
+    .default({})
+    .meta({
+      description:
+        'of your own; `gatepost_account: "true"` makes it an account of the webhook API too (docs/reference/organization-accounts.md)',
+      example: { gatepost_account: 'true' },
+    }),
+  connections: z
+    .array(
+      z.strictObject({
+        name: name.meta({ description: 'a connection that there is', example: 'Username-Password-Authentication' }),
+        assign_membership_on_login: z
+          .boolean()
+          .default(false)
+          .meta({ description: 'whoever signs in by it becomes a member', example: true }),
+        show_as_button: z.boolean().default(true).meta({ description: 'its pages offer it', example: false }),
+        is_signup_enabled: z
+          .boolean()
+          .default(false)
+          .meta({ description: 'people may sign up by it, where that makes them members', example: true }),
+      }),
+    )
+    .default([])
+    .meta({ description: 'by which its members sign in; any where none is named' }),
+  members: z
+    .array(
+      z.strictObject({
+        user_id: name.meta({ description: 'a person that there is', example: 'auth0|maria' }),
+        roles: z
+          .array(name)
+          .default([])
+          .meta({ description: 'names of roles that they have within it', example: ['Editor'] }),
+      }),
+    )
+    .default([])
+    .meta({ description: 'who belongs to it' }),
+});
+
 /** The whole file. Each key has its `description`, and each that holds a value an `example`: docs/seed.md is made of them. */
 export const seedSchema = z.strictObject({
   settings: settings.optional().meta({ description: 'Of the gate as a whole.' }),
@@ -208,6 +253,10 @@ export const seedSchema = z.strictObject({
   roles: z.array(role).default([]).meta({ description: 'What people may do, where an API enforces it.' }),
   users: z.array(user).default([]).meta({ description: 'People who can sign in.' }),
   connections: z.array(connection).default([]).meta({ description: 'Ways to sign in.' }),
+  gate_organizations: z
+    .array(gateOrganization)
+    .default([])
+    .meta({ description: "The gate's organizations, in Auth0's sense." }),
   organizations: z.array(organization).default([]).meta({ description: 'Accounts of the webhook API.' }),
 });
 
@@ -217,6 +266,7 @@ export type SeedClient = z.infer<typeof client>;
 export type SeedPermissions = z.infer<typeof permissions>;
 export type SeedUser = z.infer<typeof user>;
 export type SeedConnection = z.infer<typeof connection>;
+export type SeedGateOrganization = z.infer<typeof gateOrganization>;
 export type SeedOrganization = z.infer<typeof organization>;
 
 /** Parses the text of a seed file, whose name goes into the error. @throws Misconfigured with the path of everything that is wrong, unknown keys included. */

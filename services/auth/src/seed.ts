@@ -13,6 +13,7 @@ import { hashSecret, secretMatches } from './clients/secret.ts';
 import { type Database, Prisma } from './database.ts';
 import { type FactorName, factorNames } from './factors/types.ts';
 import { sealSecrets } from './management/inert.ts';
+import { applyOrganizations } from './organizations/seed.ts';
 import type { Api } from './resources/store.ts';
 import { applyRoles } from './roles/seed.ts';
 import { optionsProblem } from './upstream/options.ts';
@@ -35,6 +36,7 @@ export async function applySeed(db: Database, given: Seed, management: Api, seal
       for (const client of seed.clients) await applyClient(writer, client);
       for (const user of seed.users) await applyUser(writer, user);
       await applyRoles(writer, seed, scopes);
+      await applyOrganizations(writer, seed);
     },
     { timeout: 60_000, maxWait: 30_000 },
   );

@@ -48,6 +48,53 @@ test('a client with the id of the one that people sign in to at /account is refu
   });
 });
 
+test('organizations of a seed have their members with roles; a second start changes nothing, and who is not there is named', async () => {
+  const people = ['auth0|ann', 'auth0|ben'].map((user_id) => ({ user_id, email: `${user_id.slice(6)}@example.com` }));
+  const organization = {
+    name: 'orchard',
+    display_name: 'Orchard Ltd',
+    metadata: { gatepost_account: 'true' },
+    connections: [{ name: 'email', assign_membership_on_login: true }],
+    members: [{ user_id: 'auth0|ann', roles: ['Owner'] }, { user_id: 'auth0|ben' }],
+  };
+  const seed = {
+    connections: [
+      { name: 'Username-Password-Authentication', strategy: 'auth0' },
+      { name: 'email', strategy: 'email' },
+    ],
+    roles: [{ name: 'Owner', permissions: [] }],
+    users: people,
+    gate_organizations: [organization],
+  };
+  const gate = stack.use(await openGate(seed));
+  const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+  stack.defer(() => db.end());
+  const stored = async () =>
+    (
+      await db.query(
+        `SELECT o.id, o.version, o.display_name, o.metadata, array_agg(m.user_id || ' ' || coalesce(r.name, '') ORDER BY m.user_id) AS members
+           FROM organizations o JOIN organization_members m ON m.organization_id = o.id
+           LEFT JOIN organization_member_roles USING (organization_id, user_id) LEFT JOIN roles r ON r.id = role_id GROUP BY o.id`,
+      )
+    ).rows;
+  const first = await stored();
+  const { display_name, metadata } = organization;
+  expect(first).toMatchObject([{ display_name, metadata, members: ['auth0|ann Owner', 'auth0|ben '] }]);
+  expect(
+    (await db.query('SELECT connection_id, assign_membership_on_login FROM organization_connections')).rows,
+  ).toEqual([{ connection_id: 'con_email', assign_membership_on_login: true }]);
+  stack.use(await openGate(seed, { DATABASE_URL: gate.databaseUrl, SECRETS_KEY: gate.env.SECRETS_KEY! }));
+  expect(await stored()).toEqual(first);
+  const strange = { name: 'mill', connections: [{ name: 'x' }], members: [{ user_id: 'auth0|cy', roles: ['None'] }] };
+  await expect(openGate({ ...seed, gate_organizations: [strange] })).rejects.toMatchObject({
+    problems: [
+      'gate_organizations[0].connections[0].name: no connection x',
+      'gate_organizations[0].members[0].user_id: nobody is auth0|cy',
+      'gate_organizations[0].members[0].roles[0]: no role None',
+    ],
+  });
+});
+
 test('every bad variable is named at once', async () => {
   const env = { ISSUER: 'http://localhost:4400/tenant', SECRETS_KEY: 'short', AUTH_PORT: 'x' };
   await expect(openGate({}, env)).rejects.toMatchObject({
