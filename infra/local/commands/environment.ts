@@ -6,6 +6,7 @@ import { parseEnv } from 'node:util';
 import type { CertificateFiles } from '../processes/certificates.ts';
 import { rootFolder, typedIn, writePrivate } from '../processes/home.ts';
 import { portOf } from '../processes/services.ts';
+import { Trouble } from '../processes/trouble.ts';
 import { redisKeyPrefix } from '../stores/redis.ts';
 import type { urlsOf } from '../stores/stores.ts';
 
@@ -86,10 +87,16 @@ export function webhookApiUrl(env: NodeJS.ProcessEnv): string {
 
 /**
  * The demo's seed, and behind it the files of `SEED_FILE` as seen from where the command was typed; empty, it means no seed at all.
+ * @throws Trouble when one is not there, by its number: a misplaced value may be a secret. The services would see it from their own folders.
  */
 export function seedFiles(given: NodeJS.ProcessEnv): string[] {
   if (given.SEED_FILE?.trim() === '') return [];
   const own = given.SEED_FILE?.split(',').map((file) => resolve(typedIn(given), file.trim())) ?? [];
+  const missing = own.flatMap((file, index) => (existsSync(file) ? [] : [index + 1]));
+  if (missing.length > 0)
+    throw new Trouble(
+      `SEED_FILE: there is no such file (number ${missing.join(', ')} of ${own.length}), seen from ${typedIn(given)}`,
+    );
   return [...new Set([join(rootFolder, 'infra/demo/seed.yaml'), ...own])];
 }
 

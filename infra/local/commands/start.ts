@@ -13,7 +13,7 @@ import { type Supervised, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
-import { producerEnvFile, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
+import { producerEnvFile, seedFiles, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
 import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
@@ -21,6 +21,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const unknown = args.filter((arg) => arg !== '--fresh' && arg !== '--private');
   if (unknown.length > 0)
     throw new Trouble(`npm start does not know ${unknown.join(' ')}; \`npm start -- --help\` says what it takes.`);
+  seedFiles(env); // a name that is mistyped is told before anything starts
   await checkPorts(env, home);
   stack.use(noteRunning(home));
   setLogsAside(home);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -60,10 +60,12 @@ test('what the environment gives goes before what is made', () => {
 test('a seed of one’s own stands beside the demo’s, as seen from where the command was typed; an empty one means none', () => {
   const demo = expect.stringMatching(/\/infra\/demo\/seed\.yaml$/);
   expect(seedFiles({})).toEqual([demo]);
-  expect(seedFiles({ SEED_FILE: 'mine.yaml, /there/more.yaml', INIT_CWD: '/here' })).toEqual([
-    demo,
-    '/here/mine.yaml',
-    '/there/more.yaml',
-  ]);
+  const [here, more] = [newHome(), join(newHome(), 'more.yaml')];
+  for (const file of [join(here, 'mine.yaml'), more]) writeFileSync(file, '');
+  const own = (SEED_FILE: string) => seedFiles({ SEED_FILE, INIT_CWD: here });
+  expect(own(`mine.yaml, ${more}`)).toEqual([demo, join(here, 'mine.yaml'), more]);
+  expect(() => own('mine.yaml,main.yaml')).toThrow(
+    `SEED_FILE: there is no such file (number 2 of 2), seen from ${here}`,
+  );
   expect(seedFiles({ SEED_FILE: '' })).toEqual([]);
 });
