@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { freshDatabase, freshPrefix, freshVhost } from '@gatepost/testkit/stores';
 import { freePorts } from '@gatepost/testkit/system';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { cleanEnv } from '../commands/environment.ts';
@@ -35,8 +36,10 @@ const command = ['--conditions=source', run, 'infra/local/commands/start.ts'];
 
 type Run = { child: ChildProcess; output(): string; ended: Promise<number | null> };
 
-function start(args: string[] = [], more: NodeJS.ProcessEnv = {}): Run {
-  const child = spawn(process.execPath, [...command, '--private', ...args], {
+const start = (more?: NodeJS.ProcessEnv) => spawnCommand(['--private'], more);
+
+function spawnCommand(args: string[], more: NodeJS.ProcessEnv = {}): Run {
+  const child = spawn(process.execPath, [...command, ...args], {
     env: { ...env, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -94,7 +97,7 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
   expect(await second.ended).toBe(1);
   expect(second.output()).toMatch(new RegExp(`already runs with ${home} \\(process ${run.child.pid}\\)`));
 
-  const elsewhere = start([], { GATEPOST_HOME: join(home, 'elsewhere') });
+  const elsewhere = start({ GATEPOST_HOME: join(home, 'elsewhere') });
   expect(await elsewhere.ended).toBe(1);
   expect(elsewhere.output()).toMatch(new RegExp(`Port ${env.AUTH_PORT} is taken by process \\d+ .*AUTH_PORT`));
 
@@ -108,16 +111,24 @@ test('brings everything up, passes the smoke story, restarts what dies, and leav
   expect(processesOf(home)).toEqual([]);
 });
 
-/** Where what is asked is not what RabbitMQ does: it takes the longest of all to start. */
-const withBroker = () => ({ AMQP_URL: process.env.TEST_AMQP_URL! });
+/** Where what is asked is not what the stores do: `npm start` with those of the tests, which are there already. */
+async function startOnGiven(more: NodeJS.ProcessEnv = {}): Promise<Run & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const { url: DATABASE_URL } = opening.use(await freshDatabase('migrated'));
+  const { url: AMQP_URL } = opening.use(await freshVhost());
+  const stores = { DATABASE_URL, AMQP_URL, REDIS_URL: process.env.TEST_REDIS_URL, REDIS_KEY_PREFIX: freshPrefix() };
+  const run = spawnCommand([], { ...stores, ...more });
+  const open = opening.move();
+  return { ...run, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
 
 test.each([
-  ['while the stores start', 'Redis ', () => ({})],
-  ['while the services start', 'migrations ', withBroker],
+  ['while the stores start', 'Redis ', async () => ({ ...start(), async [Symbol.asyncDispose]() {} })],
+  ['while the services start', 'migrations ', startOnGiven],
 ])(
   'stops at once and leaves nothing behind when it is told to %s',
-  async (_, line, more) => {
-    const run = start([], more());
+  async (_, line, begin) => {
+    await using run = await begin();
     await shows(run, line);
     run.child.kill('SIGTERM');
     expect(await run.ended).toBe(143);
@@ -135,7 +146,7 @@ test('leaves nothing behind when it is killed outright', async () => {
 });
 
 test('a bad environment is shown, every bad variable of every service, and ends everything', async () => {
-  const run = start([], { ...withBroker(), DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1' });
+  await using run = await startOnGiven({ DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1' });
   expect(await run.ended).toBe(1);
   expect(run.output()).toMatch(/DELIVERY_TIMEOUT_MS: .*"soon"/);
   expect(run.output()).toMatch(/THROTTLE_RATE: .*"-1"/);
@@ -152,17 +163,8 @@ test('a URL at which nothing answers is named, and nothing is started in its ste
     REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
     AMQP_URL: `amqp://127.0.0.1:${port}`,
   };
-  const child = spawn(process.execPath, command, {
-    env: { ...env, ...urls },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  started.push(child);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += chunk;
-    });
-  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
-  expect(output).toMatch(/(DATABASE|REDIS|AMQP)_URL is set, but .* does not let us in at/);
-  expect(output).not.toContain('secret');
+  const run = spawnCommand([], urls);
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toMatch(/(DATABASE|REDIS|AMQP)_URL is set, but .* does not let us in at/);
+  expect(run.output()).not.toContain('secret');
 });
