@@ -52,11 +52,18 @@ export async function runJest(
   return { name: 'tests', ...count, flaky };
 }
 
+/**
+ * Node's, which the workers take over: with the usual room for what is young, a sixth of their time went into collecting it, as each file
+ * leaves its modules behind.
+ */
+const nodeOptions = ['--max-semi-space-size=64', '--min-semi-space-size=64'];
+
 /** Twice the cores of a small machine: a story waits for most of its time, and meanwhile others have its core. */
 const workers = 4;
 
 function jestArgs(projects: string[], reportFile: string, files: string[], skipped: string[]): string[] {
   return [
+    ...nodeOptions,
     join(rootFolder, 'node_modules/jest/bin/jest.js'),
     ...projects.map((project) => `--selectProjects=${project}`),
     '--passWithNoTests',

@@ -21,8 +21,8 @@ let file = 0;
 /** What is worked out once a worker. */
 const resolved = new Map();
 const sources = new Map();
-/** Theirs are validators of descriptions, which take seconds to make; they hold nothing of a file's. */
-const shared = /\/test\/(support\/)?(conformance|github-openapi)\.ts$/;
+/** Validators of descriptions, which take seconds to make, and the database's client, which is large; they hold nothing of a file's. */
+const shared = /\/(test\/(support\/)?(conformance|github-openapi)|src\/generated\/[\w/]+)\.ts$/;
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -11,8 +11,9 @@ export type Fresh = AsyncDisposable & { url: string };
 export async function freshDatabase(kind: 'empty' | 'migrated' = 'empty'): Promise<Fresh> {
   const server = needed('TEST_DATABASE_URL');
   const name = `test_${randomBytes(6).toString('hex')}`;
+  // Files are copied in less than half the time that PostgreSQL's own way takes, which writes each page to its log.
   const template = kind === 'migrated' ? await makeTemplate(server) : 'template1';
-  await onServer(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+  await onServer(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`));
   return {
     url: urlOf(server, name),
     async [Symbol.asyncDispose]() {

@@ -5,7 +5,7 @@ import { violationsOf } from '@gatepost/testkit/axe';
 import { launchOptions, patienceMs } from '@gatepost/testkit/chromium';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { openPreview } from '../src/pages/preview.ts';
 import { renderPage } from '../src/pages/render.ts';
 import { samples } from '../src/pages/sample.ts';
@@ -27,12 +27,18 @@ afterAll(async () => {
   await new Promise((resolve) => preview.server.close(resolve));
 });
 
+/** One for all tabs that are opened alike: it takes half a second, and the pages leave nothing in it. */
+const contexts = new Map<string, Promise<BrowserContext>>();
+
 /** Opens a tab, gives it to the test with all that went wrong in it, and closes it. */
 async function inTab(
   options: BrowserContextOptions,
   look: (page: Page, troubles: string[]) => Promise<void>,
 ): Promise<void> {
-  const context = await browser.newContext(options);
+  const alike = JSON.stringify(options);
+  const opening = contexts.get(alike) ?? browser.newContext(options);
+  contexts.set(alike, opening);
+  const context = await opening;
   context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const troubles: string[] = [];
@@ -44,7 +50,7 @@ async function inTab(
   try {
     await look(page, troubles);
   } finally {
-    await context.close();
+    await page.close();
   }
 }
 

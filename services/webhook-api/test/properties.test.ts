@@ -172,7 +172,7 @@ describe('no request is a fault of ours', () => {
       fc.asyncProperty(requests, async (batch) => {
         await Promise.all(batch.map(send));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
     // The generator is worth something only while it gets through to both sides of the rules.
     expect([...seen]).toEqual(expect.arrayContaining([400, 404, 422]));
@@ -199,7 +199,7 @@ describe('no request is a fault of ours', () => {
       fc.asyncProperty(requests, async (batch) => {
         await Promise.all(batch.map(send));
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 
@@ -209,7 +209,7 @@ describe('no request is a fault of ours', () => {
         const status = await statusOf({ 'user-agent': 'test', authorization: text });
         expect([401]).toContain(status);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });
