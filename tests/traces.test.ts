@@ -1,5 +1,8 @@
 /** One trace across all processes, at a collector that takes OTLP. */
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { openApi } from '@gatepost/testkit/api';
 import { openCollector } from '@gatepost/testkit/collector';
 import { openReceiver } from '@gatepost/testkit/receiver';
@@ -10,7 +13,13 @@ import { afterAll, expect, test } from '@jest/globals';
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const collector = stack.use(await openCollector());
-const system = stack.use(await openSystem({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } }));
+const headers = join(mkdtempSync(join(tmpdir(), 'traces-')), 'headers');
+writeFileSync(headers, 'authorization=Bearer%20of-the-collector\n');
+const system = stack.use(
+  await openSystem({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_HEADERS_FILE: headers },
+  }),
+);
 const api = await openApi(system);
 const receiver = stack.use(await openReceiver());
 
@@ -43,4 +52,11 @@ test('the gate is seen too', async () => {
   await until('its token request', () =>
     collector.spans.find(({ service, name }) => service === 'gatepost-auth' && name === 'POST token'),
   );
+});
+
+test('the collector gets the token that stands in a file, and no log has it', () => {
+  expect(new Set(collector.authorizations)).toEqual(new Set(['Bearer of-the-collector']));
+  const logs = [system.auth, system.webhookApi, system.dispatcher].map((service) => service.output()).join('\n');
+  expect(logs).toContain('"OTEL_EXPORTER_OTLP_HEADERS":{"configured":true}');
+  expect(logs).not.toContain('of-the-collector');
 });

@@ -261,9 +261,13 @@ export const commonVariables = {
     shownDefault: 'none',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional().meta({
-    description:
-      'where traces go, by OTLP over HTTP; `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are read too',
+    description: 'where traces go, by OTLP over HTTP; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are read too',
     shownDefault: 'none: no traces',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: text.optional().meta({
+    description: 'headers for who takes the traces, such as `authorization=Bearer%20…`; several separated by commas',
+    secret: true,
+    shownDefault: 'none',
   }),
   OTEL_TRACES_SAMPLER: z
     .enum([

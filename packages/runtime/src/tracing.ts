@@ -47,6 +47,7 @@ export type Tracing = {
 
 export type TracingEnv = {
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
   OTEL_TRACES_SAMPLER: string;
   OTEL_TRACES_SAMPLER_ARG: number;
 };

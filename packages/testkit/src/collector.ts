@@ -23,6 +23,8 @@ export type Collector = AsyncDisposable & {
   /** What `OTEL_EXPORTER_OTLP_ENDPOINT` is to be. */
   url: string;
   spans: CollectedSpan[];
+  /** The header `authorization` of each request. */
+  authorizations: (string | undefined)[];
   /** The spans of a trace, in the order in which they began, once there are `count`. */
   trace(traceId: string, count: number): Promise<CollectedSpan[]>;
 };
@@ -50,7 +52,9 @@ type Sent = {
 
 export async function openCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
+  const authorizations: Collector['authorizations'] = [];
   const server = createServer(async (request, response) => {
+    authorizations.push(request.headers.authorization);
     const sent = (await json(request)) as Sent;
     spans.push(...sent.resourceSpans.flatMap(read));
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
@@ -59,6 +63,7 @@ export async function openCollector(): Promise<Collector> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    authorizations,
     trace: (traceId, count) =>
       until(`${count} spans of ${traceId}`, () => {
         const own = spans.filter((span) => span.traceId === traceId).sort((a, b) => a.beganAt - b.beganAt);

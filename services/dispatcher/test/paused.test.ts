@@ -33,8 +33,8 @@ test('of a paused account nothing is delivered, and others go on; resumed, all g
   const account = await world.addAccount('resting', ['r']);
   await world.addHook('resting', { url: `${receiver.url}/resting` });
   await world.addHook('resting', { url: `${receiver.url}/resting-too` });
-  // One after the other, so that the order can be seen.
-  await world.pool.query('UPDATE accounts SET throttle_rate = 100, throttle_burst = 1 WHERE id = $1', [account]);
+  // One after the other, so that the order can be seen. What goes within 0.4 s, here eight, is released together.
+  await world.pool.query('UPDATE accounts SET throttle_rate = 20, throttle_burst = 1 WHERE id = $1', [account]);
   await world.addAccount('lively', ['r']);
   await world.addHook('lively', { url: `${receiver.url}/lively` });
   await pause('accounts', account, 'now()');
@@ -54,9 +54,9 @@ test('of a paused account nothing is delivered, and others go on; resumed, all g
   );
   const ids = rows.map(({ id }) => Number(id));
   expect(ids).toHaveLength(40);
-  // Those that rested were first; at the border a busy machine may send one late.
+  // Those that rested were first; a machine so busy that several are late sends what was released together in any order.
   const lastOfResting = ids.toSorted((a, b) => a - b)[19]!;
-  expect(ids.slice(0, 15).filter((id) => id > lastOfResting)).toEqual([]);
+  expect(ids.slice(0, 12).filter((id) => id > lastOfResting)).toEqual([]);
   expect(receivedAt('/resting')).toHaveLength(20);
 });
 
