@@ -182,8 +182,11 @@ test('with the password alone nothing is added to what protects an account, and 
     otp: '000000',
   });
   expect(foreign.json.error_description).toContain('another client’s');
+  // What stands for a second factor goes with the last one: it would stand for the next one, too, whoever has it.
+  await db.query(`INSERT INTO remembered_browsers VALUES ('browser', 'auth0|dan', now(), now() + interval '1 day')`);
   await auth0.deleteAuthenticator({ mfaToken: proven, authenticatorId: app!.id });
-  expect(await auth0.listAuthenticators({ mfaToken: proven })).toHaveLength(1);
+  expect(await auth0.listAuthenticators({ mfaToken: proven })).toEqual([]);
+  expect((await db.query(`SELECT FROM remembered_browsers WHERE user_id = 'auth0|dan'`)).rowCount).toBe(0);
 });
 
 describe('whoever has the password too, before its owner has a second factor,', () => {

@@ -35,9 +35,9 @@ export type FactorStore = {
   /** Second factors in place of all that there are, at once. Undefined when somebody has one of the keys already. */
   replaceAll(userId: string, methods: NewMethod[]): Promise<Method[] | undefined>;
   rename(userId: string, id: string, name: string | null): Promise<Method | undefined>;
-  /** False when there is none. */
+  /** False when there is none. With the last second factor go recovery codes and remembered browsers, here and below. */
   remove(userId: string, id: string): Promise<boolean>;
-  /** Those of these types, or all, with the recovery codes that go with the last. @returns how many */
+  /** Those of these types, or all. @returns how many */
   removeAll(userId: string, types?: readonly MethodType[]): Promise<number>;
 
   /** The key of a TOTP method, opened. */
@@ -109,13 +109,14 @@ function methodsOf({ db, pool, seal }: Stores) {
     },
     async remove(userId, id) {
       const { count } = await db.authenticationMethod.deleteMany({ where: { id, userId } });
+      if (count > 0) await forgetStandIns(pool, userId);
       return count > 0;
     },
     async removeAll(userId, types) {
       const { count } = await db.authenticationMethod.deleteMany({
         where: { userId, ...(types && { type: { in: [...types] } }) },
       });
-      if (!types) await db.recoveryCode.deleteMany({ where: { userId } });
+      await forgetStandIns(pool, userId);
       return count;
     },
     findCredential: async (credentialId) =>
@@ -201,6 +202,17 @@ function browsersOf({ db, pool }: Stores) {
       await db.rememberedBrowser.deleteMany({ where: { userId } });
     },
   } satisfies Partial<FactorStore>;
+}
+
+/** Recovery codes and remembered browsers stand for a second factor: left behind by the last one, they would stand for the next, too. */
+async function forgetStandIns(pool: Pool, userId: string): Promise<void> {
+  await pool.query({
+    name: 'stand-ins of no factor',
+    text: `WITH bare AS (SELECT WHERE NOT EXISTS (SELECT FROM authentication_methods WHERE user_id = $1 AND type = ANY ($2))),
+                codes AS (DELETE FROM recovery_codes WHERE user_id = $1 AND EXISTS (SELECT FROM bare))
+           DELETE FROM remembered_browsers WHERE user_id = $1 AND EXISTS (SELECT FROM bare)`,
+    values: [userId, secondFactors],
+  });
 }
 
 async function wrote(pool: Pool, name: string, values: unknown[], text: string): Promise<boolean> {

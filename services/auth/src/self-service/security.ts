@@ -98,12 +98,6 @@ async function remove(visit: Visit, id: string): Promise<void> {
   if (!method || !(await parts.factors.remove(userId, id))) throw notTheirs();
   parts.factorEvents.removed({ userId, clientId: accountClientId, ip }, method.type);
   visit.tell({ name: 'factor_removed', factor: method.type as MethodType });
-  const left = await parts.factors.list(userId);
-  // Recovery codes and remembered browsers stand for a second factor: without one they are nothing.
-  if (!hasSecondFactor(left.map(({ type }) => type))) {
-    await parts.factors.makeRecoveryCodes(userId, []);
-    await parts.factors.forgetBrowsers(userId);
-  }
   return visit.turnTo(securityPath, { notice: 'removed' });
 }
 
