@@ -174,6 +174,10 @@ describe('codes by mail and text message', () => {
     const sent = await browser.submit(form, { address: 'grace@work.example' });
     const codes = await browser.submit(sent, { code: await codeSentTo('grace@work.example') });
     expect(claimsOf(await browser.submit(codes)).acr).toBe(multiFactor);
+    // The address of the account is told, not the new one.
+    await until('a mail that says so', async () =>
+      (await gate.outbox()).some((text) => text.includes('To: grace@example.com') && text.includes('was added')),
+    );
 
     const later = new Browser(gate);
     const ways = await later.logIn(await later.authorize(request), 'grace@example.com');
@@ -187,7 +191,7 @@ describe('codes by mail and text message', () => {
 async function codeSentTo(to: string, seen = 0): Promise<string> {
   const message = await until(
     `a message to ${to}`,
-    async () => (await gate.outbox()).filter((text) => text.includes(to))[seen],
+    async () => (await gate.outbox()).filter((text) => text.includes(to) && /code is \d{6}/.test(text))[seen],
   );
   return /code is (\d{6})/.exec(message)![1]!;
 }

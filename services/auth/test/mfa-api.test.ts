@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { TOTP } from 'otpauth';
 import pg from 'pg';
+import PostalMime from 'postal-mime';
 import { makePendingStore } from '../src/factors/pending.ts';
 import { openRedis } from '../src/redis.ts';
 import { openGate } from './gate.ts';
@@ -72,9 +73,15 @@ const codeOf = (secret: string, step = 0) =>
 const codeSentTo = async (to: string, seen = 0) => {
   const message = await until(
     `a message to ${to}`,
-    async () => (await gate.outbox()).filter((text) => text.includes(to))[seen],
+    async () => (await gate.outbox()).filter((text) => text.includes(to) && /code is \d{6}/.test(text))[seen],
   );
   return /code is (\d{6})/.exec(message)![1]!;
+};
+
+/** The subjects of the mails to that address. */
+const mailsTo = async (to: string) => {
+  const mails = await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)));
+  return mails.filter((mail) => mail.to?.[0]?.address === to).map(({ subject }) => subject);
 };
 
 /** Sets up an authenticator app with the first password grant. */
@@ -313,6 +320,11 @@ describe('an access token for the MFA API', () => {
     expect((await logIn('ivy', sparingly)).status).toBe(200);
     expect((await tokenOf('ivy')).error).toBe('mfa_required');
     expect((await ask(confirmed.json.access_token, 'DELETE', path)).status).toBe(204);
+    // Both are told by mail.
+    for (const subject of ['added to', 'removed from'].map(
+      (what) => `A way to sign in was ${what} your Gatepost account`,
+    ))
+      await until(subject, async () => (await mailsTo('ivy@example.com')).includes(subject));
   });
 
   test('counts by its scope and audience, while its login is fresh and its grant stands', async () => {

@@ -82,7 +82,7 @@ export async function confirmOtp(interaction: Interaction, request: Request): Pr
   const step = stepOf(secret, code);
   if (step === undefined) return again(interaction, 'mfa/enrol/otp', 'code_wrong');
   const { userId } = pending.account;
-  return enrolled(interaction, ['otp', 'mfa'], 'otp', () =>
+  return enrolled(interaction, ['otp', 'mfa'], 'totp', () =>
     interaction.parts.factors.add({ userId, type: 'totp', secret, step }),
   );
 }
@@ -128,9 +128,7 @@ async function enrolAddress(interaction: Interaction, request: Request, type: 'e
   if (proof.kind === 'locked')
     return interaction.turnTo('mfa/wait', { pause: { until: Date.now() + proof.seconds * 1000 } });
   if (proof.kind !== 'right') return again(interaction, step, proof.kind === 'expired' ? 'code_expired' : 'code_wrong');
-  return enrolled(interaction, proof.amr, channelOf(type), () =>
-    interaction.parts.factors.add({ userId, type, target }),
-  );
+  return enrolled(interaction, proof.amr, type, () => interaction.parts.factors.add({ userId, type, target }));
 }
 
 async function sendFirstCode(
@@ -205,7 +203,7 @@ async function enrolKey(interaction: Interaction, request: Request, type: Second
 async function enrolled(
   interaction: Interaction,
   amr: string[],
-  factor: string,
+  type: SecondFactor,
   add: () => Promise<unknown>,
 ): Promise<void> {
   const { parts } = interaction;
@@ -213,14 +211,17 @@ async function enrolled(
   const pending = await takePending(interaction);
   const account = pending && (await parts.accounts.find(pending.account.userId));
   // A first factor is set up by the password alone: not once there is one, which may be somebody else's.
-  if (!pending || !isStill(account, pending.account) || pending.types.some((type) => account.factors.includes(type)))
+  if (!pending || !isStill(account, pending.account) || pending.types.some((each) => account.factors.includes(each)))
     return startAnew(interaction);
   if (!(await add())) {
     const { enrolling: _, ...rest } = pending;
     await keepPending(interaction, rest);
     return again(interaction, 'mfa/enrol', 'factor_refused');
   }
+  const factor = { totp: 'otp', phone: 'sms' }[type as string] ?? type;
   parts.factorEvents.enrolled(eventOf(interaction, account.userId), factor);
+  const { address: ip, languages } = interaction;
+  parts.tellOfChange({ name: 'factor_added', factor: type }, account, { ip, languages });
   // Those of an earlier factor went with it.
   if (!mfaSettingsOf(await parts.settings.load()).factors['recovery-code'])
     return provenTwice(interaction, pending, { amr });

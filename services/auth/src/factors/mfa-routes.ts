@@ -26,7 +26,7 @@ import type { Pending } from './pending.ts';
 import { newRecoveryCodes } from './recovery-code.ts';
 import type { Method } from './store.ts';
 import { newTotpSecret, totpUri } from './totp.ts';
-import { isEnabled, mfaSettingsOf, type SecondFactor } from './types.ts';
+import { isEnabled, type MethodType, mfaSettingsOf, type SecondFactor } from './types.ts';
 
 type Parts = FactorParts & AccessParts & { provider: Provider; accounts: AccountStore; settings: SettingsStore };
 type Asked = {
@@ -185,6 +185,9 @@ async function remove({ parts, pending, request, response }: Asked): Promise<voi
   if (!method || !(await parts.factors.remove(userId, method.id)))
     throw new ApiError(404, 'not_found', 'there is no such authenticator');
   parts.factorEvents.removed({ userId }, method.type);
+  const account = await parts.accounts.find(userId);
+  const from = { ip: addressOf(request), languages: languagesOf(request) };
+  if (account) parts.tellOfChange({ name: 'factor_removed', factor: method.type as MethodType }, account, from);
   response.status(204).end();
 }
 

@@ -1,4 +1,5 @@
 /** What the pages and the API of second factors work with. */
+import type { TellOfChange } from '../mail/change-notice.ts';
 import type { FactorEvents } from './events.ts';
 import type { PendingStore } from './pending.ts';
 import type { Prove } from './proof.ts';
@@ -11,4 +12,5 @@ export type FactorParts = {
   pending: PendingStore;
   sendFactorCode: SendFactorCode;
   factorEvents: FactorEvents;
+  tellOfChange: TellOfChange;
 };

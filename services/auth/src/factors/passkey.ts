@@ -91,6 +91,8 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
     return again(interaction, 'mfa/passkey', 'key_failed');
   }
   interaction.parts.factorEvents.enrolled(eventOf(interaction, userId), 'passkey');
+  const { address: ip, languages } = interaction;
+  interaction.parts.tellOfChange({ name: 'factor_added', factor: 'passkey' }, account, { ip, languages });
   return endLogin(interaction, pending);
 }
 

@@ -15,7 +15,6 @@ import type { FactorParts } from '../factors/parts.ts';
 import type { MakeCommonContext } from '../interaction/common-context.ts';
 import type { PageMemory } from '../interaction/page-memory.ts';
 import type { Mac } from '../keys/mac.ts';
-import type { TellOfChange } from '../mail/change-notice.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Report } from '../report.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
@@ -47,5 +46,4 @@ export type AccountParts = FactorParts & {
   report: Report;
   people: PeopleActions;
   postLogin: Pick<PostLogin, 'isBound'>;
-  tellOfChange: TellOfChange;
 };
