@@ -54,6 +54,7 @@ export const logTypes = {
   gd_recovery_failed: 'MFA Recovery failed',
   gd_otp_rate_limit_exceed: 'Too many MFA failures',
   gd_recovery_rate_limit_exceed: 'Too many MFA Recovery failures',
+  session_revoked: 'Session Revoked',
   srrt: 'Success Revocation (Refresh Token)',
   organization_member_added: 'Organization Member Added',
   actions_execution_failed: 'Action Execution Failed',

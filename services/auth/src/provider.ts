@@ -250,7 +250,11 @@ const lifetimes: Configuration['ttl'] = {
     return Math.max(1, Math.min(idle, absolute - token.totalLifetime()));
   },
   // Nobody's holds no more than what a page of a logout or a device's code needs.
-  Session: (_ctx, session) => (session.accountId ? sessionLifetime.idle : interactionLifetime.unanswered),
+  Session(_ctx, session) {
+    if (!session.accountId) return interactionLifetime.unanswered;
+    const { endsAt = Number.POSITIVE_INFINITY } = session as { endsAt?: number };
+    return Math.max(1, Math.min(sessionLifetime.idle, endsAt - Math.floor(Date.now() / 1000)));
+  },
 };
 
 async function findAccount(

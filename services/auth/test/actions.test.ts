@@ -408,3 +408,74 @@ test('an action that does nothing costs a refresh, a password and a sign-in no m
   expect(without.refresh).toBeGreaterThan(0);
   expect(more).toEqual({ refresh: 1, password: 1, signIn: 1 });
 });
+
+describe('a session', () => {
+  const client = { client_id: 'web', client_secret: 'web-secret' };
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+
+  test('is told to actions with its times and its device, and a refresh token without being one', async () => {
+    await set(
+      'post-login',
+      `api.accessToken.setCustomClaim('session', event.session ?? null);
+       api.accessToken.setCustomClaim('refresh_token', event.refresh_token ?? null);`,
+    );
+    const { access, json } = await signIn();
+    const time = expect.stringMatching(/^\d{4}-/);
+    expect(access).toMatchObject({
+      session: {
+        id: expect.any(String),
+        created_at: time,
+        authenticated_at: time,
+        expires_at: time,
+        idle_expires_at: time,
+        device: { last_ip: expect.any(String), initial_ip: expect.any(String) },
+      },
+      refresh_token: null,
+    });
+    const refreshed = await gate.ask({ grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! });
+    expect(refreshed.access).toMatchObject({
+      session: null,
+      refresh_token: { client_id: 'web', user_id: 'auth0|alice', created_at: time },
+    });
+    expect(JSON.stringify(refreshed.access)).not.toContain(json.refresh_token);
+  });
+
+  test('is ended by an action with what applications hold of it, or without', async () => {
+    for (const preserve of [true, false]) {
+      await set('post-login');
+      const browser = new Browser(gate);
+      const { json } = await signIn({}, browser);
+      await set(
+        'post-login',
+        `if (event.session) api.session.revoke('A stolen session', { preserveRefreshTokens: ${preserve} });`,
+      );
+      const { location } = await browser.authorize(request);
+      expect(Object.fromEntries(location!.searchParams)).toMatchObject({
+        error: 'access_denied',
+        error_description: 'A stolen session',
+      });
+      // The page of a login, and no session that could be refused.
+      expect((await browser.authorize(request)).location).toBeUndefined();
+      const refresh = { grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! };
+      expect((await gate.ask(refresh)).status).toBe(preserve ? 200 : 400);
+    }
+    await until('the log', async () => (await logs('type:session_revoked')).length === 2);
+    await set('post-login');
+  });
+
+  test('ends when an action says, and a refresh token that it revokes is gone', async () => {
+    await set('post-login', `api.session.setExpiresAt(Date.now() + 1_500);`);
+    const browser = new Browser(gate);
+    const { json, status } = await signIn({}, browser);
+    expect(status).toBe(200);
+    await set('post-login', `api.refreshToken.revoke('It was stolen');`);
+    const refresh = { grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! };
+    expect((await gate.ask(refresh)).json).toMatchObject({
+      error: 'access_denied',
+      error_description: 'It was stolen',
+    });
+    await set('post-login');
+    expect((await gate.ask(refresh)).status).toBe(400);
+    await until('the end of the session', async () => !(await browser.authorize(request)).location);
+  });
+});

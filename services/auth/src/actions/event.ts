@@ -8,6 +8,7 @@ import { type PresentedAccount, presenter, presentUsers } from '../management/pr
 import type { OrganizationStore } from '../organizations/store.ts';
 import { audienceOf } from '../resources/audience.ts';
 import type { ConnectionStore } from '../settings/connections.ts';
+import { refreshTokenOf, sessionOf } from './event-session.ts';
 import type { PersonForActions } from './person.ts';
 
 export type EventParts = {
@@ -136,8 +137,8 @@ export type SignIn = {
   amr: readonly string[] | undefined;
   authTime: number | undefined;
   organization: string | undefined;
-  /** The id of the session, where there is one. */
-  session?: string | undefined;
+  /** Whether it has one. */
+  hasSession?: boolean;
 };
 
 /** `event` at post-login. */
@@ -150,6 +151,7 @@ export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC,
     connectionOf(parts, account.connection),
     id === undefined ? undefined : organizations.find(id),
   ]);
+  const refresh_token = refreshTokenOf(ctx);
   const audience = params.audience ?? params.resource;
   return {
     tenant: tenantOf(issuer),
@@ -161,7 +163,8 @@ export async function postLoginEvent(parts: EventParts, ctx: KoaContextWithOIDC,
     authentication: { methods: methodsOf(signIn.amr, signIn.authTime) },
     authorization: { roles: account.roles },
     stats: { logins_count: account.loginsCount },
-    ...(signIn.session !== undefined && { session: { id: signIn.session } }),
+    ...(signIn.hasSession && { session: sessionOf(ctx) }),
+    ...(refresh_token && { refresh_token }),
     ...(typeof audience === 'string' && { resource_server: { identifier: audienceOf(audience) } }),
     ...(organization && {
       organization: {

@@ -17,6 +17,10 @@ export type Outcome = {
   transaction: Values;
   denied?: { code?: string; reason: string; userMessage?: string };
   secondFactor?: { allowRememberBrowser: boolean };
+  /** The session or the refresh token ends, and the request with it. */
+  revoked?: { what: 'session' | 'refreshToken'; preserveRefreshTokens: boolean };
+  /** When the session ends at the latest, in epoch seconds. */
+  sessionEndsAt?: number;
   /** Where the person goes before anything else happens. */
   redirect?: { url: string };
 };
@@ -95,6 +99,18 @@ function apply(outcome: Outcome, name: string, [first, second]: unknown[]): void
     }
     case 'redirect.sendUserTo':
       outcome.redirect = { url: addressOf(first) };
+      return;
+    case 'session.revoke':
+    case 'refreshToken.revoke': {
+      const { preserveRefreshTokens } = (second ?? {}) as { preserveRefreshTokens?: unknown };
+      const what = name === 'session.revoke' ? 'session' : 'refreshToken';
+      outcome.revoked = { what, preserveRefreshTokens: preserveRefreshTokens === true };
+      outcome.denied ??= { reason: text(first) };
+      return;
+    }
+    case 'session.setExpiresAt':
+      if (typeof first !== 'number' || !Number.isFinite(first)) throw new TooMuch('not a time in milliseconds');
+      outcome.sessionEndsAt = Math.floor(first / 1000);
       return;
     case 'access.deny':
       outcome.denied ??= { reason: text(first), ...(second != null && { userMessage: text(second) }) };

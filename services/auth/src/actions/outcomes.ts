@@ -6,15 +6,26 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Outcome } from './outcome.ts';
 
 /** Whose it is: another person’s is not taken over. */
-export type KeptOutcome = Pick<Outcome, 'accessToken' | 'idToken' | 'scopes' | 'secondFactor' | 'transaction'> & {
+export type KeptOutcome = Pick<
+  Outcome,
+  'accessToken' | 'idToken' | 'scopes' | 'secondFactor' | 'sessionEndsAt' | 'transaction'
+> & {
   accountId: string;
 };
 
 const outcomes = new WeakMap<object, KeptOutcome>();
 
 export function setOutcome(ctx: KoaContextWithOIDC, accountId: string, outcome: Outcome): KeptOutcome {
-  const { accessToken, idToken, scopes, secondFactor, transaction } = outcome;
-  const kept = { accountId, accessToken, idToken, scopes, transaction, ...(secondFactor && { secondFactor }) };
+  const { accessToken, idToken, scopes, secondFactor, sessionEndsAt, transaction } = outcome;
+  const kept = {
+    accountId,
+    accessToken,
+    idToken,
+    scopes,
+    transaction,
+    ...(secondFactor && { secondFactor }),
+    ...(sessionEndsAt !== undefined && { sessionEndsAt }),
+  };
   outcomes.set(ctx, kept);
   return kept;
 }

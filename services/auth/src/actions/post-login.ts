@@ -4,11 +4,15 @@
  * code has decided goes with the code.
  */
 import { type Client, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { endSessionAndTokens } from '../accounts/end-access.ts';
 import type { AccountStore } from '../accounts/store.ts';
+import type { Sessions, StoredSession } from '../adapter/sessions.ts';
+import type { Audit } from '../audit.ts';
 import type { RequireSecondFactor } from '../factors/mfa-token.ts';
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
+import { revokeGrant } from '../library/seam.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { type EventParts, postLoginEvent } from './event.ts';
@@ -36,8 +40,8 @@ type Proven = {
   authTime?: number;
   protocol: string;
   organization?: string;
-  /** The id of the session, where there is one. */
-  session?: string;
+  /** Whether it goes by one. */
+  hasSession?: boolean;
 };
 
 export type PostLoginParts = EventParts & {
@@ -45,6 +49,8 @@ export type PostLoginParts = EventParts & {
   pauses: Pick<Pauses, 'begin' | 'resume'>;
   accounts: Pick<AccountStore, 'find' | 'update'>;
   settings: SettingsStore;
+  sessions: Sessions;
+  audit: Pick<Audit, 'add'>;
 };
 
 const trigger = 'post-login';
@@ -62,6 +68,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
       const before = outcomeBefore(ctx, account.accountId);
       if (before) {
         keepOutcome(ctx, before);
+        limitSession(ctx, before);
         return { isPaused: false };
       }
       const { amr } = session as { amr?: string[] };
@@ -73,7 +80,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
         accountId: account.accountId,
         amr,
         protocol,
-        session: session.uid,
+        hasSession: true,
         ...(authTime && { authTime }),
         ...(organization && { organization }),
       };
@@ -149,15 +156,16 @@ async function run(
   way: Way = {},
 ): Promise<Outcome | undefined> {
   const { runner, pool } = parts;
-  const { organization, authTime, session } = proven;
+  const { organization, authTime, hasSession = false } = proven;
   const account = await findPerson(pool, proven.accountId, organization);
   if (!account) return undefined; // what follows finds nobody either
   const { clientId } = ctx.oidc.client as Client;
   const about = { clientId, userId: account.userId, ip: addressOf(ctx.req) };
-  const makeEvent = () => postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, session });
+  const makeEvent = () => postLoginEvent(parts, ctx, { ...proven, account, organization, authTime, hasSession });
   const ran = await told(runner.run(trigger, about, makeEvent, way));
   if (!ran) return undefined;
   const { outcome, paused } = ran;
+  if (outcome.revoked) await revoke(parts, ctx, outcome.revoked, hasSession);
   checkAllowed(outcome);
   await writeMetadata(parts, account, outcome);
   if (paused) {
@@ -168,8 +176,34 @@ async function run(
     setPause(ctx, await parts.pauses.begin({ ...kept, accountId: account.userId }));
     return undefined;
   }
+  if (hasSession) limitSession(ctx, outcome);
   setOutcome(ctx, account.userId, outcome);
   return outcome;
+}
+
+/** It can only end sooner. */
+function limitSession(ctx: KoaContextWithOIDC, { sessionEndsAt }: Pick<Outcome, 'sessionEndsAt'>): void {
+  if (sessionEndsAt !== undefined) (ctx.oidc.session as { endsAt?: number }).endsAt = sessionEndsAt;
+}
+
+/** At once, whatever the application does with the refusal. */
+async function revoke(
+  { sessions, pool, audit }: PostLoginParts,
+  ctx: KoaContextWithOIDC,
+  { what, preserveRefreshTokens }: NonNullable<Outcome['revoked']>,
+  hasSession: boolean,
+): Promise<void> {
+  const { session, client, entities } = ctx.oidc;
+  if (what === 'refreshToken') {
+    const { grantId } = entities.RefreshToken ?? {};
+    if (grantId) await revokeGrant(ctx, grantId);
+    return;
+  }
+  if (!hasSession) return;
+  const { uid, accountId } = session as unknown as StoredSession;
+  if (preserveRefreshTokens) await sessions.end(uid);
+  else await endSessionAndTokens({ sessions, pool }, session as unknown as StoredSession);
+  audit.add({ type: 'session_revoked', clientId: client?.clientId, userId: accountId, details: { session_id: uid } });
 }
 
 async function writeMetadata(

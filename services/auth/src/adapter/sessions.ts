@@ -13,6 +13,8 @@ export type StoredSession = AdapterPayload & {
   uid: string;
   accountId: string;
   loginTs: number;
+  /** When an action ends it, in epoch seconds (actions/post-login.ts). */
+  endsAt?: number;
   /** When its owner ended all others (library/seam.ts). */
   continuedAt?: number;
   incarnation?: string;

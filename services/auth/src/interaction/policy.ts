@@ -38,12 +38,14 @@ export function makePolicy(settings: SettingsStore, admission: AdmissionParts, p
       ctx.oidc.params?.login_ticket !== undefined && !loginResult(ctx) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
     ),
   );
-  // A session ends in time, however often it is used.
+  // A session ends in time, however often it is used; sooner where an action says so.
   login.checks.add(
     new Check('session_lifetime', 'End-User authentication is required', 'login_required', (ctx) => {
       const { session } = ctx.oidc;
       if (!session?.accountId || loginResult(ctx)) return Check.NO_NEED_TO_PROMPT;
-      return session.past(sessionLifetime.absolute) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
+      const { endsAt = Number.POSITIVE_INFINITY } = session as { endsAt?: number };
+      const isOver = session.past(sessionLifetime.absolute) || endsAt <= Date.now() / 1000;
+      return isOver ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT;
     }),
   );
   // A blocked or deleted account, or one that ended its sessions, counts as absent (accounts/store.ts answers undefined then).

@@ -211,6 +211,8 @@ type BoundSession = {
   upstream?: StoredUpstream | undefined;
   device?: SessionDevice | undefined;
   continuedAt?: number | undefined;
+  /** When an action ends it; it may be used until then. */
+  endsAt?: number | undefined;
   isAdmitted?: boolean | undefined;
   authTime(): number | undefined;
 };
@@ -236,6 +238,7 @@ export function bindSessions(provider: Provider): void {
   keepProperty(provider.Session, 'device');
   keepProperty(provider.Session, 'continuedAt');
   keepProperty(provider.Session, 'isAdmitted');
+  keepProperty(provider.Session, 'endsAt');
   keepProperty(provider.Interaction, 'upstream');
   // `loginAccount` is missing in the typings.
   const prototype = provider.Session.prototype as unknown as BoundSession & {
@@ -255,6 +258,8 @@ export function bindSessions(provider: Provider): void {
     this.device = undefined;
     // A second factor is a login at the first one's time: what spared the session counts still.
     if (this.accountId !== before) this.continuedAt = undefined;
+    // The actions say it anew, or what they have said is kept (actions/outcomes.ts).
+    this.endsAt = undefined;
     this.isAdmitted = undefined;
   };
   // Nothing has refused it, and nothing is missing.

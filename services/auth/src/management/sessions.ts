@@ -21,7 +21,7 @@ export const listSessions = operation({
       'sessions',
       { from, take },
       ofArray(alive, ({ uid }) => uid),
-      present,
+      presentSession,
     );
   },
 });
@@ -39,7 +39,7 @@ export const endSessions = operation({
 });
 
 export const getSession = operation({
-  run: async ({ parts, params }) => ok(present(await load(parts, params.id))),
+  run: async ({ parts, params }) => ok(presentSession(await load(parts, params.id))),
 });
 
 export const endSession = operation({
@@ -65,7 +65,9 @@ async function load({ sessions, accounts }: Parts, uid = ''): Promise<StoredSess
   return session;
 }
 
-function present({ uid, accountId, iat, exp, loginTs, amr, authorizations, device }: StoredSession): object {
+/** As Auth0 has it. */
+export function presentSession(session: StoredSession): object {
+  const { uid, accountId, iat, exp, loginTs, endsAt = Number.POSITIVE_INFINITY, amr, authorizations, device } = session;
   const at = (seconds: number | undefined) => (seconds === undefined ? null : new Date(seconds * 1000).toISOString());
   // A code came by text message or by mail (RFC 8176 calls both `otp`).
   const nameOf = (method: string) => (method !== 'otp' ? method : accountId.startsWith('sms|') ? 'sms' : 'email');
@@ -77,7 +79,7 @@ function present({ uid, accountId, iat, exp, loginTs, amr, authorizations, devic
     updated_at: at(used),
     authenticated_at: at(loginTs),
     idle_expires_at: at(exp),
-    expires_at: at(loginTs + sessionLifetime.absolute),
+    expires_at: at(Math.min(loginTs + sessionLifetime.absolute, endsAt)),
     last_interacted_at: at(used),
     device: device && { ...device, initial_asn: null, last_asn: null },
     clients: Object.keys(authorizations ?? {}).map((client_id) => ({ client_id })),

@@ -80,23 +80,15 @@ function postLogin(record: Writes, absent: Writes): Api {
     transaction: { setMetadata: record('transaction.setMetadata') },
     rules: { wasExecuted: () => false },
     prompt: all('prompt', ['render']),
-    session: all('session', [
-      'revoke',
-      'setExpiresAt',
-      'setIdleExpiresAt',
-      'setCookieMode',
-      'setMetadata',
-      'deleteMetadata',
-      'evictMetadata',
-    ]),
-    refreshToken: all('refreshToken', [
-      'revoke',
-      'setExpiresAt',
-      'setIdleExpiresAt',
-      'setMetadata',
-      'deleteMetadata',
-      'evictMetadata',
-    ]),
+    session: {
+      revoke: record('session.revoke'),
+      setExpiresAt: record('session.setExpiresAt'),
+      ...all('session', ['setIdleExpiresAt', 'setCookieMode', 'setMetadata', 'deleteMetadata', 'evictMetadata']),
+    },
+    refreshToken: {
+      revoke: record('refreshToken.revoke'),
+      ...all('refreshToken', ['setExpiresAt', 'setIdleExpiresAt', 'setMetadata', 'deleteMetadata', 'evictMetadata']),
+    },
     samlResponse: all('samlResponse', ['setAttribute', 'setAudience', 'setRecipient', 'setDestination', 'setIssuer']),
   };
 }
