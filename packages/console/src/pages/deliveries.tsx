@@ -100,11 +100,17 @@ function DeliveryRow({
             {delivery.throttled_at && <span className="tag">throttled</span>}
           </span>
         </span>
-        <span className={isGood ? 'soft' : 'bad-text'}>{isGood ? delivery.status_code : delivery.status}</span>
+        <span className={isGood ? 'soft' : 'bad-text'}>{outcomeOf(delivery)}</span>
         <span className="soft when">
           <Time at={delivery.delivered_at} />
         </span>
       </LinkToDelivery>
     </li>
   );
+}
+
+/** Of a receiver that answered, its status code too; that of one that did not is GitHub's, not its own. */
+function outcomeOf({ status, status_code: code }: Delivery): string {
+  if (code < 400) return String(code);
+  return status === 'Invalid HTTP response' ? `${code}: ${status}` : status;
 }
