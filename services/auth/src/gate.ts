@@ -133,6 +133,7 @@ function makeSteps(parts: Shared) {
   const upstream = makeUpstream(parts);
   const factorEvents = makeFactorEvents({ ...parts, log: logOfModule(parts.log, 'sign-in') });
   const people = makePeopleActions(parts);
+  const tellOfChange = makeTellOfChange(sending);
   return {
     letters: sending.letters,
     people,
@@ -148,7 +149,7 @@ function makeSteps(parts: Shared) {
     sendPasswordMail: makeSendPasswordMail(sending),
     verificationMails,
     sendInvitation: makeSendInvitation(sending),
-    tellOfChange: makeTellOfChange(sending),
+    tellOfChange,
     sendMessage,
     sendCode: makeSendCode({ codes, sendMessage }),
     prove: makeProve(parts),
@@ -158,7 +159,12 @@ function makeSteps(parts: Shared) {
     openAccount: makeOpenAccount(accounts, settings, connections, people),
     signUp: makeSignUp({ accounts, settings, verificationMails, people, ...protection }),
     upstream,
-    linking: makeLinking({ ...parts, management: managementApi(parts.env.ISSUER).identifier, upstream }),
+    linking: makeLinking({
+      ...parts,
+      management: managementApi(parts.env.ISSUER).identifier,
+      upstream,
+      tellOfChange,
+    }),
     federated: makeFederatedLogout({ ...parts, log: logOfModule(parts.log, 'sign-in') }),
   };
 }

@@ -43,7 +43,7 @@ export type Letter = {
   /** Who invites into what, in the words of an administrator. */
   invitation?: { organization: string; displayName: string; inviter: string };
   /** What was changed of the account: when, from where, and which factor. */
-  change?: { at: Date; ip: string; factor?: MethodType };
+  change?: { at: Date; ip: string; factor?: MethodType; provider?: string };
   /** How long the link or the code is good for. */
   ttlSeconds?: number;
 };
@@ -178,7 +178,7 @@ function ownLetter(letter: Letter, context: LetterContext): Omit<Mail, 'to'> {
   const changed = letter.change && {
     when: spellMoment(letter.change.at, locale),
     ip: letter.change.ip,
-    factor: letter.change.factor && strings.factorNames[letter.change.factor],
+    factor: letter.change.provider ?? (letter.change.factor && strings.factorNames[letter.change.factor]),
   };
   const values = { application, tenant, email: letter.email, code, time, ...invited, ...changed };
   const texts = Object.fromEntries(

@@ -46,6 +46,7 @@ export async function changeSignIns(visit: Visit, request: Request): Promise<voi
   if (action === 'link') return leaveToLink(visit, id);
   if (action !== 'unlink') return visit.turnTo(path);
   const { parts, account } = visit;
+  const leaving = (await linkedTo(visit)).find(({ userId }) => userId === id);
   try {
     await unlink(parts, account.userId, ({ user_id }) => user_id === id);
   } catch (error) {
@@ -53,6 +54,8 @@ export async function changeSignIns(visit: Visit, request: Request): Promise<voi
     throw error;
   }
   visit.note('sapi', { operation: 'DELETE account/sign-ins', target: id });
+  const connection = (await parts.connections.list()).find(({ name }) => name === leaving?.connection);
+  if (connection) visit.tell({ name: 'factor_removed', provider: labelOf(connection) });
   // This session has ended too: it may have been begun with what left.
   return visit.turnTo(path);
 }

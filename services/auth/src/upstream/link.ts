@@ -11,8 +11,11 @@ import type { Audit } from '../audit.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { Pool } from '../database.ts';
 import { hasSecondFactor } from '../factors/types.ts';
+import type { ConnectionModel } from '../generated/models.ts';
 import { ApiError } from '../http/api-error.ts';
+import { addressOf as clientAddress } from '../http/head.ts';
 import { countedFrom } from '../library/seam.ts';
+import type { TellOfChange } from '../mail/change-notice.ts';
 import { link } from '../management/identities.ts';
 import { ManagementProblem } from '../management/problem.ts';
 import { isSelfService } from '../self-service/settings.ts';
@@ -21,6 +24,7 @@ import type { SettingsStore } from '../settings/store.ts';
 import type { Attempt } from './attempts.ts';
 import { exchange } from './exchange.ts';
 import { failureOf, UpstreamFailure } from './failure.ts';
+import { labelOf } from './offered.ts';
 import { addressOf, answerOf, type Upstream } from './sign-in.ts';
 
 type Link = Extract<Attempt['for'], { kind: 'link' }>;
@@ -50,9 +54,11 @@ type Parts = {
   connections: ConnectionStore;
   pool: Pool;
   audit: Pick<Audit, 'add'>;
+  tellOfChange: TellOfChange;
 };
 
-export function makeLinking({ management, settings, upstream, accounts, connections, pool, audit }: Parts): Linking {
+export function makeLinking(parts: Parts): Linking {
+  const { management, settings, upstream, accounts, connections, pool, audit } = parts;
   return {
     async begin(name, whose) {
       const connection = await connections.find(name);
@@ -73,10 +79,18 @@ export function makeLinking({ management, settings, upstream, accounts, connecti
       const attempt = isTheirs ? await upstream.attempts.redeem(state) : undefined;
       if (attempt?.for.kind !== 'link') throw new errors.SessionNotFound('another session asked for this link');
       const { accountId, returnTo } = attempt.for;
-      const outcome = await linked(attempt, answer, { accountId, session });
+      const outcome = await linked(attempt, answer, { accountId, session, request });
       return `${returnTo}?${new URLSearchParams(outcome)}`;
     },
   };
+
+  /** Whoever has it signs in by it from now on: its owner learns of it, if it was not them. */
+  async function tell(connection: ConnectionModel, accountId: string, request: Request): Promise<void> {
+    const languages = { uiLocales: undefined, acceptLanguage: request.get('accept-language') };
+    const account = await accounts.find(accountId);
+    const change = { name: 'factor_added', provider: labelOf(connection) } as const;
+    if (account) parts.tellOfChange(change, account, { ip: clientAddress(request), languages });
+  }
 
   async function checkNotLast(client: PoolClient, userId: string): Promise<void> {
     if (await isLastAdministrator(client, management, userId)) throw new LastAdministrator();
@@ -85,7 +99,7 @@ export function makeLinking({ management, settings, upstream, accounts, connecti
   async function linked(
     attempt: Attempt,
     answer: URLSearchParams,
-    { accountId, session }: { accountId: string; session: object },
+    { accountId, session, request }: { accountId: string; session: object; request: Request },
   ): Promise<Record<string, string>> {
     try {
       const connection = await connections.find(attempt.connection);
@@ -103,6 +117,7 @@ export function makeLinking({ management, settings, upstream, accounts, connecti
       if (isOthers) await link({ pool }, accountId, account.userId, (client) => checkNotLast(client, account.userId));
       const details = { operation: 'POST account/sign-ins', target: account.userId };
       audit.add({ type: 'sapi', userId: accountId, clientId: accountClientId, details });
+      if (isOthers) await tell(connection, accountId, request);
       return { linked: connection.name };
     } catch (error) {
       if (error instanceof LastAdministrator) return { link_error: 'last_administrator' };

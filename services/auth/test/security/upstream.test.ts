@@ -5,6 +5,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { jwtVerify } from 'jose';
 import pg from 'pg';
+import PostalMime from 'postal-mime';
 import { type Lies, serveOidc } from '../false-provider.ts';
 import { bob } from '../seeds.ts';
 import { claimsFor, type Form, manage, openOurs, request } from '../upstream.ts';
@@ -201,6 +202,13 @@ describe('of what another provider calls theirs, nobody links', () => {
     // It was not spent.
     expect((await answer()).url).toBe(`${gate.issuer}account/sign-ins?linked=honest`);
     expect(await linked()).toBe(1);
+    // Its owner learns of the new way in.
+    const told = await until('the mail', async () =>
+      (await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)))).find(
+        ({ to, text: said }) => to?.[0]?.address === bob.email && said?.includes('honest was added to your'),
+      ),
+    );
+    expect(told.subject).toContain('A way to sign in was added');
     await manage(gate, 'DELETE', 'users/auth0%7Cbob/identities/oidc/honest%7Clate');
   });
 });
