@@ -213,6 +213,19 @@ describe('of what another provider calls theirs, nobody links', () => {
   });
 });
 
+test('a sign-in at a provider that is known already asks it twice at most', async () => {
+  const signIn = async (sub: string) => {
+    const { answer } = await leave('honest', honest);
+    honest.lie({ claims: { sub, name: undefined }, userinfo: { sub } });
+    expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+    return honest.asked.map(({ path }) => path);
+  };
+  await signIn('first');
+  const asked = await signIn('second');
+  expect(asked.length).toBeLessThanOrEqual(2);
+  expect(asked[0]).toBe('/token');
+});
+
 describe('of several directories of Microsoft at once', () => {
   const other = 'bbbbbbbb-0000-cccc-1111-dddd2222eeee';
   const form = { issuer: `${honest.issuer}/{tenantid}/v2.0` };
