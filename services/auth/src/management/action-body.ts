@@ -41,7 +41,13 @@ const shape = z.strictObject({
   runtime: z.enum(runtimes as [string, ...string[]]),
   secrets: secretsShape,
   // Nothing is installed here: whoever needs a package puts it into the code, with a bundler.
-  dependencies: z.array(z.unknown()).max(0, 'npm packages are not installed here: bundle them into the code'),
+  dependencies: z
+    .array(z.looseObject({ name: z.string().max(214) }))
+    .max(50)
+    .refine((list) => list.length === 0, {
+      error: ({ input }) =>
+        `npm packages are not installed here: bundle ${(input as { name: string }[]).map(({ name }) => name).join(', ')} into the code`,
+    }),
   modules: z.array(z.unknown()).max(0, 'Modules are not in Gatepost'),
   /** At once, as it is made. */
   deploy: z.boolean(),

@@ -127,7 +127,7 @@ describe('refused is', () => {
   test.each([
     ['a trigger that is not here', { supported_triggers: [{ id: 'send-phone-message', version: 'v2' }] }, 'post-login'],
     ['two triggers', { supported_triggers: [{ id: 'post-login' }, { id: 'credentials-exchange' }] }, 'one trigger'],
-    ['an npm package', { dependencies: [{ name: 'axios', version: '1.0.0' }] }, 'bundle'],
+    ['an npm package', { dependencies: [{ name: 'axios', version: '1.0.0' }] }, 'bundle axios into the code'],
     [
       'a secret twice',
       {
