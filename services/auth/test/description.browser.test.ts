@@ -1,6 +1,6 @@
 /** The page of the gate's description, in Chromium. */
 import { launchOptions } from '@gatepost/testkit/chromium';
-import { followAnchor, inDocs } from '@gatepost/testkit/docs-page';
+import { followAnchor, inDocs, moveToAnchor } from '@gatepost/testkit/docs-page';
 import { expect, test } from '@jest/globals';
 import { chromium } from 'playwright-core';
 import { openGate } from './gate.ts';
@@ -13,7 +13,7 @@ test('/docs loads nothing from elsewhere, keeps to its policy, and has a place f
     const troubles = await inDocs(browser, `${gate.issuer}docs`, async (page) => {
       const url = `${gate.issuer}docs#operation/`;
       expect(await followAnchor(page, `${url}token`)).toBe('Get tokens (RFC 6749 section 4)');
-      expect(await followAnchor(page, `${url}management/post-clients`)).toBe('Create an application');
+      expect(await moveToAnchor(page, `${url}management/post-clients`)).toBe('Create an application');
     });
     expect(troubles).toEqual([]);
   } finally {
