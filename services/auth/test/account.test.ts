@@ -338,6 +338,8 @@ test('a sign-in that was linked is shown, and leaves with all sessions', async (
   expect(titleOf(left)).toBe('Sign in');
   const { rows } = await db.query("SELECT linked_to FROM accounts WHERE user_id = 'github|7'");
   expect(rows).toEqual([{ linked_to: null }]);
+  const told = await noticeOf('kate@example.com', 'A way to sign in was removed from your Gatepost account');
+  expect(told).toMatch(/GitHub was removed from your .+ account/);
   await db.query("DELETE FROM connections WHERE id = 'con_github'");
 });
 
