@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, type RequestListener, request } from 'node:http';
+import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { listen } from './listen.ts';
 
@@ -32,4 +33,13 @@ test('who takes longer than a closing server waits is cut off', async () => {
   await asked.promise;
   await server[Symbol.asyncDispose]();
   expect(await cut).toEqual([expect.objectContaining({ code: 'ECONNRESET' })]);
+});
+
+test('who has opened a connection and sent nothing keeps no server from closing', async () => {
+  const server = await open(() => {}, 300_000);
+  const silent = connect(server.port, '127.0.0.1');
+  const cut = once(silent, 'close');
+  await once(silent, 'connect');
+  await server[Symbol.asyncDispose]();
+  await cut;
 });

@@ -1,16 +1,23 @@
 /** Opens a listening server, and closes it without cutting off requests under way. */
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 export type Listening = AsyncDisposable & { port: number };
 
 const lookEveryMs = 50;
+/** What was sent on a new connection has come by then. */
+const unusedMs = 1_000;
 
 /** @param closeWithinMs how long requests under way may take after it starts to close; then their connections are cut */
 export async function listen(
   server: Server,
   { host, port, closeWithinMs }: { host: string; port: number; closeWithinMs: number },
 ): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -21,9 +28,14 @@ export async function listen(
       const closed = new Promise((resolve) => server.close(resolve));
       // Node closes connections that are idle now; one whose request ends later would stay open for the next request.
       const idle = setInterval(() => server.closeIdleConnections(), lookEveryMs);
+      // Browsers open connections that they may never use. To Node they are not idle, but late with their first request.
+      const unused = setTimeout(() => {
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      }, unusedMs);
       const late = setTimeout(() => server.closeAllConnections(), closeWithinMs);
       await closed;
       clearInterval(idle);
+      clearTimeout(unused);
       clearTimeout(late);
     },
   };
