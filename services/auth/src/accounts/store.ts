@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, type Pool, Prisma } from '../database.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { parted } from '../management/merge.ts';
 import { upstreamPrefixes } from '../upstream/strategies.ts';
 import { type AccountForTokens, findForTokens } from './for-tokens.ts';
 import { parseIdentifier } from './identifier.ts';
@@ -138,13 +139,6 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       return (await db.account.updateManyAndReturn({ where, data }))[0];
     },
   };
-}
-
-/** What a change of metadata sets, as JSON, and the names that it removes. */
-function parted(change: Record<string, unknown>): { set: string; removed: string[] } {
-  const entries = Object.entries(change);
-  const set = Object.fromEntries(entries.filter(([, value]) => value !== null && value !== undefined));
-  return { set: JSON.stringify(set), removed: entries.filter(([, value]) => value === null).map(([name]) => name) };
 }
 
 /** Whether the account has ended this session, or the session belongs to an earlier account with that id. */

@@ -4,6 +4,7 @@ import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ClientCredentialModel, ClientGrantModel, ClientModel } from '../generated/models.ts';
+import { parted } from '../management/merge.ts';
 
 /** With the credentials that it authenticates by. */
 export type RegisteredClient = ClientModel & { grants: ClientGrantModel[]; credentials: ClientCredentialModel[] };
@@ -17,7 +18,12 @@ export type ClientStore = {
   /** Cached; changes by any process are noticed. */
   find(clientId: string): Promise<RegisteredClient | undefined>;
   create(client: Prisma.ClientCreateInput): Promise<RegisteredClient>;
-  update(clientId: string, change: Prisma.ClientUpdateInput): Promise<RegisteredClient>;
+  /** @param metadata what is set among the metadata that the client has by then, so that of several changes at once none is lost; null removes */
+  update(
+    clientId: string,
+    change: Prisma.ClientUpdateInput,
+    metadata?: Record<string, unknown>,
+  ): Promise<RegisteredClient>;
   remove(clientId: string): Promise<void>;
   /** Gives the client this grant for the audience, or changes its scopes. */
   grant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel>;
@@ -45,7 +51,16 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
   return {
     find: (clientId) => cache.get(clientId),
     create: async (data) => written(await db.client.create({ data, include: whole })),
-    update: async (clientId, data) => written(await db.client.update({ where: { clientId }, data, include: whole })),
+    async update(clientId, data, metadata = {}) {
+      const update = db.client.update({ where: { clientId }, data, include: whole });
+      if (Object.keys(metadata).length === 0) return written(await update);
+      const { set, removed } = parted(metadata);
+      // `updated_at` too: where nothing else changes, the second statement only reads.
+      const merge = db.$executeRaw`
+        UPDATE clients SET client_metadata = (client_metadata - ${removed}::text[]) || ${set}::jsonb, updated_at = now()
+         WHERE client_id = ${clientId}`;
+      return written((await db.$transaction([merge, update]))[1]);
+    },
     remove: async (clientId) => {
       await db.client.delete({ where: { clientId } });
       written(undefined);

@@ -110,14 +110,16 @@ export const updateClient = operation({
       ...(given !== undefined && { tokenEndpointAuthMethod: given }),
       // Written only when it changes: a secret that is revoked meanwhile must not come back.
       ...(secretHashes !== client.secretHashes && { secretHashes }),
-      ...(body.client_metadata && { clientMetadata: merge(client.clientMetadata as object, body.client_metadata) }),
     };
     if (body.grant_types || body.callbacks)
       checkFrontChannel(ourGrantTypes(body.grant_types) ?? client.grantTypes, body.callbacks ?? client.callbacks);
-    check(parts, { ...client, ...data, ...(keys && { credentials: keys }) });
+    const clientMetadata = merge(client.clientMetadata as object, body.client_metadata);
+    check(parts, { ...client, ...data, clientMetadata, ...(keys && { credentials: keys }) });
     const changed = { ...whatChanges(client, data), ...attaching(client, keys) };
+    const metadata = isDeepStrictEqual(clientMetadata, client.clientMetadata) ? {} : body.client_metadata;
     // A tool that writes back what it read changes nothing, `updated_at` least of all.
-    const updated = Object.keys(changed).length === 0 ? client : await parts.clients.update(client.clientId, changed);
+    const isChanged = Object.keys({ ...changed, ...metadata }).length > 0;
+    const updated = isChanged ? await parts.clients.update(client.clientId, changed, metadata) : client;
     if (updated !== client) parts.report.clientUpdated(client.clientId);
     return ok({ ...presenter(parts, scopes)(updated), ...(secret !== undefined && { client_secret: secret }) });
   },

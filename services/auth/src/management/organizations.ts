@@ -4,6 +4,7 @@ import { z } from '@gatepost/runtime/env';
 import { Prisma } from '../database.ts';
 import type { OrganizationModel } from '../generated/models.ts';
 import { sentBack } from './inert.ts';
+import { parted } from './merge.ts';
 import { created, gone, ok, operation } from './operation.ts';
 import { checkpointQuery, list, ofArray, pageQuery, type Source } from './paging.ts';
 import type { Parts } from './parts.ts';
@@ -79,6 +80,7 @@ export const createOrganization = operation({
       .create({
         data: {
           ...columns(rest),
+          metadata: withoutNulls(body.metadata ?? {}),
           id: `org_${randomBytes(8).toString('hex')}`,
           name: body.name,
           connections: { create: connections.map((one) => ({ connectionId: one.connection_id, ...optionsOf(one) })) },
@@ -109,9 +111,14 @@ export const getOrganizationByName = operation({
 export const updateOrganization = operation({
   body: updateBody,
   async run({ parts, params, body }) {
-    const before = await loadOrganization(parts, params.id);
-    const data = { ...columns(body, before), version: { increment: 1 } };
-    const after = await parts.db.organization.update({ where: { id: before.id }, data }).catch(refuseName);
+    const { id } = await loadOrganization(parts, params.id);
+    // In the database, so that of several changes at once none is lost.
+    const { set, removed } = parted(body.metadata ?? {});
+    const merge = parts.db.$executeRaw`
+      UPDATE organizations SET metadata = (metadata - ${removed}::text[]) || ${set}::jsonb WHERE id = ${id}`;
+    const data = { ...columns(body), version: { increment: 1 } };
+    const update = parts.db.organization.update({ where: { id }, data });
+    const [, after] = await parts.db.$transaction([merge, update]).catch(refuseName);
     parts.organizations.clear();
     return ok(presentOrganization(after));
   },
@@ -234,16 +241,12 @@ async function loadEnabled({ db }: Parts, { id = '', connection_id: connectionId
   return found;
 }
 
-function columns(body: z.infer<typeof updateBody>, before?: OrganizationModel) {
-  const metadata = body.metadata && {
-    ...(before?.metadata as object | undefined),
-    ...body.metadata,
-  };
+/** All but the metadata, which are merged. */
+function columns(body: z.infer<typeof updateBody>) {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.display_name !== undefined && { displayName: body.display_name }),
     ...(body.branding !== undefined && { branding: withoutNulls(body.branding) }),
-    ...(metadata && { metadata: withoutNulls(metadata) }),
   };
 }
 

@@ -36,6 +36,19 @@ test('an organization is created, read by id and by name, changed, listed and de
   await expect(organizations.get(id)).rejects.toEqual(refusal(404, 'inexistent_organization'));
 });
 
+test('what is changed of its metadata at the same moment all counts', async () => {
+  const { id = '' } = await organizations.create({ name: 'busy', metadata: { plan: 'basic' } });
+  const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
+  const set = (value: string | null) =>
+    Promise.all(names.map((name) => ask('PATCH', `organizations/${id}`, { metadata: { [name]: value } })));
+  expect((await set('x')).map(({ status }) => status)).toEqual(names.map(() => 200));
+  const added = Object.fromEntries(names.map((name) => [name, 'x']));
+  expect((await organizations.get(id)).metadata).toEqual({ plan: 'basic', ...added });
+  await set(null);
+  expect((await organizations.get(id)).metadata).toEqual({ plan: 'basic' });
+  await organizations.delete(id);
+});
+
 test('it has members, with roles within it, and connections', async () => {
   const { id = '' } = await organizations.create({ name: 'guild' });
   const { id: role = '' } = await auth0.roles.create({ name: 'Editor' });

@@ -67,6 +67,23 @@ describe('clients', () => {
     expect((await token(body.client_secret)).status).toBe(401);
   });
 
+  test('keep all of what is changed of their metadata at the same moment', async () => {
+    const made = await auth0.clients.create({ name: 'Busy', client_metadata: { team: 'blue' } });
+    const path = `clients/${made.client_id}`;
+    const names = Array.from({ length: 20 }, (_, index) => `key${index}`);
+    const set = (value: string | null) =>
+      Promise.all(names.map((name) => ask('PATCH', path, { client_metadata: { [name]: value } })));
+    expect((await set('x')).map(({ status }) => status)).toEqual(names.map(() => 200));
+    const { body } = await ask('GET', path);
+    const added = Object.fromEntries(names.map((name) => [name, 'x']));
+    expect(body.client_metadata).toEqual({ team: 'blue', ...added });
+    expect(Date.parse(body.updated_at)).toBeGreaterThan(Date.parse(body.created_at));
+    await ask('PATCH', path, { client_metadata: { team: 'blue' } });
+    expect((await ask('GET', path)).body.updated_at).toBe(body.updated_at);
+    await set(null);
+    expect((await ask('GET', path)).body.client_metadata).toEqual({ team: 'blue' });
+  });
+
   test('become public and confidential again, and lose what is set to null', async () => {
     const made = await auth0.clients.create({
       name: 'Turning',
