@@ -155,6 +155,17 @@ describe('the profile', () => {
     const taken = await browser.submit(other, { code: await codeIn('bob@example.com') });
     expect(problemIn(taken)).toBe('This address cannot be used. Try another one.');
   });
+
+  test('tells of another address in the language of the account, not in that of whoever changes it', async () => {
+    const { browser, page } = await visit('carol', 'account/email');
+    const asked = await browser.submit(page, { email: 'carol@elsewhere.example' });
+    const { action, fields } = asked.forms[0]!;
+    const code = await codeIn('carol@elsewhere.example');
+    await db.query(`UPDATE accounts SET user_metadata = '{"lang": "es"}' WHERE user_id = 'auth0|carol'`);
+    await browser.post(new URL(action, asked.url).href, { ...fields, code }, { 'accept-language': 'ja' });
+    const notice = await noticeOf('carol@example.com', 'Se ha cambiado tu correo electrónico de Gatepost');
+    expect(notice).toContain('ya no es carol@example.com');
+  });
 });
 
 describe('the password', () => {

@@ -220,8 +220,7 @@ async function enrolled(
   }
   const factor = { totp: 'otp', phone: 'sms' }[type as string] ?? type;
   parts.factorEvents.enrolled(eventOf(interaction, account.userId), factor);
-  const { address: ip, languages } = interaction;
-  parts.tellOfChange({ name: 'factor_added', factor: type }, account, { ip, languages });
+  parts.tellOfChange({ name: 'factor_added', factor: type }, account, { ip: interaction.address });
   // Those of an earlier factor went with it.
   if (!mfaSettingsOf(await parts.settings.load()).factors['recovery-code'])
     return provenTwice(interaction, pending, { amr });

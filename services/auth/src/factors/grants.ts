@@ -3,7 +3,6 @@ import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccountStore } from '../accounts/store.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { GrantPlugin, Subject } from '../grants/plugin.ts';
-import type { Languages } from '../mail/language.ts';
 import type { Report } from '../report.ts';
 import { tooManyAttempts } from '../stores-away.ts';
 import { type AccessParts, accessOf } from './access.ts';
@@ -65,8 +64,7 @@ function grant(
       const proof = await prove(pending, params);
       switch (proof.kind) {
         case 'right':
-          if (pending.due !== 'challenge')
-            await noteEnrolment(parts, pending, event, { factor, languages: languagesAsked(ctx) });
+          if (pending.due !== 'challenge') await noteEnrolment(parts, pending, event, factor);
           parts.factorEvents.succeeded(event, factor);
           return spend(parts, params.mfa_token!, proof.amr);
         case 'locked':
@@ -87,19 +85,13 @@ async function noteEnrolment(
   { factors, factorEvents, accounts, tellOfChange }: Parts,
   { account: { userId }, enrolling }: Pending,
   event: Parameters<Parts['factorEvents']['enrolled']>[0],
-  { factor, languages }: { factor: string; languages: Languages },
+  factor: string,
 ): Promise<void> {
   if (enrolling?.recoveryCodes) await factors.makeRecoveryCodes(userId, enrolling.recoveryCodes);
   factorEvents.enrolled(event, factor);
   const account = await accounts.find(userId);
-  if (account && enrolling)
-    tellOfChange({ name: 'factor_added', factor: enrolling.type }, account, { ip: event.ip, languages });
+  if (account && enrolling) tellOfChange({ name: 'factor_added', factor: enrolling.type }, account, { ip: event.ip });
 }
-
-const languagesAsked = (ctx: KoaContextWithOIDC): Languages => ({
-  uiLocales: undefined,
-  acceptLanguage: ctx.get('accept-language') || undefined,
-});
 
 function wordsOf(refusal: string, kind: 'wrong' | 'used' | 'expired'): string {
   if (kind === 'used') return `${refusal} It was used already: wait for the next one.`;

@@ -186,7 +186,7 @@ async function remove({ parts, pending, request, response }: Asked): Promise<voi
     throw new ApiError(404, 'not_found', 'there is no such authenticator');
   parts.factorEvents.removed({ userId }, method.type);
   const account = await parts.accounts.find(userId);
-  const from = { ip: addressOf(request), languages: languagesOf(request) };
+  const from = { ip: addressOf(request) };
   if (account) parts.tellOfChange({ name: 'factor_removed', factor: method.type as MethodType }, account, from);
   response.status(204).end();
 }

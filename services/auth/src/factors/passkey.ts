@@ -91,8 +91,7 @@ export async function answerPasskeyOffer(interaction: Interaction, request: Requ
     return again(interaction, 'mfa/passkey', 'key_failed');
   }
   interaction.parts.factorEvents.enrolled(eventOf(interaction, userId), 'passkey');
-  const { address: ip, languages } = interaction;
-  interaction.parts.tellOfChange({ name: 'factor_added', factor: 'passkey' }, account, { ip, languages });
+  interaction.parts.tellOfChange({ name: 'factor_added', factor: 'passkey' }, account, { ip: interaction.address });
   return endLogin(interaction, pending);
 }
 

@@ -9,7 +9,6 @@ import type { MethodType } from '../factors/types.ts';
 import type { AccountModel } from '../generated/models.ts';
 import { isSelfService } from '../self-service/settings.ts';
 import type { SettingsStore } from '../settings/store.ts';
-import type { Languages } from './language.ts';
 import type { Letters } from './letters.ts';
 import type { PostBox } from './post-box.ts';
 
@@ -22,13 +21,10 @@ export type AccountChange =
 /**
  * Never waits and never throws.
  *
- * @param account as it was before the change: the mail goes to the address that it had
+ * @param account as it was before the change: the mail goes to the address that it had, in the language that its metadata name
+ * @param from from where it was changed
  */
-export type TellOfChange = (
-  change: AccountChange,
-  account: AccountModel,
-  from: { ip: string; languages: Languages },
-) => void;
+export type TellOfChange = (change: AccountChange, account: AccountModel, from: { ip: string }) => void;
 
 /** Of one person; somebody who signed up with another's address is not to fill that mailbox. */
 const perPerson = { max: 30, windowSeconds: 86_400 };
@@ -41,7 +37,7 @@ export function makeTellOfChange(parts: {
   postBox: PostBox;
   background: Background;
 }): TellOfChange {
-  return (change, account, { ip, languages }) => {
+  return (change, account, { ip }) => {
     const { email, connection, userId } = account;
     if (email === null) return;
     const at = new Date();
@@ -50,9 +46,10 @@ export function makeTellOfChange(parts: {
       // Whoever lost the address has lost the way in with it: there is nothing to open for them.
       const isOpen = change.name !== 'email_changed' && isSelfService(await parts.settings.load());
       const url = isOpen ? `${baseUrlOf(parts.issuer)}account` : undefined;
-      const about = { email, account, connection, clientId: undefined, languages, ...(url && { url }) };
+      const about = { email, account, connection, clientId: undefined, ...(url && { url }) };
       const { name, ...what } = change;
-      const letter = await parts.letters.write({ name, ...about, change: { at, ip, ...what } });
+      // Not the language of the request: that is of whoever makes the change, who may not want the mail to be understood.
+      const letter = await parts.letters.write({ name, ...about, languages: {}, change: { at, ip, ...what } });
       await parts.postBox.sendMail({ to: email, ...letter });
     });
   };

@@ -8,7 +8,7 @@ import { fr } from './strings/fr.ts';
 import { ja } from './strings/ja.ts';
 import { pt } from './strings/pt.ts';
 
-/** What the request that caused a message says of its reader’s language. Empty for a request that is not the reader’s own. */
+/** What the request that caused a message says of its reader’s language. Empty for a request that is not the reader’s own, or may not be. */
 export type Languages = {
   /** `ui_locales` of the authorization request; goes first. */
   uiLocales?: string | undefined;

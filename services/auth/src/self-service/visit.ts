@@ -170,7 +170,7 @@ function makeVisit(
         ...(details && { details }),
       });
     },
-    tell: (change) => parts.tellOfChange(change, account, { ip: address, languages }),
+    tell: (change) => parts.tellOfChange(change, account, { ip: address }),
   };
 }
 

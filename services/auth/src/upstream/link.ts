@@ -86,10 +86,9 @@ export function makeLinking(parts: Parts): Linking {
 
   /** Whoever has it signs in by it from now on: its owner learns of it, if it was not them. */
   async function tell(connection: ConnectionModel, accountId: string, request: Request): Promise<void> {
-    const languages = { uiLocales: undefined, acceptLanguage: request.get('accept-language') };
     const account = await accounts.find(accountId);
     const change = { name: 'factor_added', provider: labelOf(connection) } as const;
-    if (account) parts.tellOfChange(change, account, { ip: clientAddress(request), languages });
+    if (account) parts.tellOfChange(change, account, { ip: clientAddress(request) });
   }
 
   async function checkNotLast(client: PoolClient, userId: string): Promise<void> {
