@@ -16,6 +16,7 @@ const connections = 20;
 const p99Bar = 20;
 const waitingCount = 100_000;
 const sampled = 20_000;
+const warmUpSeconds = 5;
 
 export async function explain(options: Record<string, string | undefined>): Promise<Result> {
   const deliveries = Number(options.rows ?? 10_000_000);
@@ -33,6 +34,7 @@ export async function explain(options: Record<string, string | undefined>): Prom
     const { hooks } = await fillLog(databaseUrl, deliveries);
     await fillEvents(databaseUrl);
     await fillWaiting(databaseUrl, hooks[0]!.id, waitingCount);
+    await query(databaseUrl, 'CHECKPOINT'); // what was filled is not written out while we measure
   }
   const filledSeconds = (performance.now() - filledAt) / 1_000;
   const token = await system.token();
@@ -46,7 +48,14 @@ export async function explain(options: Record<string, string | undefined>): Prom
   const figures: Record<string, unknown> = { deliveries, waiting: waitingCount, connections, rate };
   for (const [name, paths] of Object.entries(await samplePaths(databaseUrl))) {
     if (options.only && !name.includes(options.only)) continue;
-    await runLoad<Load, LoadReport>('./http-load.ts', { port, token, paths, connections, seconds: 2, rate });
+    await runLoad<Load, LoadReport>('./http-load.ts', {
+      port,
+      token,
+      paths,
+      connections,
+      seconds: warmUpSeconds,
+      rate,
+    });
     const before = { api: cpuSeconds(webhookApi.pid), postgres: cpuSecondsOf('postgres') };
     const report = await runLoad<Load, LoadReport>('./http-load.ts', {
       port,
