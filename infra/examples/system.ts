@@ -30,7 +30,8 @@ export async function useSystem({
     return { home, trust: trustOf(home), [Symbol.asyncDispose]: async () => {} };
   }
   const own = makeFolder(join(home, 'tried'));
-  const log = logFile(own, 'start');
+  // Not beside its own logs, which it moves away as it starts.
+  const log = logFile(home, 'tried');
   rmSync(log, { force: true });
   const args = [
     '--conditions=source',
