@@ -42,7 +42,7 @@ export async function fillWaiting(databaseUrl: string, hookId: number, count: nu
          FROM e`,
       [hookId, count],
     );
-    await database.query('ANALYZE parked');
+    await database.query('VACUUM ANALYZE parked');
   });
 }
 
