@@ -128,13 +128,13 @@ type Page = Awaited<ReturnType<Awaited<ReturnType<typeof openConsole>>['openPage
 async function watchFor(page: Page, wanted: string): Promise<{ seen: Promise<number> }> {
   const { promise: seen, resolve } = Promise.withResolvers<number>();
   await page.exposeFunction('benchSeen', () => resolve(performance.now()));
-  await page.addInitScript((selector) => {
-    const look = () => {
-      if (document.querySelector(selector)) (globalThis as unknown as { benchSeen(): void }).benchSeen();
+  // As text: types of what a page knows are not those of Node.
+  await page.addInitScript(`
+    (function look() {
+      if (document.querySelector(${JSON.stringify(wanted)})) benchSeen();
       else requestAnimationFrame(look);
-    };
-    look();
-  }, wanted);
+    })();
+  `);
   return { seen };
 }
 
