@@ -37,17 +37,22 @@ const counted = counts.map(([column]) => column);
 
 /** What `recorded` must return for `countAttempts`. */
 export const countedOfAttempts =
-  'account_id, hook_id, delivered_at, status_code, throttled_at, attempt, redelivery, duration_ms';
+  'account_id, hook_id, delivered_at, event, action, status_code, throttled_at, attempt, redelivery, duration_ms';
+
+/** SQL: of a delivery `d` what `kinds` of its hook's minute has: by that lists pass over minutes without what they look for. */
+export const kindsOf = (d: string): string =>
+  `delivery_kinds(${d}.event, ${d}.action, ${d}.status_code >= 400, ${d}.throttled_at IS NOT NULL)`;
 
 /** SQL: counts the attempts that the statement has just written, rows of `recorded` with `countedOfAttempts`. */
 export const countAttempts = (recorded: string): string => `
-  INSERT INTO delivery_stats AS s (account_id, hook_id, minute, part, ${counted.join(', ')})
-  SELECT coalesce(account_id, 0), coalesce(hook_id, 0), minute, ${ownPart}, ${counts.map(([, condition]) => `count(*) FILTER (WHERE ${condition})`).join(', ')}
+  INSERT INTO delivery_stats AS s (account_id, hook_id, minute, part, ${counted.join(', ')}, kinds)
+  SELECT coalesce(account_id, 0), coalesce(hook_id, 0), minute, ${ownPart}, ${counts.map(([, condition]) => `count(*) FILTER (WHERE ${condition})`).join(', ')},
+         CASE WHEN grouping(hook_id) = 0 THEN bit_or(${kindsOf('r')}) END
     FROM (SELECT *, date_trunc('minute', delivered_at) AS minute,
                  width_bucket(duration_ms - 1, '{${bucketsMs.join(',')}}'::integer[]) AS bucket FROM ${recorded}) r
    GROUP BY GROUPING SETS ((account_id, hook_id, minute), (account_id, minute), (minute))
    ORDER BY 1, 2, 3
-  ${adding(counted)}`;
+  ${adding(counted)}, kinds = s.kinds | excluded.kinds`;
 
 /** SQL: counts the deliveries that events bring which the statement has just stored, rows of `inserted`. */
 export const countIncoming = (inserted: string): string => `

@@ -47,7 +47,7 @@ test('schema.prisma knows every table and column of the migrated database, and n
   // Reading a row of each model asks for each of its columns: a column that is not there is an error.
   for (const model of Object.values(known)) {
     const delegate = database[(model[0]!.toLowerCase() + model.slice(1)) as 'hook'];
-    await expect(delegate.findMany({ take: 1 })).resolves.toEqual([]);
+    await expect(delegate.findMany({ take: 1 })).resolves.toEqual(expect.any(Array));
   }
 });
 

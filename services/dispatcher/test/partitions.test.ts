@@ -47,6 +47,7 @@ test('partitions that were missed are made, even while events come, and those pa
   await world.pool.query('INSERT INTO erasures (account_id) VALUES (77)');
   // Statistics are kept by the week, and longer.
   await world.pool.query(`
+    UPDATE delivery_kinds_known SET since = '2026-01-02 00:00+00';
     CREATE TABLE delivery_stats_20260101 PARTITION OF delivery_stats FOR VALUES FROM ('2026-01-01 00:00+00') TO ('2026-01-08 00:00+00');
     INSERT INTO delivery_stats (account_id, hook_id, minute, part, delivered)
     SELECT account, 0, now(), 0, 1 FROM unnest(ARRAY[77, 78]) AS account`);
@@ -63,6 +64,9 @@ test('partitions that were missed are made, even while events come, and those pa
     const { rows } = await world.pool.query("SELECT to_regclass('delivery_stats_20260101') IS NULL AS gone");
     return rows[0]!.gone;
   });
+  // What they said of minutes without deliveries is not known any more.
+  const { rows: known } = await world.pool.query<{ since: Date }>('SELECT since FROM delivery_kinds_known');
+  expect(known[0]!.since.toISOString()).toBe('2026-01-08T00:00:00.000Z');
   await until('the oldest is dropped', async () => !(await names()).includes(`deliveries_${await day(-4)}`));
   const old = [`deliveries_${await day(-3)}`, `events_${await day(-3)}`];
   expect(await names()).toEqual([...made, ...old, `events_${await day(-4)}`].sort());

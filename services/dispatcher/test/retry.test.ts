@@ -3,6 +3,7 @@ import { deliveriesQueue } from '@gatepost/contracts/topology';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { management } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
+import { kindsOf } from '@gatepost/webhook-db/stats';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Dispatcher, openWorld, type World } from './world.ts';
 
@@ -64,6 +65,25 @@ describe('further attempts', () => {
     expect(wait).toBeLessThan(66 + 5);
     expect(receiver.received.map((one) => one.headers['x-github-delivery'])).toEqual([guid, guid, guid]);
     await settled(guid);
+  });
+
+  test("a hook's minute says which kinds of deliveries there were in it, by which lists pass over it", async () => {
+    receiver.behave((_request, index) => ({ status: index === 0 ? 500 : 200 }));
+    await world.addHook('acme', { url: receiver.url, events: ['*'] });
+    await world.deliveries(await world.publish({ type: 'push', payload: {} }), 2);
+    await world.deliveries(await world.publish({ type: 'issues', payload: { action: 'opened' } }));
+    const { rows } = await world.pool.query<{ hook_id: number; said: string; had: string }>(
+      `SELECT hook_id, said, had FROM (SELECT hook_id, minute, bit_or(kinds)::text AS said FROM delivery_stats WHERE hook_id > 0 GROUP BY 1, 2) s
+         FULL JOIN (SELECT hook_id, date_trunc('minute', delivered_at) AS minute, bit_or(${kindsOf('d')})::text AS had FROM deliveries d GROUP BY 1, 2) d
+        USING (hook_id, minute)`,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { said, had } of rows) expect(said).toBe(had);
+    // It failed and was delivered, and there were two events and an action.
+    const { rows: bits } = await world.pool.query<{ count: string }>(
+      'SELECT bit_count(bit_or(kinds)) AS count FROM delivery_stats WHERE hook_id = (SELECT id FROM hooks)',
+    );
+    expect(Number(bits[0]!.count)).toBe(2 + 1 + 2 + 1);
   });
 
   test('the schedule ends; 410 and a hook without retries end it at once', async () => {

@@ -27,7 +27,7 @@ export function readTimeCursor(
   cursor: string | undefined,
 ): Extract<PageStart, { order: 'time' }> {
   if (!cursor) return { order: 'time', at: until === undefined ? never : new Date(until), id: Number.MAX_SAFE_INTEGER };
-  const [, ms, id] = /^v1_t(\d{1,15})_([1-9]\d{0,15})$/.exec(cursor) ?? [];
+  const [, ms, id] = /^v1_t(\d{1,15})_(\d{1,16})$/.exec(cursor) ?? [];
   return { order: 'time', at: new Date(integer('cursor', ms)), id: integer('cursor', id) };
 }
 

@@ -56,7 +56,7 @@ export const listDeliveries = enteringOperation({
   answers: {
     200: {
       description:
-        'Deliveries, newest first. With `event`, `action` or `throttled=false` a page may hold fewer, or none, and yet name a next one: so many are looked at for each',
+        'Deliveries, newest first. With `event`, `action` or `throttled` a page may hold fewer, or none, and yet name a next one: so many are looked at for each',
       schema: z.array(deliverySchema),
     },
   },
@@ -93,7 +93,11 @@ export const listDeliveries = enteringOperation({
   },
 });
 
-function readStart({ cursor, after_sequence: after, since, until }: z.infer<typeof query>): PageStart {
+function readStart({ cursor, after_sequence: after, ...asked }: z.infer<typeof query>): PageStart {
   if (after !== undefined) return readSequenceCursor(after, cursor);
-  return since === undefined && until === undefined ? readCursor(cursor) : readTimeCursor(until, cursor);
+  const isByTime = byTime.some((name) => asked[name] !== undefined);
+  return isByTime ? readTimeCursor(asked.until, cursor) : readCursor(cursor);
 }
+
+/** What is looked for by the minute (packages/webhook-db/src/stats.ts), so that these come in that order. */
+const byTime = ['since', 'until', 'event', 'action', 'throttled'] as const;

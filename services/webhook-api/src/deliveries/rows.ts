@@ -63,7 +63,7 @@ export type PageStart =
   | { order: 'sequence'; sequence: number; id: number }
   | { order: 'time'; at: Date; id: number };
 
-/** What all deliveries of a list are like. `since` only where they come by time. */
+/** What all deliveries of a list are like. `event`, `action`, `throttled` and `since` only where they come by time. */
 export type Filter = {
   outcome: Outcome;
   event?: string | undefined;
@@ -72,6 +72,8 @@ export type Filter = {
   throttled?: boolean | undefined;
   since?: Date | undefined;
 };
+
+const timeKey = (id: string) => `concat('t', (extract(epoch FROM delivered_at) * 1000)::bigint, '_', ${id})`;
 
 type Order = { from: string; by: string; next: string };
 
@@ -89,7 +91,7 @@ const orderOf = (start: PageStart, { id, place }: Named): Order =>
     time: {
       from: `(d.delivered_at, d.id) <= (${place}, ${id})`,
       by: 'd.delivered_at DESC, d.id DESC',
-      next: "concat('t', (extract(epoch FROM delivered_at) * 1000)::bigint, '_', id)",
+      next: timeKey('id'),
     },
   })[start.order];
 
@@ -97,37 +99,41 @@ const placeIn = (start: PageStart): (number | Date)[] =>
   start.order === 'newest' ? [] : [start.order === 'sequence' ? start.sequence : start.at];
 
 /**
- * So many rows are looked at for one page where no index says which are meant. With ten million rows of one hook, a look without an end would
- * be given up on by PostgreSQL. By time, the index has all that is filtered by.
+ * So many rows are looked at for one page where no index has only those that are meant: with ten million of one hook, a look without an end
+ * would be given up on by PostgreSQL.
  */
-const lookedMax = { newest: 5_000, sequence: 5_000, time: 20_000 };
+const lookedMax = 20_000;
+/** Among so many of the latest a guid is looked for that names no event. */
+const latestMax = 5_000;
 
 /** Makes a parameter of a value. */
 type Add = (value: unknown) => string;
 
-/** The conditions that an index has which is in that order, and those that each row is looked at for. */
-function conditionsOf({ outcome, event, action, throttled, since }: Filter, { order }: PageStart, add: Add) {
-  const indexed = [outcomes[outcome ?? 'any']];
-  const looked: string[] = [];
-  if (throttled) (order === 'newest' && !outcome ? indexed : looked).push('AND d.throttled_at IS NOT NULL');
-  if (throttled === false) looked.push('AND d.throttled_at IS NULL');
-  if (event !== undefined) looked.push(`AND d.event = ${add(event)}`);
-  if (action !== undefined) looked.push(`AND d.action = ${add(action)}`);
-  if (since) looked.push(`AND d.delivered_at >= ${add(since)}`);
-  return { indexed: indexed.join(' '), looked: looked.join(' ') };
-}
+/** SQL of a page: its deliveries `d` in order, what they are taken from, and where a look ended that was given up on. */
+type PageSql = { rows: string; from?: string; end?: string };
 
-/**
- * SQL: keys of a hook's deliveries, the latest first. The function is in webhook-db's migrations; what is not given is NULL, and means all.
- */
-function byTime(
-  of: Named & { limit: string | number; looked: number },
-  { outcome, event, action, throttled, since }: Filter,
-  add: Add,
-): string {
-  const given = [outcome, event, action, throttled].map((value) => (value === undefined ? 'NULL' : add(value)));
+/** SQL: of a hook `h` deliveries by time. The functions are in webhook-db's migrations; what is not given is NULL there, and means all. */
+function pageByTime({ place, id, limit }: Named & { limit: string }, filter: Filter, add: Add): PageSql {
+  const { outcome, event, action, throttled, since } = filter;
   const from = since ? add(since) : "'-infinity'";
-  return `deliveries_by_time(h.id, ${of.place}, ${of.id}, ${from}, ${given.join(', ')}, ${of.looked}, ${of.limit})`;
+  const [ofOutcome, ...others] = [outcome, event, action, throttled].map((value) =>
+    value === undefined ? 'NULL' : add(value),
+  );
+  const isPlain = outcome !== 'success' && others.every((value) => value === 'NULL');
+  // All of them have an index, and those that failed one of their own.
+  if (isPlain)
+    return {
+      rows: rowsOf(
+        `deliveries_by_time(h.id, ${place}, ${id}, ${from}, ${ofOutcome}, NULL, NULL, NULL, ${limit}, ${limit})`,
+      ),
+    };
+  return {
+    from: `found AS MATERIALIZED (SELECT * FROM deliveries_found(h.account_id, h.id, ${place}, ${id}, ${from},
+                                                                 ${[ofOutcome, ...others].join(', ')}, ${lookedMax}, ${limit}))`,
+    rows: rowsOf('(SELECT * FROM found WHERE is_found)'),
+    // Behind the one that was looked at last.
+    end: `(SELECT ${timeKey('id - 1')} FROM found WHERE NOT is_found)`,
+  };
 }
 
 /** SQL: the rows of these keys, in the same order. */
@@ -135,10 +141,8 @@ const rowsOf = (keys: string) => `
   SELECT d.* FROM ${keys} k CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.id = k.id AND d.delivered_on = k.delivered_on) d
    ORDER BY d.delivered_at DESC, d.id DESC`;
 
-const latest = { place: "'infinity'", id: '0', looked: lookedMax.newest, limit: lookedMax.newest };
-
 /** A hook's deliveries of an event: by its row and the index of later attempts; for a guid that names no event, such as a test's, among the latest. */
-const ofGuid = (guid: string, add: Add) => `(
+const ofGuid = (guid: string) => `(
   WITH found AS MATERIALIZED (
     SELECT d.* FROM deliveries d WHERE d.guid = ${guid} AND (d.attempt > 1 OR d.redelivery) AND d.hook_id = h.id
     UNION ALL
@@ -148,32 +152,35 @@ const ofGuid = (guid: string, add: Add) => `(
   )
   SELECT * FROM found
   UNION ALL
-  SELECT * FROM (${rowsOf(byTime(latest, { outcome: undefined }, add))}) d WHERE d.guid = ${guid} AND NOT EXISTS (SELECT FROM found))`;
+  SELECT * FROM (${rowsOf(latest)}) d WHERE d.guid = ${guid} AND NOT EXISTS (SELECT FROM found))`;
 
-/**
- * SQL of the deliveries `d` of a hook `h` that a page shows, in order; and whether it looks among so many only (`lookedMax`).
- */
-function pageOf(filter: Filter, start: PageStart, named: Named & { limit: string }, add: Add) {
+const latest = `deliveries_by_time(h.id, 'infinity', 0, '-infinity', NULL, NULL, NULL, NULL, ${latestMax}, ${latestMax})`;
+
+/** SQL of a page of a hook `h`. */
+function pageOf(filter: Filter, start: PageStart, named: Named & { limit: string }, add: Add): PageSql {
   const { from, by } = orderOf(start, named);
   const { limit } = named;
+  const outcome = outcomes[filter.outcome ?? 'any'];
   if (filter.guid !== undefined) {
-    const { indexed, looked } = conditionsOf(filter, start, add);
-    const of = ofGuid(add(filter.guid), add);
+    const of = ofGuid(add(filter.guid));
     return {
-      rows: `SELECT * FROM ${of} d WHERE ${from} ${indexed} ${looked} ORDER BY ${by} LIMIT ${limit}`,
-      isBounded: false,
+      rows: `SELECT * FROM ${of} d WHERE ${from} ${outcome} ${othersOf(filter, add)} ORDER BY ${by} LIMIT ${limit}`,
     };
   }
-  if (start.order === 'time') {
-    const { outcome, event, action, throttled } = filter;
-    const isBounded = outcome === 'success' || [event, action, throttled].some((value) => value !== undefined);
-    return { rows: rowsOf(byTime({ ...named, looked: lookedMax.time }, filter, add)), isBounded };
-  }
-  const { indexed, looked } = conditionsOf(filter, start, add);
-  const inLog = `SELECT * FROM deliveries d WHERE d.hook_id = h.id ${indexed} AND ${from} ORDER BY ${by} LIMIT`;
-  if (looked === '') return { rows: `${inLog} ${limit}`, isBounded: false };
-  const rows = `SELECT * FROM (${inLog} ${lookedMax[start.order]}) d WHERE true ${looked} ORDER BY ${by} LIMIT ${limit}`;
-  return { rows, isBounded: true };
+  if (start.order === 'time') return pageByTime(named, filter, add);
+  return {
+    rows: `SELECT * FROM deliveries d WHERE d.hook_id = h.id ${outcome} AND ${from} ORDER BY ${by} LIMIT ${limit}`,
+  };
+}
+
+/** Conditions for the few of a guid. */
+function othersOf({ event, action, throttled, since }: Filter, add: Add): string {
+  const conditions: string[] = [];
+  if (throttled !== undefined) conditions.push(`AND d.throttled_at IS ${throttled ? 'NOT ' : ''}NULL`);
+  if (event !== undefined) conditions.push(`AND d.event = ${add(event)}`);
+  if (action !== undefined) conditions.push(`AND d.action = ${add(action)}`);
+  if (since) conditions.push(`AND d.delivered_at >= ${add(since)}`);
+  return conditions.join(' ');
 }
 
 /** By which a statement is known, in few letters: the order, and what it filters by. */
@@ -206,45 +213,16 @@ export async function loadPage(
            SELECT ${entryColumns}, page.*
              FROM p LEFT JOIN hooks h ON ${seen.condition} AND h.id = $5
              LEFT JOIN LATERAL (
-               SELECT concat('[', string_agg(json, ',') FILTER (WHERE place <= $7), ']') AS json, min(${order.next}) FILTER (WHERE place > $7) AS next
+               ${page.from ? `WITH ${page.from}` : ''}
+               SELECT concat('[', string_agg(json, ',') FILTER (WHERE place <= $7), ']') AS json,
+                      coalesce(min(${order.next}) FILTER (WHERE place > $7), ${page.end ?? 'NULL'}) AS next
                  FROM (SELECT d.id, d.sequence, d.delivered_at, row_number() OVER () AS place, ${deliveryJson} AS json
                          FROM (${page.rows}) d) d) page ON true`,
     values,
   });
   const row = rows[0];
   checkSeen(row, wanted);
-  if (row.next !== null || !page.isBounded) return row;
-  return { json: row.json, next: await findLookEnd(reads, hookId, filter, start) };
-}
-
-/** The first row that a look for a page has not come to; null: it has come to the end. */
-async function findLookEnd(
-  reads: Pick<Reads, 'query'>,
-  hookId: number,
-  filter: Filter,
-  start: PageStart,
-): Promise<string | null> {
-  const values: unknown[] = [hookId, start.id, ...placeIn(start)];
-  const named = { id: '$2', place: '$3' };
-  const { outcome, since, throttled } = filter;
-  const add = (value: unknown) => `$${values.push(value)}`;
-  const { next, from, by } = orderOf(start, named);
-  const most = lookedMax[start.order];
-  // What each row is looked at for does not count.
-  const isByTime = start.order === 'time';
-  const meant: Filter = isByTime
-    ? { outcome: outcome === 'failure' ? outcome : undefined, since }
-    : { outcome, ...(throttled && { throttled }) };
-  const among = isByTime
-    ? `${byTime({ ...named, looked: most + 1, limit: most + 1 }, meant, add)} d`
-    : `deliveries d WHERE d.hook_id = h.id ${conditionsOf(meant, start, add).indexed} AND ${from} ORDER BY ${by}`;
-  const { rows } = await reads.query<{ next: string }>({
-    name: `deliveries end ${kindOf(meant, start)}`,
-    text: `SELECT d.next FROM (SELECT $1::integer AS id) h
-            CROSS JOIN LATERAL (SELECT ${next} AS next FROM ${among} OFFSET ${most} LIMIT 1) d`,
-    values,
-  });
-  return rows[0]?.next ?? null;
+  return row;
 }
 
 /** @throws ApiError 404 or 403 when the caller may not enter, or may not see the hook. */
