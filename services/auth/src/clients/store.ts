@@ -25,9 +25,9 @@ export type ClientStore = {
     metadata?: Record<string, unknown>,
   ): Promise<RegisteredClient>;
   remove(clientId: string): Promise<void>;
-  /** Gives the client this grant for the audience, or changes its scopes. */
-  grant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel>;
-  /** Undefined when the client already has a grant for the audience, or is gone. */
+  /** Undefined when there is none of that id (any more). */
+  changeGrant(id: string, scope: string[]): Promise<ClientGrantModel | undefined>;
+  /** Undefined when the client already has a grant for the audience. */
   addGrant(clientId: string, audience: string, scope: string[]): Promise<ClientGrantModel | undefined>;
   /** Something of a client has changed beside these functions. */
   clear(): void;
@@ -62,23 +62,16 @@ export function makeClientStore(db: Database, changes: Changes): ClientStore {
       return written((await db.$transaction([merge, update]))[1]);
     },
     remove: async (clientId) => {
-      await db.client.delete({ where: { clientId } });
+      await db.client.deleteMany({ where: { clientId } });
       written(undefined);
     },
-    grant: async (clientId, audience, scope) =>
-      written(
-        await db.clientGrant.upsert({
-          where: { clientId_audience: { clientId, audience } },
-          create: { id: newGrantId(), clientId, audience, scope },
-          update: { scope },
-        }),
-      ),
+    changeGrant: async (id, scope) =>
+      written((await db.clientGrant.updateManyAndReturn({ where: { id }, data: { scope } }))[0]),
     async addGrant(clientId, audience, scope) {
       try {
         return written(await db.clientGrant.create({ data: { id: newGrantId(), clientId, audience, scope } }));
       } catch (error) {
-        // Unique constraint, foreign key.
-        if (error instanceof Prisma.PrismaClientKnownRequestError && /^P200[23]$/.test(error.code)) return undefined;
+        if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return undefined;
         throw error;
       }
     },

@@ -62,11 +62,13 @@ export const getClientGrant = operation({
 export const updateClientGrant = operation({
   body: updateBody,
   async run({ parts, params, body, scopes: held }) {
-    const { clientId, audience, scope: before } = await load(parts, params.id);
+    const { id, audience, scope: before } = await load(parts, params.id);
     const api = await checkScopes(parts, audience, body.scope);
     const added = body.scope.filter((value) => !before.includes(value));
     checkOwn(api, added, held);
-    return ok(present(await parts.clients.grant(clientId, audience, body.scope)));
+    const changed = await parts.clients.changeGrant(id, body.scope);
+    if (!changed) throw noGrant();
+    return ok(present(changed));
   },
 });
 
@@ -79,9 +81,11 @@ export const deleteClientGrant = operation({
 
 async function load({ db }: Parts, id = ''): Promise<ClientGrantModel> {
   const grant = await db.clientGrant.findUnique({ where: { id } });
-  if (!grant) throw missing('client_grant', 'The client grant does not exist');
+  if (!grant) throw noGrant();
   return grant;
 }
+
+const noGrant = () => missing('client_grant', 'The client grant does not exist');
 
 async function checkScopes({ resources }: Parts, audience: string, wanted: string[]): Promise<Api> {
   const api = await resources.find(audience);

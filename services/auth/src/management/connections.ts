@@ -106,7 +106,7 @@ export const deleteConnection = operation({
       parts.db
         .$executeRaw`DELETE FROM artefacts WHERE account_id IN (SELECT user_id FROM accounts WHERE connection = ${name})`,
       parts.db.account.deleteMany({ where: { connection: name } }),
-      parts.db.connection.delete({ where: { id } }),
+      parts.db.connection.deleteMany({ where: { id } }),
     ]);
     parts.connections.clear();
     return gone;

@@ -11,6 +11,7 @@ import { ApiError } from '../http/api-error.ts';
 import { allowOrigin, makePreflight } from '../http/cors.ts';
 import { setRoute } from '../http/route.ts';
 import { type Caller, makeAuthenticate } from './authenticate.ts';
+import { happenedMeanwhile } from './meanwhile.ts';
 import { readMultipart } from './multipart.ts';
 import { type ManagementParts, makeParts } from './parts.ts';
 import { ManagementProblem } from './problem.ts';
@@ -62,6 +63,8 @@ export function makeProblemHandler(log: Log): ErrorRequestHandler {
 
 function toProblem(error: unknown): ManagementProblem {
   if (error instanceof ManagementProblem) return error;
+  const meanwhile = happenedMeanwhile(error);
+  if (meanwhile) return meanwhile;
   if (isAway(error)) return new ManagementProblem(503, 'temporarily_unavailable', 'Try again in a moment');
   // What Express and its body parsers refuse: malformed JSON, a broken escape in the path, too large a body.
   if (error instanceof ApiError) return new ManagementProblem(error.status, 'invalid_uri', error.message);

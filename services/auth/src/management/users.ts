@@ -125,7 +125,6 @@ export const updateUser = operation({
     const merged = { user: body.user_metadata, app: body.app_metadata };
     const updated = await parts.accounts.update(account.userId, change, merged).catch((error: unknown) => {
       if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
-      if (error.code === 'P2025') throw missing('user', 'The user does not exist.'); // deleted meanwhile
       if (error.code === 'P2002') throw badBody('The specified new email, username or phone number already exists');
       throw error;
     });

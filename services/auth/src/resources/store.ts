@@ -54,7 +54,7 @@ export function makeResourceStore(
       written(await db.resourceServer.create({ data: { ...data, id: randomBytes(12).toString('hex') } })),
     update: async (identifier, data) => written(await db.resourceServer.update({ where: { identifier }, data })),
     remove: async (identifier) => {
-      await db.resourceServer.delete({ where: { identifier } });
+      await db.resourceServer.deleteMany({ where: { identifier } });
       cache.clear();
     },
   };

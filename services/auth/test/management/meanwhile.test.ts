@@ -1,0 +1,146 @@
+/** Two administrators at once: what one changes or adds to, the other deletes meanwhile. */
+import { until } from '@gatepost/testkit/until';
+import { afterAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { api } from '../seeds.ts';
+import { openManagement } from './target.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const { gate, auth0, ask, tokenOf } = stack.use(await openManagement());
+const token = `Bearer ${await tokenOf('manager')}`;
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+
+/** Asks while another transaction has deleted it and not ended yet, so that a look still finds it; then that one ends. */
+async function askBeside(deletion: string, id: string, [method, path, body]: [string, string, object?]) {
+  const other = await db.connect();
+  try {
+    await other.query('BEGIN');
+    expect((await other.query(deletion, [id])).rowCount).toBe(1);
+    let answered = false;
+    const asked = ask(method, path, body, token).finally(() => {
+      answered = true;
+    });
+    await until('the write to wait', async () => {
+      const { rowCount } = await db.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return answered || rowCount;
+    });
+    await other.query('COMMIT');
+    return await asked;
+  } finally {
+    other.release(true);
+  }
+}
+
+await ask(
+  'PATCH',
+  'clients/web',
+  { organization_usage: 'allow', initiate_login_uri: 'https://app.example/login' },
+  token,
+);
+
+const makers = {
+  client: async () => (await auth0.clients.create({ name: 'Short-lived', organization_usage: 'allow' })).client_id!,
+  organization: async () =>
+    (await auth0.organizations.create({ name: `short-lived-${Math.random()}`.replace('.', '') })).id!,
+  role: async () => (await auth0.roles.create({ name: `Short-lived ${Math.random()}` })).id!,
+  connection: async () =>
+    (await auth0.connections.create({ name: `Short-lived-${Math.random()}`.replace('.', ''), strategy: 'auth0' })).id!,
+  resource_server: async () =>
+    (await auth0.resourceServers.create({ identifier: `urn:short-lived:${Math.random()}` })).id!,
+  action: async () =>
+    (
+      await ask('POST', 'actions/actions', {
+        name: `short-lived ${Math.random()}`,
+        supported_triggers: [{ id: 'post-login', version: 'v3' }],
+        code: 'exports.onExecutePostLogin = async () => {};',
+      })
+    ).body.id as string,
+  user: async () =>
+    (
+      await auth0.users.create({
+        connection: 'Username-Password-Authentication',
+        email: `short-lived-${Math.random()}@example.com`,
+        password: 'a long enough secret',
+      })
+    ).user_id!,
+};
+const deletions: Record<keyof typeof makers, string> = {
+  client: 'DELETE FROM clients WHERE client_id = $1',
+  organization: 'DELETE FROM organizations WHERE id = $1',
+  role: 'DELETE FROM roles WHERE id = $1',
+  connection: 'DELETE FROM connections WHERE id = $1',
+  resource_server: 'DELETE FROM resource_servers WHERE id = $1',
+  action: 'DELETE FROM actions WHERE id = $1',
+  user: 'DELETE FROM accounts WHERE user_id = $1',
+};
+const permissions = { permissions: [{ permission_name: 'read:x', resource_server_identifier: api }] };
+
+const cases: [keyof typeof makers, method: string, path: string, body?: object | ((id: string) => object)][] = [
+  ['client', 'PATCH', 'clients/:id', { name: 'Changed' }],
+  ['client', 'PATCH', 'clients/:id', { client_metadata: { a: 'b' } }],
+  ['client', 'POST', 'clients/:id/rotate-secret', {}],
+  ['client', 'POST', 'client-grants', (client_id) => ({ client_id, audience: api, scope: ['read:x'] })],
+  ['organization', 'PATCH', 'organizations/:id', { display_name: 'Changed', metadata: { a: 'b' } }],
+  ['organization', 'POST', 'organizations/:id/members', { members: ['auth0|alice'] }],
+  ['organization', 'POST', 'organizations/:id/enabled_connections', { connection_id: 'con_email' }],
+  [
+    'organization',
+    'POST',
+    'organizations/:id/invitations',
+    {
+      inviter: { name: 'Alice' },
+      invitee: { email: 'maria@example.com' },
+      client_id: 'web',
+      send_invitation_email: false,
+    },
+  ],
+  ['role', 'PATCH', 'roles/:id', { description: 'Changed' }],
+  ['role', 'POST', 'roles/:id/permissions', permissions],
+  ['role', 'POST', 'roles/:id/users', { users: ['auth0|alice'] }],
+  ['role', 'POST', 'users/auth0%7Cbob/roles', (id) => ({ roles: [id] })],
+  ['connection', 'PATCH', 'connections/:id', { display_name: 'Changed' }],
+  ['resource_server', 'PATCH', 'resource-servers/:id', { name: 'Changed' }],
+  ['action', 'PATCH', 'actions/actions/:id', { name: 'changed meanwhile' }],
+  ['user', 'PATCH', 'users/:id', { name: 'Changed' }],
+  ['user', 'PATCH', 'users/:id', { user_metadata: { a: 'b' } }],
+  ['user', 'POST', 'users/:id/permissions', permissions],
+];
+
+test.each(cases)('%s, deleted meanwhile, is not there: %s %s', async (kind, method, path, body) => {
+  const id = await makers[kind]();
+  const given = typeof body === 'function' ? body(id) : body;
+  const answer = await askBeside(deletions[kind], id, [method, path.replace(':id', encodeURIComponent(id)), given]);
+  expect(answer).toEqual({
+    status: 404,
+    body: { statusCode: 404, error: 'Not Found', message: expect.any(String), errorCode: `inexistent_${kind}` },
+  });
+});
+
+test('what two delete at once is gone for both', async () => {
+  for (const [kind, path] of [
+    ['client', 'clients/:id'],
+    ['resource_server', 'resource-servers/:id'],
+    ['connection', 'connections/:id'],
+  ] as const) {
+    const id = await makers[kind]();
+    expect([kind, await askBeside(deletions[kind], id, ['DELETE', path.replace(':id', id)])]).toEqual([
+      kind,
+      { status: 204, body: undefined },
+    ]);
+  }
+});
+
+test('a client grant that is taken away meanwhile does not come back', async () => {
+  const client_id = await makers.client();
+  const { body: grant } = await ask('POST', 'client-grants', { client_id, audience: api, scope: ['read:x'] });
+  const change: [string, string, object] = ['PATCH', `client-grants/${grant.id}`, { scope: ['read:x', 'write:x'] }];
+  expect(await askBeside('DELETE FROM client_grants WHERE id = $1', grant.id, change)).toMatchObject({
+    status: 404,
+    body: { errorCode: 'inexistent_client_grant' },
+  });
+  expect((await db.query('SELECT FROM client_grants WHERE client_id = $1', [client_id])).rowCount).toBe(0);
+});
