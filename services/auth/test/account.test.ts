@@ -183,6 +183,7 @@ describe('the password', () => {
     const again = new Browser(gate);
     const page2 = await again.logIn(await again.get('account'), 'erin@example.com', 'quite another long one');
     expect(titleOf(page2)).toBe('Your account');
+    expect(await noticeOf('erin@example.com', 'Your Gatepost password was changed')).toContain('from the IP address');
     await until('the log', async () => ['fcp', 'scp'].every(async (type) => (await logsOf('erin')).includes(type)));
   });
 

@@ -131,6 +131,9 @@ test('a lost password: the mailed link sets a new one, once, and ends sessions a
   const done = await new Browser(gate).submit(form, { password: 'another set of words' });
   expect(done.status).toBe(200);
   expect((await new Browser(gate).get(link)).status).toBe(400);
+  await until('the mail of it', async () =>
+    (await gate.outbox()).some((text) => text.includes('bob@example.com') && text.includes('password was changed')),
+  );
   // The session that was open is over.
   expect((await browser.authorize({ ...request, prompt: 'none' })).location!.hash).toContain('login_required');
   const again = new Browser(gate);

@@ -4,6 +4,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import PostalMime from 'postal-mime';
 import { all, openManagement, refusal } from './management/target.ts';
 
 const redirect_uri = 'https://app.example/cb';
@@ -103,4 +104,37 @@ test('an invitation needs an application that signs people in to organizations, 
   await expect(invite('x@example.com')).rejects.toEqual(refusal(400, 'invalid_body'));
   await spa({ organization_usage: 'allow' });
   await expect(invite('x@example.com', { roles: ['rol_none'] })).rejects.toEqual(refusal(404, 'inexistent_role'));
+});
+
+test('its mail looks like the organization, in words of ours or of the tenant', async () => {
+  const branding = {
+    logo_url: 'https://cdn.example/guild.png',
+    colors: { primary: '#0a5c2f', page_background: '#ffffff' },
+  };
+  const { id = '' } = await auth0.organizations.create({
+    name: 'guild',
+    display_name: 'Guild',
+    branding,
+    metadata: { plan: 'gold' },
+  });
+  const mailTo = async (email: string) => {
+    await invitations.create(id, { inviter: { name: 'Alice' }, invitee: { email }, client_id: 'spa' });
+    const raw = await until('the mail', async () => (await gate.outbox()).find((one) => one.includes(email)));
+    return (await PostalMime.parse(raw)).html!;
+  };
+  const html = await mailTo('first@example.com');
+  expect(html).toContain(branding.logo_url);
+  expect(html).toContain(branding.colors.primary);
+  const body =
+    '<p>{{ organization.id }} {{ organization.metadata.plan }} {{ organization.branding.colors.primary }} {{ organization.display_name }}</p>';
+  const template = {
+    template: 'user_invitation',
+    body,
+    from: 'a@example.com',
+    subject: 's',
+    syntax: 'liquid',
+    enabled: true,
+  };
+  expect((await ask('POST', 'email-templates', template)).status).toBe(200);
+  expect(await mailTo('second@example.com')).toContain(`<p>${id} gold #0a5c2f Guild</p>`);
 });

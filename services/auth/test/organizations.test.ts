@@ -272,6 +272,13 @@ test('the pages wear the organization’s logo and colours, and the tenant’s w
   expect(await pageOf({ organization: 'orchard' })).toMatch(/--accent:#aa5500[\s\S]*orchard\.png/);
   expect(await pageOf({ organization: 'mill' })).toMatch(/--accent:#112233[\s\S]*tenant\.png/);
   expect(await pageOf({})).toMatch(/--accent:#112233[\s\S]*tenant\.png/);
+  // The tenant's own template reads which one it is.
+  const template =
+    '<html><head>{%- auth0:head -%}</head><body>{% if organization %}<p>{{ organization.display_name }}, {{ organization.name }}, {{ organization.branding.colors.primary }}</p>{% else %}<p>none</p>{% endif %}{%- auth0:widget -%}</body></html>';
+  expect((await ask('PUT', 'branding/templates/universal-login', { template })).status).toBe(201);
+  expect(await pageOf({ organization: 'orchard' })).toContain('<p>Orchard Ltd, orchard, #aa5500</p>');
+  expect(await pageOf({})).toContain('<p>none</p>');
+  await ask('DELETE', 'branding/templates/universal-login');
 });
 
 test('people of connections that an organization does not name stay outside; one of its connections may let everybody in', async () => {

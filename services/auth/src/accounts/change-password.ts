@@ -8,6 +8,7 @@ import { seeOther, sendPage } from '../http/page.ts';
 import { setRoute } from '../http/route.ts';
 import { type Asker, type DeadLinkParts, type DeadLinks, makeDeadLinks } from '../interaction/dead-link.ts';
 import { linkBack, rememberedClient } from '../interaction/way-back.ts';
+import type { TellOfChange } from '../mail/change-notice.ts';
 import type { ProblemName } from '../pages/strings/en.ts';
 import type { BreachedPasswords } from '../protection/breached/breached-passwords.ts';
 import type { Tries } from '../protection/tries.ts';
@@ -31,6 +32,7 @@ export type ChangePasswordParts = DeadLinkParts & {
   breached: Pick<BreachedPasswords, 'refusesChange'>;
   sendPasswordMail: SendPasswordMail;
   endAccess: EndAccess;
+  tellOfChange: TellOfChange;
   report: Report;
   people: PeopleActions;
 };
@@ -122,6 +124,8 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   // Whoever was paused here for guessing at the old password may use the new one (as at Auth0).
   await parts.tries.clear(subjectOf(changed.connection, ticket.email, changed).key, ip);
   parts.report.passwordChanged(ownerId, ip);
+  // Whoever reads somebody's mail gets such a link, too: its owner is to learn what became of it.
+  parts.tellOfChange({ name: 'password_changed' }, changed, { ip });
   await parts.people.afterPasswordChange(changed, { ip });
   const { resultUrl } = redeemed;
   seeOther(

@@ -6,6 +6,7 @@ import { extParameters } from '../authorization/parameters.ts';
 import { accountClientId } from '../clients/account-client-id.ts';
 import type { OwnMetadata } from '../clients/metadata.ts';
 import type { AccountModel } from '../generated/models.ts';
+import { organizationForTemplates } from '../organizations/for-templates.ts';
 import type { OrganizationStore } from '../organizations/store.ts';
 import type { CommonContext, User } from '../pages/pages.ts';
 import { brandingOf, brandingWithin } from '../settings/branding.ts';
@@ -48,6 +49,7 @@ export function makeCommonContextMaker(stores: {
       branding: organization ? brandingWithin(settings, organization) : brandingOf(settings),
       // That one is the tenant's own pages: it has no other name.
       ...(client && client.clientId !== accountClientId ? { application: application(client) } : {}),
+      ...(organization && { within: organizationForTemplates(organization) }),
       ...(account ? { user: user(account) } : {}),
       state: uid,
       params: extParameters(params),

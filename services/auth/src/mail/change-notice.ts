@@ -13,7 +13,7 @@ import type { Letters } from './letters.ts';
 import type { PostBox } from './post-box.ts';
 
 export type AccountChange =
-  | { name: 'email_changed' | 'recovery_codes_changed' }
+  | { name: 'email_changed' | 'password_changed' | 'recovery_codes_changed' }
   | { name: 'factor_added' | 'factor_removed'; factor: MethodType }
   /** Another provider that somebody signs in by, or does no more, by the name that people know it by. */
   | { name: 'factor_added' | 'factor_removed'; provider: string };

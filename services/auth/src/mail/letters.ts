@@ -8,6 +8,7 @@ import { accountClaims } from '../accounts/store.ts';
 import type { ClientStore, RegisteredClient } from '../clients/store.ts';
 import type { MethodType } from '../factors/types.ts';
 import type { AccountModel, SettingsModel } from '../generated/models.ts';
+import type { TemplateOrganization } from '../organizations/for-templates.ts';
 import { defaultPrimary } from '../pages/brand-style.ts';
 import { textOn } from '../pages/contrast.ts';
 import { renderTenantBody } from '../pages/custom-template.ts';
@@ -41,7 +42,7 @@ export type Letter = {
   url?: string;
   code?: string;
   /** Who invites into what, in the words of an administrator. */
-  invitation?: { organization: string; displayName: string; inviter: string };
+  invitation?: { organization: TemplateOrganization; inviter: string };
   /** What was changed of the account: when, from where, and which factor. */
   change?: { at: Date; ip: string; factor?: MethodType; provider?: string };
   /** How long the link or the code is good for. */
@@ -148,20 +149,22 @@ export function makeLetters(parts: LetterParts): Letters {
 
 async function contextOf(
   parts: LetterParts,
-  { account, clientId, languages }: Pick<Letter, 'account' | 'clientId' | 'languages'>,
+  { account, clientId, languages, invitation }: Pick<Letter, 'account' | 'clientId' | 'languages' | 'invitation'>,
 ): Promise<LetterContext> {
   const settings = await parts.settings.load();
   const client = clientId === undefined ? undefined : await parts.clients.find(clientId);
   const tenant = settings.friendlyName ?? 'Gatepost';
   const branding = brandingOf(settings);
-  const primary = branding.primary ?? defaultPrimary;
+  // An invitation looks like what it leads to: the organization's pages.
+  const own = invitation?.organization.branding;
+  const primary = own?.colors?.primary ?? branding.primary ?? defaultPrimary;
   return {
     language: chooseMailLanguage(languages, account?.userMetadata, settings.enabledLocales),
     settings,
     client,
     tenant,
     application: oneLine(client ? client.name || client.clientId : tenant),
-    logoUrl: client?.logoUri ?? branding.logoUrl,
+    logoUrl: own?.logo_url ?? client?.logoUri ?? branding.logoUrl,
     primary,
   };
 }
@@ -173,8 +176,8 @@ function ownLetter(letter: Letter, context: LetterContext): Omit<Mail, 'to'> {
   const { strings, locale } = language;
   const { url, code } = letter;
   const time = spellTime(letter.ttlSeconds ?? 0, locale);
-  const { displayName = '', inviter = '' } = letter.invitation ?? {};
-  const invited = { organization: oneLine(displayName), inviter: oneLine(inviter) };
+  const { organization, inviter = '' } = letter.invitation ?? {};
+  const invited = { organization: oneLine(organization?.display_name ?? ''), inviter: oneLine(inviter) };
   const changed = letter.change && {
     when: spellMoment(letter.change.at, locale),
     ip: letter.change.ip,
@@ -247,7 +250,7 @@ function templateView(
     url,
     code,
     ...(invitation && {
-      organization: { name: invitation.organization, display_name: invitation.displayName },
+      organization: invitation.organization,
       inviter: { name: invitation.inviter },
     }),
   };

@@ -4,7 +4,14 @@ import { en } from './strings/en.ts';
 
 const notLetters = ['factorNames', 'codeSentence', 'copy', 'support'];
 /** In our words only. */
-const ownLetters = ['login_link', 'email_changed', 'factor_added', 'factor_removed', 'recovery_codes_changed'];
+const ownLetters = [
+  'login_link',
+  'email_changed',
+  'password_changed',
+  'factor_added',
+  'factor_removed',
+  'recovery_codes_changed',
+];
 /** Those that a template can be of, by Auth0's names. */
 const sent: readonly string[] = Object.keys(en).filter((name) => ![...notLetters, ...ownLetters].includes(name));
 
@@ -36,7 +43,16 @@ export function sampleLetter(
     ...(isCode ? { code: '314159' } : { url: `${issuer}?ticket=sample` }),
     ttlSeconds: isCode ? 180 : 432_000,
     ...(name === 'user_invitation' && {
-      invitation: { organization: 'orchard', displayName: 'Orchard Inc', inviter: 'Ada Administrator' },
+      invitation: {
+        organization: {
+          id: 'org_5f7c8ec7c33c6c00',
+          name: 'orchard',
+          display_name: 'Orchard Inc',
+          metadata: {},
+          branding: {},
+        },
+        inviter: 'Ada Administrator',
+      },
     }),
   };
 }

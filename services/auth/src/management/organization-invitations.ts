@@ -62,7 +62,7 @@ export const createInvitation = operation({
         email: invitation.invitee,
         clientId: client.clientId,
         connection: connection?.name ?? '',
-        organization: { name: organization.name, displayName: organization.displayName || organization.name },
+        organization,
         inviter: invitation.inviter,
         url,
         ttlSeconds,

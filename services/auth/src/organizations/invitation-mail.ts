@@ -1,14 +1,16 @@
 /** The mail with the link of an invitation. */
 import type { Background } from '../background.ts';
+import type { OrganizationModel } from '../generated/models.ts';
 import type { Letters } from '../mail/letters.ts';
 import type { PostBox } from '../mail/post-box.ts';
 import { busy } from '../stores-away.ts';
+import { organizationForTemplates } from './for-templates.ts';
 
 export type SendInvitation = (invitation: {
   email: string;
   clientId: string;
   connection: string;
-  organization: { name: string; displayName: string };
+  organization: OrganizationModel;
   inviter: string;
   url: string;
   ttlSeconds: number;
@@ -23,7 +25,7 @@ export function makeSendInvitation(parts: {
   const { letters, postBox, background } = parts;
   return async ({ email, clientId, connection, organization, inviter, url, ttlSeconds }) => {
     if (!(await letters.linkRules('user_invitation', clientId)).isSent) return;
-    const invitation = { organization: organization.name, displayName: organization.displayName, inviter };
+    const invitation = { organization: organizationForTemplates(organization), inviter };
     const letter = { email, account: undefined, connection, clientId, languages: {}, url, ttlSeconds, invitation };
     const work = async () =>
       postBox.sendMail({ to: email, ...(await letters.write({ name: 'user_invitation', ...letter })) });

@@ -71,6 +71,31 @@ describe('the tenant’s own words', () => {
     expect(login(textsOf({ description: ' ' }))).not.toContain('to continue to');
   });
 
+  test('name the organization of the request, and each provider on its button', () => {
+    const elsewhere = [
+      { href: '#a', label: 'Acme & Sons', mark: 'oidc' },
+      { href: '#b', label: 'GitHub', mark: 'github' },
+    ];
+    const texts = textsOf({
+      title: 'Into ${organizationName}',
+      description: 'At ${companyName}, by ${tenantName}',
+      separatorText: 'Or else',
+      federatedConnectionButtonText: '${connectionName} for ${clientName}',
+    });
+    const within = { id: 'org_1', name: 'guild', display_name: 'Guild', metadata: {}, branding: {} };
+    const html = login(texts, { elsewhere, within });
+    expect(html).toContain('<h1>Into Guild</h1>');
+    expect(html).toContain('At <bdi>Guild</bdi>, by <bdi>Acme</bdi>');
+    expect(html).toContain('<span>Or else</span>');
+    expect(html).toContain('<span>Acme &amp; Sons for Shop</span>');
+    expect(html).toContain('<span>GitHub for Shop</span>');
+    const without = login(texts, { elsewhere });
+    expect(without).toContain('<h1>Sign in</h1>');
+    expect(without).toContain('At <bdi>Acme</bdi>, by <bdi>Acme</bdi>');
+    expect(login(texts, { elsewhere, application: undefined })).toContain('<span>Continue with GitHub</span>');
+    expect(checkCustomTexts('login', { login: { title: '${connectionName}' } })).toContain('login.login.title: braces');
+  });
+
   test('are those of the page’s language, of its region first', () => {
     const customTexts = { ...textsOf({ title: 'Servus' }, 'de-at'), ...textsOf({ title: 'Tach' }, 'de') };
     const enabledLocales = ['en', 'de', 'de-AT'];
@@ -100,7 +125,7 @@ describe('the tenant’s own words', () => {
     [
       'login',
       { login: { title: '${email}' } },
-      'login.login.title: braces stand around values only, which are ${clientName}, ${companyName}, ${tenantName}',
+      'login.login.title: braces stand around values only, which are ${clientName}, ${companyName}, ${organizationName}, ${tenantName}',
     ],
     ['login', { login: { title: '{application}' } }, 'login.login.title: braces'],
     ['reset-password', { 'reset-password-email': { emailDescription: 'To ${email}' } }, undefined],

@@ -35,6 +35,7 @@ const toSignup = {
   signupActionText: 'signupQuestion',
   signupActionLinkText: 'signup',
 };
+const elsewhere = { separatorText: 'common.or', federatedConnectionButtonText: 'common.continueWith' };
 const noName = { 'no-email': 'problems.identifier_missing', 'no-username': 'problems.identifier_missing' };
 const wrongName = { ...noName, 'invalid-email-format': 'problems.identifier_unusable' };
 const wrongPassword = {
@@ -96,12 +97,13 @@ export const customizable: Record<string, { page: ScreenName; places: Places; va
       ...names,
       ...passwordField,
       ...toSignup,
+      ...elsewhere,
       forgotPasswordText: 'forgot',
       ...wrongName,
       ...wrongPassword,
     },
   },
-  'login-id/login-id': { page: 'identifier', places: { ...form, ...names, ...toSignup, ...wrongName } },
+  'login-id/login-id': { page: 'identifier', places: { ...form, ...names, ...toSignup, ...elsewhere, ...wrongName } },
   'login-password/login-password': {
     page: 'password',
     places: {
@@ -129,6 +131,7 @@ export const customizable: Record<string, { page: ScreenName; places: Places; va
       ...newPassword,
       loginActionText: 'loginQuestion',
       loginActionLinkText: 'login',
+      ...elsewhere,
       ...wrongEmail,
       'email-in-use': 'problems.signup_refused',
     },
@@ -270,7 +273,16 @@ const aliases: Record<string, string> = {
 };
 
 /** Auth0's names of values, and ours. */
-const values = { clientName: 'application', companyName: 'tenant', tenantName: 'tenant', email: 'identifier' } as const;
+const values = {
+  clientName: 'application',
+  companyName: 'company',
+  organizationName: 'organization',
+  tenantName: 'tenant',
+  email: 'identifier',
+  connectionName: 'connection',
+} as const;
+/** Each button has its own provider. */
+const withConnection = 'common.continueWith';
 const textMaxLength = 1_000;
 
 /** What is wrong with the texts of a prompt, with its path; undefined when nothing is. */
@@ -282,7 +294,11 @@ export function checkCustomTexts(prompt: string, texts: ScreenTexts): string | u
       const path = `${prompt}.${screen}.${key}`;
       if (!Object.hasOwn(known.places, key)) return `${path}: the page has no such text`;
       if (text.length > textMaxLength) return `${path}: longer than ${textMaxLength} characters`;
-      const names = Object.keys(values).filter((name) => name !== 'email' || known.values === 'identifier');
+      const names = Object.keys(values).filter(
+        (name) =>
+          (name !== 'email' || known.values === 'identifier') &&
+          (name !== 'connectionName' || known.places[key] === withConnection),
+      );
       const strange = text.replaceAll(/\$\{(\w+)\}/g, (whole, name) => (names.includes(name) ? '' : whole));
       if (/[{}]/.test(strange))
         return `${path}: braces stand around values only, which are ${names.map((name) => `\${${name}}`).join(', ')}`;
@@ -307,10 +323,11 @@ export function customize(
     const text = auth0Text.replaceAll(/\$\{(\w+)\}/g, (_, name: keyof typeof values) => `{${values[name]}}`);
     for (const place of placesOf(known.places[key])) {
       const [section, name] = place.includes('.') ? (place.split('.') as [string, string]) : [known.page, place];
-      if (!complete(text, given.values) || (text.trim() === '' && !name.startsWith('lead'))) continue;
+      const filled = place === withConnection ? { ...given.values, connection: '' } : given.values;
+      if (!complete(text, filled) || (text.trim() === '' && !name.startsWith('lead'))) continue;
       if (place === 'pageTitle') pageTitle = text;
       // Beside the page's own texts only a few are filled where they are shown.
-      else if (section === 'common' && name !== 'backTo')
+      else if (section === 'common' && name !== 'backTo' && place !== withConnection)
         changed.common = { ...changed.common, [name]: fill(text, given.values) };
       else changed[section] = { ...changed[section], [name]: text };
     }

@@ -5,6 +5,7 @@
  * Every form posts `hidden` back as it was given (the interaction's CSRF token goes there) and, with its first button,
  * `action=default`. Further buttons and fields are named at each page.
  */
+import type { TemplateOrganization } from '../organizations/for-templates.ts';
 import type { AccountPages } from './account.ts';
 import type { CustomTexts } from './custom-texts.ts';
 import type { ProblemName } from './strings/en.ts';
@@ -20,6 +21,8 @@ export type CommonContext = {
   /** How the tenant looks. Its logo, favicon and font are all that a page of ours loads from elsewhere. */
   branding?: Branding | undefined;
   application?: Application | undefined;
+  /** The organization that the request names, `organization` in templates. */
+  within?: TemplateOrganization | undefined;
   /** Only after authentication: templates rely on that. */
   user?: User | undefined;
   /** The interaction's id, `state` in templates. */

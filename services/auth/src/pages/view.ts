@@ -1,5 +1,5 @@
 /**
- * What a template sees of a page. The names that Auth0 documents for page templates (`application`, `branding`, `tenant`,
+ * What a template sees of a page. The names that Auth0 documents for page templates (`application`, `branding`, `organization`, `tenant`,
  * `user`, `locale`, `dir`, `prompt`, `state`, `transaction`) are for tenants' templates too, see `templateContext`; the others
  * are between this file and our own widgets.
  */
@@ -62,6 +62,9 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
   const values: Values = {
     application: any.application?.name || undefined,
     tenant: tenant.friendly_name,
+    organization: any.within?.display_name,
+    // Auth0: "Auth0 Tenant name, or Organization name if the user is authenticating in the context of an Organization".
+    company: any.within?.display_name ?? tenant.friendly_name,
     account,
     ...screen.values?.(page, language.tag),
   };
@@ -107,7 +110,7 @@ export function makeView<Name extends PageName>(name: Name, page: Pages[Name] & 
     ...(any.elsewhere && {
       elsewhere: any.elsewhere.map((each) => ({
         ...each,
-        text: fill(strings.common.continueWith, { connection: each.label }),
+        text: fill(strings.common.continueWith, { ...values, connection: each.label }),
       })),
     }),
     ...(any.apis && {
@@ -137,7 +140,7 @@ function tenantOf({ tenant, enabledLocales }: AnyPage) {
 
 /** The part of a view that a tenant's template may read, by Auth0's names. `user` is there only after authentication. */
 export function templateContext(view: View): object {
-  const { application, branding, dir, locale, prompt, state, tenant, transaction, user } = view;
+  const { application, branding, dir, locale, prompt, state, tenant, transaction, user, within } = view;
   return {
     application,
     branding,
@@ -147,6 +150,7 @@ export function templateContext(view: View): object {
     state,
     tenant,
     transaction,
+    ...(within !== undefined && { organization: within }),
     ...(user !== undefined && { user }),
   };
 }

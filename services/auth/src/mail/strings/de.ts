@@ -52,6 +52,15 @@ export const de: MailStrings = {
     otherwise:
       'Wenn Sie das waren, ist nichts zu tun. Wenn nicht, ist jemand anderes in Ihrem Konto: Wenden Sie sich sofort an die Betreiber von {tenant}.',
   },
+  password_changed: {
+    subject: 'Ihr Passwort bei {application} wurde geändert',
+    title: 'Ihr Passwort wurde geändert',
+    lead: 'Das Passwort Ihres Kontos bei {application} wurde geändert: {when}, von der IP-Adresse {ip}. Alle anderen Geräte und Anwendungen wurden abgemeldet.',
+    action: 'Konto ansehen',
+    expiry: '',
+    otherwise:
+      'Wenn Sie das nicht waren, kann sich jemand anderes anmelden: Wählen Sie auf der Anmeldeseite mit „Passwort vergessen?“ ein neues Passwort und wenden Sie sich an die Betreiber von {tenant}.',
+  },
   factor_added: {
     subject: 'Neue Anmeldemöglichkeit für Ihr Konto bei {application}',
     title: 'Eine Anmeldemöglichkeit wurde hinzugefügt',

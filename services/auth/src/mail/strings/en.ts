@@ -54,6 +54,15 @@ export const en = {
     otherwise:
       'If that was you, there is nothing to do. If not, somebody else is in your account: tell those who run {tenant} at once.',
   },
+  password_changed: {
+    subject: 'Your {application} password was changed',
+    title: 'Your password was changed',
+    lead: 'The password of your {application} account was changed on {when}, from the IP address {ip}. All other devices and applications were signed out.',
+    action: 'See your account',
+    expiry: '',
+    otherwise:
+      'If that was not you, somebody else can sign in: choose a new password with “Forgot password?” on the sign-in page, and tell those who run {tenant}.',
+  },
   factor_added: {
     subject: 'A way to sign in was added to your {application} account',
     title: 'A way to sign in was added',

@@ -51,6 +51,15 @@ export const es: MailStrings = {
     otherwise:
       'Si fuiste tú, no tienes que hacer nada. Si no, otra persona está en tu cuenta: avisa enseguida a quienes gestionan {tenant}.',
   },
+  password_changed: {
+    subject: 'Se ha cambiado tu contraseña de {application}',
+    title: 'Se ha cambiado tu contraseña',
+    lead: 'Se ha cambiado la contraseña de tu cuenta de {application}: {when}, desde la dirección IP {ip}. Se ha cerrado la sesión en los demás dispositivos y aplicaciones.',
+    action: 'Ver tu cuenta',
+    expiry: '',
+    otherwise:
+      'Si no fuiste tú, otra persona puede entrar: elige una contraseña nueva con «¿Has olvidado la contraseña?» en la página de inicio de sesión y avisa a quienes gestionan {tenant}.',
+  },
   factor_added: {
     subject: 'Nueva forma de iniciar sesión en tu cuenta de {application}',
     title: 'Se ha añadido una forma de iniciar sesión',

@@ -52,6 +52,15 @@ export const fr: MailStrings = {
     otherwise:
       'Si c’était vous, il n’y a rien à faire. Sinon, quelqu’un d’autre est dans votre compte : prévenez tout de suite les responsables de {tenant}.',
   },
+  password_changed: {
+    subject: 'Votre mot de passe {application} a été modifié',
+    title: 'Votre mot de passe a été modifié',
+    lead: 'Le mot de passe de votre compte {application} a été modifié : {when}, depuis l’adresse IP {ip}. Tous les autres appareils et applications ont été déconnectés.',
+    action: 'Voir votre compte',
+    expiry: '',
+    otherwise:
+      'Si ce n’était pas vous, quelqu’un d’autre peut se connecter : choisissez un nouveau mot de passe avec « Mot de passe oublié ? » sur la page de connexion et prévenez les responsables de {tenant}.',
+  },
   factor_added: {
     subject: 'Nouveau moyen de connexion à votre compte {application}',
     title: 'Un moyen de connexion a été ajouté',

@@ -52,6 +52,15 @@ export const ja: MailStrings = {
     otherwise:
       'ご本人であれば、何もする必要はありません。そうでない場合は、他人がアカウントに入っています。すぐに {tenant} の運営者に知らせてください。',
   },
+  password_changed: {
+    subject: '{application} のパスワードが変更されました',
+    title: 'パスワードが変更されました',
+    lead: '{when} に IP アドレス {ip} から、あなたの {application} アカウントのパスワードが変更されました。他のすべてのデバイスとアプリケーションはログアウトされました。',
+    action: 'アカウントを見る',
+    expiry: '',
+    otherwise:
+      'ご本人でない場合は、他人がログインできる状態です。ログインページの「パスワードをお忘れですか？」から新しいパスワードを設定し、{tenant} の運営者に知らせてください。',
+  },
   factor_added: {
     subject: '{application} アカウントにログイン方法が追加されました',
     title: 'ログイン方法が追加されました',

@@ -51,6 +51,15 @@ export const pt: MailStrings = {
     otherwise:
       'Se foi você, não é preciso fazer nada. Se não, outra pessoa está na sua conta: avise imediatamente os responsáveis por {tenant}.',
   },
+  password_changed: {
+    subject: 'A sua senha em {application} foi alterada',
+    title: 'A sua senha foi alterada',
+    lead: 'A senha da sua conta em {application} foi alterada: {when}, do endereço IP {ip}. Todos os outros dispositivos e aplicativos foram desconectados.',
+    action: 'Ver a sua conta',
+    expiry: '',
+    otherwise:
+      'Se não foi você, outra pessoa pode entrar: escolha uma nova senha com “Esqueceu a senha?” na página de entrada e avise os responsáveis por {tenant}.',
+  },
   factor_added: {
     subject: 'Nova forma de entrar na sua conta em {application}',
     title: 'Uma forma de entrar foi adicionada',
