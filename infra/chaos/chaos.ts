@@ -1,6 +1,5 @@
 /** The whole run: stores, system, accounts; kills and events at the same time; then the comparison. */
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openProducer } from '@gatepost/producer';
 import { openApi } from '@gatepost/testkit/api';
 import { openSystem } from '@gatepost/testkit/system';
@@ -11,6 +10,7 @@ import { storeKinds } from '../local/stores/stores.ts';
 import { openOwnStores } from '../tests/own-stores.ts';
 import { createHooks, writeSeed } from './accounts.ts';
 import { openCluster } from './cluster.ts';
+import { drain } from './drain.ts';
 import { makeFaults, type Struck, strikeInTurn } from './faults.ts';
 import { openFleet } from './fleet.ts';
 import { publishSteadily } from './load.ts';
@@ -38,7 +38,6 @@ export type ChaosOptions = {
 
 // Short, so that the last attempts are over soon after the last kill; the number of attempts leaves nothing to luck.
 const retryScheduleSeconds = '1,1,2,2,4,4,8,8';
-const drainTimeoutMs = 180_000;
 const dispatchers = 2;
 // Longer than it takes a client to notice a server that is silent.
 const goOnMs = 60_000;
@@ -104,10 +103,7 @@ export async function runChaos(context: Context, options: ChaosOptions): Promise
   await say.step(
     'drain',
     () => `${record.acceptedOnce()} of ${expected} deliveries accepted`,
-    async () => {
-      while (record.acceptedOnce() < expected && performance.now() - from < drainTimeoutMs)
-        await sleep(100, undefined, { signal });
-    },
+    () => drain(record, expected, { signal }),
   );
   const drainSeconds = (performance.now() - from) / 1_000;
   return await say.step('proof', 'the three records are compared', () =>
