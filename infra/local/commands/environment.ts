@@ -20,8 +20,8 @@ export function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name) && !others.test(name)));
 }
 
-/** Makes the variables and writes them down, with all of ours that are given. */
-export function writeServicesEnv(
+/** Makes the variables, with all of ours that are given. */
+export function servicesEnv(
   home: string,
   given: NodeJS.ProcessEnv,
   urls: ReturnType<typeof urlsOf>,
@@ -29,7 +29,7 @@ export function writeServicesEnv(
 ): Record<string, string> {
   // Empty, these two allow none; any other variable is not given then.
   const counts = (name: string, value = '') => ours.test(name) && (value !== '' || name.endsWith('ALLOWED_NETWORKS'));
-  const values = {
+  return {
     DELIVERY_ALLOWED_NETWORKS: '127.0.0.2/32',
     // The applications that a developer's gate tells of a logout are on his machine.
     OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
@@ -49,7 +49,12 @@ export function writeServicesEnv(
     SEED_FILE: seedFiles(given).join(','),
     GATEPOST_HOME: home,
   };
-  writeEnv(servicesEnvFile(home), values);
+}
+
+/** The same, written down. */
+export function writeServicesEnv(...from: Parameters<typeof servicesEnv>): Record<string, string> {
+  const values = servicesEnv(...from);
+  writeEnv(servicesEnvFile(from[0]), values);
   return values;
 }
 

@@ -8,12 +8,20 @@ import { keepCertificates } from '../processes/certificates.ts';
 import type { Child } from '../processes/child.ts';
 import { noteRunning, setLogsAside } from '../processes/home.ts';
 import { answers } from '../processes/ports.ts';
-import { checkPorts, demoPort, migrate, startDemoApp, startService } from '../processes/services.ts';
+import {
+  checkPorts,
+  checkVariables,
+  demoPort,
+  migrate,
+  serviceNames,
+  startDemoApp,
+  startService,
+} from '../processes/services.ts';
 import { type Supervised, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
-import { producerEnvFile, seedFiles, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
+import { producerEnvFile, seedFiles, servicesEnv, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
 import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
@@ -24,6 +32,8 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   seedFiles(env); // a name that is mistyped is told before anything starts
   await checkPorts(env, home);
   stack.use(noteRunning(home));
+  const certificates = await keepCertificates(home);
+  await checkVariables({ ...env, ...servicesEnv(home, env, unknownYet, certificates) });
   setLogsAside(home);
 
   const fresh = args.includes('--fresh');
@@ -31,7 +41,6 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
   const options = { home, fresh, durable: true, management: false, signal, stack, say };
   const stores = await openStores(env, options, { own: args.includes('--private') });
-  const certificates = await keepCertificates(home);
   const values = writeServicesEnv(home, env, urlsOf(stores), certificates);
   const serviceEnv = { ...env, ...values };
   const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
@@ -47,11 +56,10 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const startOne = async (name: string, start: () => Promise<Child>): Promise<Supervised> => {
     return { name, start, child: await say.step(name, 'ready', start) };
   };
-  const services = ['auth', 'webhook-api', 'dispatcher'];
   const kept: Supervised[] = stores.flatMap(({ name, child, launch }) =>
     child && launch ? [{ name, child, start: launch }] : [],
   );
-  kept.push(...(await allOrWhatIsWrong(services.map((name) => startOne(name, () => startService(name, running))))));
+  kept.push(...(await allOrWhatIsWrong(serviceNames.map((name) => startOne(name, () => startService(name, running))))));
 
   const hasDemo = values.SEED_FILE !== '';
   const demoEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
@@ -66,6 +74,13 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   await ended;
   throw signal.reason;
 }
+
+/** In the place of the stores' URLs. */
+const unknownYet = {
+  PostgreSQL: 'postgres://gatepost:unknown@127.0.0.1/gatepost',
+  Redis: 'redis://127.0.0.1',
+  RabbitMQ: 'amqp://gatepost:unknown@127.0.0.1/gatepost',
+};
 
 /** What all promise. Where some fail, the others are heard too, so that everything can be mended at once. */
 async function allOrWhatIsWrong<T>(starts: Promise<T>[]): Promise<T[]> {

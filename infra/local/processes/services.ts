@@ -2,11 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
+import { readEnv, type z } from '@gatepost/runtime/env';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
 import { type Child, runToEnd, sourceFlags } from './child.ts';
 import { rootFolder, runningIn } from './home.ts';
 import { launcher } from './launch.ts';
 import { answers, holderOf } from './ports.ts';
 import { endOf, Trouble } from './trouble.ts';
+
+export const serviceNames = ['auth', 'webhook-api', 'dispatcher'];
 
 /** Every port that a service listens on, with its variable and default. */
 export const servicePorts = [
@@ -41,6 +45,27 @@ export async function checkPorts(env: NodeJS.ProcessEnv, home: string): Promise<
       'Stop it first, or start another with a folder (GATEPOST_HOME) and ports (docs/configuration.md) of its own.',
     );
   if (taken.length > 0) throw new Trouble(...taken);
+}
+
+/** Told before a store is started for nothing. @throws Trouble with all that the services would refuse of these variables */
+export async function checkVariables(env: NodeJS.ProcessEnv): Promise<void> {
+  const typedAt = process.cwd();
+  const wrong: string[] = [];
+  for (const name of serviceNames) {
+    const folder = join(rootFolder, 'services', name);
+    // By path: infra depends on no service.
+    const { variables } = (await import(join(folder, 'src/config.ts'))) as { variables: z.ZodObject };
+    try {
+      process.chdir(folder); // as the service sees relative paths
+      readEnv(variables, env);
+    } catch (error) {
+      if (!(error instanceof Misconfigured)) throw error;
+      wrong.push(`${name}: ${error.message}`);
+    } finally {
+      process.chdir(typedAt);
+    }
+  }
+  if (wrong.length > 0) throw new Trouble(...wrong);
 }
 
 /** A service has a deadline of its own; this is the longest that any may have. */

@@ -145,11 +145,19 @@ test('leaves nothing behind when it is killed outright', async () => {
   expect([gone, processesOf(home)]).toEqual([true, []]);
 });
 
-test('a bad environment is shown, every bad variable of every service, and ends everything', async () => {
-  await using run = await startOnGiven({ DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1' });
+// It was shown once the stores were there, which takes a new machine minutes.
+test('a bad environment is shown, every bad variable of every service, before any store is started', async () => {
+  const run = start({ DELIVERY_TIMEOUT_MS: 'soon', THROTTLE_RATE: '-1', KEY_ROTATION_DAYS: 'never' });
   expect(await run.ended).toBe(1);
-  expect(run.output()).toMatch(/DELIVERY_TIMEOUT_MS: .*"soon"/);
-  expect(run.output()).toMatch(/THROTTLE_RATE: .*"-1"/);
+  for (const line of [
+    /^webhook-api: bad environment:\n(?: {2}.*\n)*? {2}DELIVERY_TIMEOUT_MS: .*"soon"/m,
+    /^dispatcher: bad environment:\n(?: {2}.*\n)*? {2}DELIVERY_TIMEOUT_MS: .*"soon"/m,
+    /THROTTLE_RATE: .*"-1"/,
+    /^auth: bad environment:\n {2}KEY_ROTATION_DAYS: .*"never"/m,
+  ])
+    expect(run.output()).toMatch(line);
+  expect(run.output()).not.toMatch(/PostgreSQL|Redis|RabbitMQ/);
+  expect(readdirSync(home).filter((name) => name !== 'tls' && name !== 'secrets-key')).toEqual([]);
   expect(processesOf(home)).toEqual([]);
 });
 
