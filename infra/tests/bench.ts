@@ -1,12 +1,20 @@
 /** `npm run bench -- <what>`: bench/main.ts with stores of its own, which keep their promises as in production (fsync). */
-
+import { join } from 'node:path';
 import type { Context } from '../local/commands/command.ts';
 import { cleanEnv } from '../local/commands/environment.ts';
 import { runShown } from '../local/processes/child.ts';
+import { rootFolder } from '../local/processes/home.ts';
+import { Trouble } from '../local/processes/trouble.ts';
 import { openOwnStores } from './own-stores.ts';
 
 export default async function bench(context: Context): Promise<number> {
   const { args, env, signal } = context;
+  // By path: infra depends on no benchmark. A name that is mistyped is told before any store starts.
+  const { readArgs } = (await import(join(rootFolder, 'bench/benchmarks.ts'))) as {
+    readArgs(args: string[]): object & { usage?: string };
+  };
+  const { usage } = readArgs(args);
+  if (usage !== undefined) throw new Trouble(usage);
   const { urls } = await openOwnStores(context, 'bench');
   // What is measured beside it has a database of its own, made as the tests make theirs.
   const beside = { TEST_DATABASE_URL: urls.PostgreSQL };
