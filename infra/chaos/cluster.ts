@@ -2,6 +2,7 @@
  * A private RabbitMQ of three nodes, which chaos and tests kill and cut off: on one machine, with names that need no DNS (each is
  * `…@localhost`), ports of their own, and one name service and one cookie between them.
  */
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { freePorts } from '@gatepost/testkit/system';
 import { type Child, runToEnd, startChild } from '../local/processes/child.ts';
@@ -60,6 +61,8 @@ export async function openCluster(options: PrivateOptions, path?: string): Promi
 
 async function startCluster(program: string, options: PrivateOptions): Promise<Cluster> {
   const { home, signal, stack } = options;
+  // Nodes of an earlier run would wait for each other before they let anybody in, and bring that run's messages along.
+  rmSync(join(home, 'rabbitmq'), { recursive: true, force: true });
   const [epmdPort = 0, ...ports] = await freePorts(1 + size);
   const shared = { epmdPort, password: makePassword(), producerPassword: makePassword() };
   const further = { cookie: makePassword(), config: clusterConfig };

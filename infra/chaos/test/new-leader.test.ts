@@ -1,5 +1,5 @@
 /** What a producer does while RabbitMQ's nodes do not know yet which of them leads a queue. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventsExchange, topology } from '@gatepost/contracts/topology';
@@ -21,7 +21,10 @@ test('who publishes first while a queue has just lost its leader publishes on wi
   const home = mkdtempSync(join(tmpdir(), 'gatepost-leader-'));
   stack.defer(() => rmSync(home, { recursive: true, force: true }));
   const { signal } = new AbortController();
+  const earlier = join(home, 'rabbitmq', '1', 'data', 'of-an-earlier-run');
+  mkdirSync(earlier, { recursive: true });
   const { nodes } = await openCluster({ home, durable: true, management: false, signal, stack, say }, process.env.PATH);
+  expect(existsSync(earlier)).toBe(false); // with it, a second run would wait for the first one's nodes
   const [leading, ...others] = nodes;
   // The connection that declares a queue has its leader on that node.
   const model = await connect(leading!.url);
