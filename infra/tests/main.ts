@@ -15,7 +15,7 @@ import { Trouble } from '../local/processes/trouble.ts';
 import { type Count, total } from './count.ts';
 import { runJest } from './jest.ts';
 import { openOwnStores } from './own-stores.ts';
-import { findChromium, needPgBouncer } from './programs.ts';
+import { findTestBrowser, needPgBouncer } from './programs.ts';
 
 export default async function test(context: Context): Promise<number> {
   const { say, args } = context;
@@ -77,7 +77,7 @@ async function check({ say, signal, env: given }: Context, name: string, program
 async function openStores(context: Context) {
   let chromium: string | undefined;
   const stores = await openOwnStores(context, 'test', undefined, async () => {
-    chromium = await findChromium(context);
+    chromium = await findTestBrowser(context);
     await needPgBouncer(context);
   });
   return { ...stores, chromium };
