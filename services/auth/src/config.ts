@@ -119,6 +119,10 @@ export const variables = z.object({
     description:
       'folder with actions by files: `TRIGGER/NAME.js`, and `NAME.secrets.json` for its secrets ([actions](reference/actions.md))',
   }),
+  ACTIONS_PACKAGES: text.refine(existsSync, { message: 'must name a folder that exists' }).optional().meta({
+    description:
+      'folder with the `node_modules` of npm packages that actions may name as `dependencies`; you fill it, nothing is installed from here ([actions](reference/actions.md#npm-packages))',
+  }),
   ACTIONS_ON_FAULT: z.enum(['closed', 'open']).default('closed').meta({
     description:
       'what becomes of a request when an action fails: it is refused (`closed`), or goes on without it (`open`)',

@@ -7,6 +7,7 @@ import { openMetrics } from '@gatepost/runtime/metrics';
 import type { Start } from '@gatepost/runtime/run';
 import { makeSeal } from '@gatepost/runtime/seal';
 import { readActions } from './actions/folder.ts';
+import { openActionPackages } from './actions/packages.ts';
 import { openChanges } from './changes.ts';
 import { authDatabaseOf, type Env } from './config.ts';
 import { openDatabase } from './database.ts';
@@ -28,7 +29,8 @@ export async function openGround({ env, log, stack }: Start<Env>) {
   const registry = openMetrics();
   // Before anything is opened: a bad seed file should cost nothing.
   const seeds = env.SEED_FILE.map((file) => parseSeed(readFileSync(file, 'utf8'), file));
-  const ofFolder = readActions(env.ACTIONS_DIR);
+  const actionPackages = openActionPackages(env.ACTIONS_PACKAGES);
+  const ofFolder = readActions(env.ACTIONS_DIR, actionPackages.listed);
   const fronts = frontsOf(env);
   const isProduction = env.NODE_ENV === 'production';
   if (isProduction) seeds.forEach(refuseDemo);
@@ -74,5 +76,6 @@ export async function openGround({ env, log, stack }: Start<Env>) {
     changes,
     seeds,
     ofFolder,
+    actionPackages,
   };
 }

@@ -67,12 +67,13 @@ function textSender({ SMS_URL: url, SMS_FROM: from, SMS_FORMAT: format, OUTBOUND
 
 /** The tenant’s own code; no process is started before one of it runs. */
 export function openActions(parts: Ground & Pick<Outlets, 'audit'>) {
-  const { env, stack, registry, redis, prefix } = parts;
+  const { env, stack, registry, redis, prefix, actionPackages } = parts;
   const log = logOfModule(parts.log, 'actions');
   const actionPool = stack.use(
     openActionPool({
       limits: { timeoutMs: env.ACTIONS_TIMEOUT_MS, memoryBytes: env.ACTIONS_MEMORY_MB * 1024 * 1024 },
       outside: makeAskOutside(makeGuard(env.OUTBOUND_ALLOWED_NETWORKS), env.ACTIONS_ALLOWED_HOSTS),
+      packages: actionPackages.folder,
       onStart: ({ isSeparate }) => log.info({ network_namespace: isSeparate }, 'actions run in processes of their own'),
     }),
   );

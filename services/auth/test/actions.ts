@@ -4,6 +4,7 @@ import type { LogLines } from '@gatepost/testkit/log-lines';
 import { pkce } from '@gatepost/testkit/pkce';
 import { expect } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import type { Dependency } from '../src/actions/packages.ts';
 import { openGate } from './gate.ts';
 import { api, fullSeed } from './seeds.ts';
 
@@ -76,16 +77,17 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
   /** From now on these and no others run there, in this order; each is the body of the function that an action exports. */
   async function set(
     trigger: string,
-    ...actions: (string | { body: string; secrets?: Form; before?: string })[]
+    ...actions: (string | { body: string; secrets?: Form; before?: string; dependencies?: Dependency[] })[]
   ): Promise<void> {
     const ids: string[] = [];
     for (const given of actions) {
-      const { body, secrets = {}, before = '' } = typeof given === 'string' ? { body: given } : given;
+      const { body, secrets = {}, before = '', dependencies } = typeof given === 'string' ? { body: given } : given;
       const made = await manage('POST', 'actions/actions', {
         name: `action ${Math.random()}`,
         supported_triggers: [{ id: trigger }],
         code: `${before}\nexports.${handlers[trigger]} = async (event, api) => { ${body} };`,
         secrets: Object.entries(secrets).map(([name, value]) => ({ name, value })),
+        ...(dependencies && { dependencies }),
         deploy: true,
       });
       expect([made.status, made.body]).toEqual([201, expect.anything()]);

@@ -229,6 +229,8 @@ export type Action = {
   supported_triggers: { id: string }[];
   code: string;
   secrets: { name: string }[];
+  /** npm packages that its code requires. */
+  dependencies: { name: string; version: string }[];
   all_changes_deployed: boolean;
   deployed_version?: ActionVersion;
 };

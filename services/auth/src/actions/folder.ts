@@ -1,6 +1,7 @@
 /**
  * Actions by files (`ACTIONS_DIR`): a folder for each trigger, in it a file `NAME.js` for each action, in the order of their names, and
  * beside it `NAME.secrets.json`, an object of texts, where it has secrets. Read once, at the start: other files take a new start.
+ * They may use all npm packages that the folder of these lists.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -12,8 +13,11 @@ import { isTriggerId, type TriggerId, triggerIds } from './triggers.ts';
 
 const secretsShape = z.record(z.string().min(1).max(128), z.string().max(4_096));
 
-/** @throws Misconfigured naming each file that cannot be an action, and each folder that no trigger has */
-export function readActions(folder: string | undefined): Map<TriggerId, BoundAction[]> {
+/** @param dependencies names of npm packages. @throws Misconfigured naming each file that cannot be an action, and each folder that no trigger has */
+export function readActions(
+  folder: string | undefined,
+  dependencies: readonly string[],
+): Map<TriggerId, BoundAction[]> {
   if (folder === undefined) return new Map();
   const problems: string[] = [];
   const folders = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith('.'));
@@ -22,14 +26,16 @@ export function readActions(folder: string | undefined): Map<TriggerId, BoundAct
       problems.push(`${join(folder, name)}: there is no trigger of that name (${triggerIds.join(', ')})`);
   const found = new Map(
     folders.flatMap(({ name }) =>
-      isTriggerId(name) ? [[name, readTrigger(join(folder, name), name, problems)] as const] : [],
+      isTriggerId(name) ? [[name, readTrigger(join(folder, name), name, { problems, dependencies })] as const] : [],
     ),
   );
   if (problems.length > 0) throw new Misconfigured('ACTIONS_DIR', problems);
   return found;
 }
 
-function readTrigger(folder: string, trigger: TriggerId, problems: string[]): BoundAction[] {
+type Reading = { problems: string[]; dependencies: readonly string[] };
+
+function readTrigger(folder: string, trigger: TriggerId, { problems, dependencies }: Reading): BoundAction[] {
   const files = readdirSync(folder)
     .filter((file) => /^[^.].*\.c?js$/.test(file))
     .sort();
@@ -40,7 +46,8 @@ function readTrigger(folder: string, trigger: TriggerId, problems: string[]): Bo
     const problem = syntaxProblem(code);
     if (problem) problems.push(`${path}: ${problem}`);
     const key = `file ${trigger}/${file}`;
-    return { id: key, name, version: key, code, secrets: readSecrets(join(folder, `${name}.secrets.json`), problems) };
+    const secrets = readSecrets(join(folder, `${name}.secrets.json`), problems);
+    return { id: key, name, version: key, code, secrets, dependencies };
   });
 }
 

@@ -1,29 +1,38 @@
 /** The processes of the actions that run: one for each version, none before it is needed. */
 import { findNetworkNamespace } from './network-namespace.ts';
 import type { AskOutside } from './outside.ts';
-import { type ActionProcess, failed, type Limits, openActionProcess, type Ran } from './process.ts';
+import { type ActionProcess, failed, type Limits, openActionProcess, type Program, type Ran } from './process.ts';
 import type { Call } from './worker/messages.ts';
 
 /** Each is a process. */
 const trialsMax = 4;
 
+/** @property dependencies names of npm packages */
+export type Runnable = {
+  version: string;
+  code: string;
+  secrets: Record<string, string>;
+  dependencies?: readonly string[];
+};
+
 export type ActionPool = Disposable & {
   /** Never rejects. */
-  run(action: { version: string; code: string; secrets: Record<string, string> }, call: Call): Promise<Ran>;
+  run(action: Runnable, call: Call): Promise<Ran>;
   /** The same once, in a process that ends with it. Never rejects. */
   tryOut: ActionPool['run'];
   /** Ends the processes of all other versions, once their runs have had time to end. */
   keepOnly(versions: Set<string>): void;
 };
 
-/** @param onStart called before the first one starts. */
+/** @param onStart called before the first one starts. @param packages where npm packages are (packages.ts) */
 export function openActionPool(given: {
   limits: Limits;
   outside: AskOutside;
+  packages?: string | undefined;
   onStart?: (network: { isSeparate: boolean }) => void;
   now?: () => number;
 }): ActionPool {
-  const { limits, outside, onStart, now } = given;
+  const { limits, outside, packages, onStart, now } = given;
   const processes = new Map<string, ActionProcess>();
   const leaving = new Set<ActionProcess>();
   let trials = 0;
@@ -39,19 +48,25 @@ export function openActionPool(given: {
     leaving.delete(process);
     process[Symbol.dispose]();
   };
+  const programOf = ({ code, secrets, dependencies: names = [] }: Runnable): Program => ({
+    code,
+    secrets,
+    ...(packages !== undefined && names.length > 0 && { packages: { folder: packages, names } }),
+  });
   return {
-    run({ version, code, secrets }, order) {
+    run(action, order) {
+      const { version } = action;
       let process = processes.get(version);
       if (!process) {
-        process = openActionProcess({ code, secrets, limits, prefix, outside, now });
+        process = openActionProcess({ program: programOf(action), limits, prefix, outside, now });
         processes.set(version, process);
       }
       return process.run(order);
     },
-    async tryOut({ code, secrets }, order) {
+    async tryOut(action, order) {
       if (trials >= trialsMax) return failed('busy', `${trialsMax} are tried out at the same time`);
       trials += 1;
-      using process = openActionProcess({ code, secrets, limits, prefix, outside });
+      using process = openActionProcess({ program: programOf(action), limits, prefix, outside });
       try {
         return await process.run(order);
       } finally {

@@ -11,7 +11,15 @@ import { fileURLToPath } from 'node:url';
 import type { AskOutside } from './outside.ts';
 import { reportShape } from './report-shape.ts';
 import { residentBytes } from './resident.ts';
-import { type Call, type Command, lineMaxBytes, type Order, type Report, readLines } from './worker/messages.ts';
+import {
+  type Call,
+  type Command,
+  lineMaxBytes,
+  type Order,
+  type Packages,
+  type Report,
+  readLines,
+} from './worker/messages.ts';
 
 export type Limits = {
   /** Of one run. */
@@ -28,6 +36,14 @@ export type Ran =
   | { kind: 'done'; commands: Command[]; output: string[] }
   | { kind: 'failed'; reason: FaultReason; message: string; output: string[] };
 
+/** What runs in a process. */
+export type Program = {
+  code: string;
+  secrets: Record<string, string>;
+  /** The npm packages that it names, and where they are (packages.ts). */
+  packages?: Packages | undefined;
+};
+
 export type ActionProcess = Disposable & {
   /** Never rejects. */
   run(call: Call): Promise<Ran>;
@@ -43,7 +59,8 @@ const pauseAfter = (ends: number) =>
 const runsMax = 100;
 /** As many as runs: a burst of sign-ins that fetch is not refused for it, and no action takes what another one needs. */
 const fetchesMax = runsMax;
-const startMs = 10_000;
+/** `auth0` alone has 755 files: 1.3 s on two busy cores. */
+const startMs = 20_000;
 /** The process ends a run by itself, unless it is busy with itself. */
 const graceMs = 500;
 const watchMs = 50;
@@ -63,8 +80,7 @@ type Running = {
 };
 
 export function openActionProcess(given: {
-  code: string;
-  secrets: Record<string, string>;
+  program: Program;
   limits: Limits;
   /** What the command begins with (network-namespace.ts). */
   prefix: () => Promise<string[]>;
@@ -133,11 +149,12 @@ export const failed = (reason: FaultReason, message: string, output: string[] = 
 
 function launch(
   prefix: string[],
-  given: { code: string; secrets: Record<string, string>; limits: Limits; outside: AskOutside },
+  given: { program: Program; limits: Limits; outside: AskOutside },
   gone: () => void,
 ): Running {
-  const { code, secrets, limits, outside } = given;
-  const [command, ...args] = [...prefix, process.execPath, ...flags(limits)] as [string, ...string[]];
+  const { program, limits, outside } = given;
+  const { code, secrets, packages } = program;
+  const [command, ...args] = [...prefix, process.execPath, ...flags(limits, packages)] as [string, ...string[]];
   const child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const socket = child.stdio[3] as Duplex;
   const { promise: loaded, resolve: settle } = Promise.withResolvers<Ran | undefined>();
@@ -175,7 +192,7 @@ function launch(
   const slow = setTimeout(() => end('timeout', 'it did not start in time'), startMs);
   void loaded.then(() => clearTimeout(slow));
   void watchMemory(running, limits, stopping.signal);
-  tell({ type: 'load', code, secrets });
+  tell({ type: 'load', code, secrets, ...(packages && { packages }) });
   return running;
 
   function ask(request: Parameters<AskOutside>[0], number: number): void {
@@ -194,7 +211,7 @@ function launch(
   }
 }
 
-function flags({ memoryBytes }: Limits): string[] {
+function flags({ memoryBytes }: Limits, packages: Packages | undefined): string[] {
   const main = fileURLToPath(new URL(`./worker/main${extname(import.meta.filename)}`, import.meta.url));
   const folder = fileURLToPath(new URL('./worker/', import.meta.url));
   const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
@@ -202,6 +219,7 @@ function flags({ memoryBytes }: Limits): string[] {
     '--permission',
     `--allow-fs-read=${folder}*`,
     `--allow-fs-read=${manifest}`,
+    ...(packages ? [`--allow-fs-read=${packages.folder}/*`] : []),
     '--disallow-code-generation-from-strings',
     '--no-addons',
     '--no-warnings',

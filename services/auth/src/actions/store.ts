@@ -3,16 +3,19 @@ import type { Seal } from '@gatepost/runtime/seal';
 import { makeCache } from '../cache.ts';
 import type { Changes } from '../changes.ts';
 import type { Pool } from '../database.ts';
+import { storedDependencies } from './packages.ts';
 import { openActionSecrets } from './secrets.ts';
 import { isTriggerId, type TriggerId } from './triggers.ts';
 
 export type BoundAction = {
   id: string;
   name: string;
-  /** Another one for other code or other secrets. */
+  /** Another one for other code, other secrets or other packages. */
   version: string;
   code: string;
   secrets: Record<string, string>;
+  /** Names of npm packages. */
+  dependencies: readonly string[];
 };
 
 export type ActionStore = {
@@ -37,16 +40,17 @@ export function makeActionStore(parts: {
     async load() {
       const { rows } = await pool.query<Row>({
         name: 'bound actions',
-        text: `SELECT binding.trigger_id, action.id, action.name, version.id AS version, version.code, version.secrets
+        text: `SELECT binding.trigger_id, action.id, action.name, version.id AS version, version.code, version.secrets, version.dependencies
                  FROM action_bindings binding JOIN actions action ON action.id = binding.action_id
                  JOIN action_versions version ON version.action_id = action.id AND version.deployed
                 ORDER BY binding.position`,
       });
       const found = new Map([...ofFolder].map(([trigger, actions]) => [trigger, [...actions]]));
-      for (const { trigger_id: trigger, secrets, ...action } of rows) {
+      for (const { trigger_id: trigger, secrets, dependencies, ...action } of rows) {
         if (!isTriggerId(trigger)) continue;
         const named = openActionSecrets(secrets, seal).map(({ name, value }) => [name, value] as const);
-        const bound = { ...action, secrets: Object.fromEntries(named) };
+        const packages = storedDependencies(dependencies).map(({ name }) => name);
+        const bound = { ...action, secrets: Object.fromEntries(named), dependencies: packages };
         found.set(trigger, [...(found.get(trigger) ?? []), bound]);
       }
       present(new Set([...found.values()].flat().map(({ version }) => version)));
@@ -58,4 +62,8 @@ export function makeActionStore(parts: {
 
 const none: readonly BoundAction[] = [];
 
-type Row = Omit<BoundAction, 'secrets'> & { trigger_id: string; secrets: Buffer | null };
+type Row = Omit<BoundAction, 'secrets' | 'dependencies'> & {
+  trigger_id: string;
+  secrets: Buffer | null;
+  dependencies: unknown;
+};

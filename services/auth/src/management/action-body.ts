@@ -1,6 +1,8 @@
 /** What an action may be made of, and how it is shown: its secrets by name only. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
 import type { Seal } from '@gatepost/runtime/seal';
+import { type Dependency, packageName, storedDependencies } from '../actions/packages.ts';
 import { openActionSecrets, type Secret } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';
 import { isTriggerId, runtimes, triggerIds, versionOf } from '../actions/triggers.ts';
@@ -34,20 +36,20 @@ const secretsShape = z
     'Two secrets have the same name',
   );
 
+/** With what else Auth0 answers of one, such as `registry_url`: it is not kept. */
+const dependenciesShape = z
+  .array(z.looseObject({ name: packageName, version: z.string().trim().max(256).nullish() }))
+  .max(50)
+  .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, 'Two dependencies have the same name')
+  .transform((list): Dependency[] => list.map(({ name, version }) => ({ name, version: version || 'latest' })));
+
 const shape = z.strictObject({
   name: z.string().trim().min(1).max(256),
   supported_triggers: triggersShape,
   code: z.string().max(codeMax),
   runtime: z.enum(runtimes as [string, ...string[]]),
   secrets: secretsShape,
-  // Nothing is installed here: whoever needs a package puts it into the code, with a bundler.
-  dependencies: z
-    .array(z.looseObject({ name: z.string().max(214) }))
-    .max(50)
-    .refine((list) => list.length === 0, {
-      error: ({ input }) =>
-        `npm packages are not installed here: bundle ${(input as { name: string }[]).map(({ name }) => name).join(', ')} into the code`,
-    }),
+  dependencies: dependenciesShape,
   modules: z.array(z.unknown()).max(0, 'Modules are not in Gatepost'),
   /** At once, as it is made. */
   deploy: z.boolean(),
@@ -89,14 +91,16 @@ export type ActionWithDeployed = ActionModel & { versions: ActionVersionModel[] 
 export function presentAction(action: ActionWithDeployed, seal: Seal): object {
   const deployed = action.versions.find((version) => version.deployed);
   const secrets = openActionSecrets(action.secrets, seal);
+  const dependencies = storedDependencies(action.dependencies);
   const isSame =
     deployed?.code === action.code &&
     deployed.runtime === action.runtime &&
+    isDeepStrictEqual(storedDependencies(deployed.dependencies), dependencies) &&
     JSON.stringify(openActionSecrets(deployed.secrets, seal)) === JSON.stringify(secrets);
   return {
     ...bareAction(action),
     code: action.code,
-    dependencies: [],
+    dependencies,
     runtime: action.runtime,
     secrets: shownSecrets(secrets),
     status: statusOf(action.code),
@@ -122,7 +126,7 @@ export function presentVersion(version: ActionVersionModel, seal: Seal): object 
     action_id: version.actionId,
     number: version.number,
     code: version.code,
-    dependencies: [],
+    dependencies: storedDependencies(version.dependencies),
     runtime: version.runtime,
     secrets: shownSecrets(openActionSecrets(version.secrets, seal)),
     deployed: version.deployed,

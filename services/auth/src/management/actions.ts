@@ -1,6 +1,7 @@
 /** `actions/actions`: the tenant’s own code as drafts, and what of them is deployed (../actions). */
 import { randomUUID } from 'node:crypto';
 import { z } from '@gatepost/runtime/env';
+import { type ActionPackages, type Dependency, storedDependencies } from '../actions/packages.ts';
 import { openActionSecrets, sealActionSecrets } from '../actions/secrets.ts';
 import { syntaxProblem } from '../actions/syntax.ts';
 import { defaultRuntime, handlerOf, isTriggerId } from '../actions/triggers.ts';
@@ -66,12 +67,14 @@ export const createAction = operation({
     const { seal } = parts;
     const code = body.code ?? '';
     if (body.deploy) checkSyntax(code);
+    await checkDependencies(parts, body.dependencies);
     const data = {
       id: randomUUID(),
       name: body.name,
       triggerId: body.supported_triggers[0]!.id,
       code,
       runtime: body.runtime ?? defaultRuntime,
+      ...columnOf(body.dependencies),
       secrets: sealActionSecrets(secretsAfter([], body.secrets ?? []), seal),
     };
     const action = await parts.db.action.create({ data, include: whole }).catch(refuseName);
@@ -93,11 +96,13 @@ export const updateAction = operation({
     const triggerId = body.supported_triggers?.[0]?.id;
     if (triggerId !== undefined && triggerId !== action.triggerId)
       throw badBody('the trigger of an action stays as it is');
+    await checkDependencies(parts, body.dependencies);
     const secrets = body.secrets && secretsAfter(openActionSecrets(action.secrets, seal), body.secrets);
     const data = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.code !== undefined && { code: body.code }),
       ...(body.runtime !== undefined && { runtime: body.runtime }),
+      ...(body.dependencies && columnOf(body.dependencies)),
       ...(secrets && { secrets: sealActionSecrets(secrets, seal) }),
     };
     const { id } = action;
@@ -120,8 +125,9 @@ export const deleteAction = operation({
 
 export const deployAction = operation({
   async run({ parts, params }) {
-    const { id, code } = await loadAction(parts, params.id);
+    const { id, code, dependencies } = await loadAction(parts, params.id);
     checkSyntax(code);
+    await checkDependencies(parts, storedDependencies(dependencies));
     return { status: 202, body: presentVersion(await deploy(parts, id), parts.seal) };
   },
 });
@@ -147,9 +153,10 @@ export const getActionVersion = operation({
 export const deployActionVersion = operation({
   body: z.strictObject({ update_draft: z.boolean() }).partial(),
   async run({ parts, params, body }) {
-    const { actionId, code, runtime, secrets } = await loadVersion(parts, params);
-    const content = { code, runtime, secrets };
-    if (body.update_draft) await parts.db.action.update({ where: { id: actionId }, data: content });
+    const { actionId, code, runtime, secrets, dependencies } = await loadVersion(parts, params);
+    await checkDependencies(parts, storedDependencies(dependencies));
+    const content = { code, runtime, secrets, dependencies };
+    if (body.update_draft) await parts.db.action.update({ where: { id: actionId }, data: dataOf(content) });
     return { status: 202, body: presentVersion(await deploy(parts, actionId, content), parts.seal) };
   },
 });
@@ -158,11 +165,12 @@ export const deployActionVersion = operation({
 export const testAction = operation({
   body: z.strictObject({ payload: z.record(z.string(), z.unknown()) }),
   async run({ parts, params, body: { payload } }) {
-    const { id: actionId, triggerId, code, secrets } = await loadAction(parts, params.id);
+    const { id: actionId, triggerId, code, secrets, dependencies } = await loadAction(parts, params.id);
     if (!isTriggerId(triggerId)) throw badBody(`there is no trigger ${triggerId}`);
     const named = Object.fromEntries(openActionSecrets(secrets, parts.seal).map(({ name, value }) => [name, value]));
     const event = (payload.event ?? payload) as object;
-    const draft = { version: `draft ${actionId} ${randomUUID()}`, code, secrets: named };
+    const packages = storedDependencies(dependencies).map(({ name }) => name);
+    const draft = { version: `draft ${actionId} ${randomUUID()}`, code, secrets: named, dependencies: packages };
     const call = { trigger: triggerId, handler: handlerOf(triggerId), event, canRedirect: triggerId === 'post-login' };
     const ran = await parts.actionPool.tryOut(draft, call);
     const said =
@@ -193,7 +201,17 @@ async function loadVersion(parts: Parts, { id, version_id }: Record<string, stri
   return version;
 }
 
-type Content = Pick<ActionVersionModel, 'code' | 'runtime' | 'secrets'>;
+type Content = Pick<ActionVersionModel, 'code' | 'runtime' | 'secrets' | 'dependencies'>;
+
+/** As Prisma takes it: null of JSON and null of the database are two things there. */
+const dataOf = ({ dependencies, ...content }: Content) => ({
+  ...content,
+  ...columnOf(storedDependencies(dependencies)),
+});
+
+const columnOf = (dependencies: readonly Dependency[] = []) => ({
+  dependencies: dependencies.length > 0 ? [...dependencies] : Prisma.DbNull,
+});
 
 /** The draft, or `content`, is what runs from now on. One at a time: a number is given once. */
 async function deploy({ db, actions }: Parts, actionId: string, content?: Content): Promise<ActionVersionModel> {
@@ -207,10 +225,9 @@ async function deploy({ db, actions }: Parts, actionId: string, content?: Conten
     const number = (action.versions[0]?.number ?? 0) + 1;
     await writer.actionVersion.updateMany({ where: { actionId, deployed: true }, data: { deployed: false } });
     await writer.actionVersion.deleteMany({ where: { actionId, number: { lte: number - versionsKept } } });
-    const { code, runtime, secrets } = content ?? action;
-    return writer.actionVersion.create({
-      data: { id: randomUUID(), actionId, number, code, runtime, secrets, deployed: true },
-    });
+    const { code, runtime, secrets, dependencies } = content ?? action;
+    const copied = dataOf({ code, runtime, secrets, dependencies });
+    return writer.actionVersion.create({ data: { id: randomUUID(), actionId, number, ...copied, deployed: true } });
   });
   actions.clear();
   return version;
@@ -220,6 +237,15 @@ async function deploy({ db, actions }: Parts, actionId: string, content?: Conten
 function checkSyntax(code: string): void {
   const problem = syntaxProblem(code);
   if (problem) throw badBody(`the code cannot be deployed: ${problem}`);
+}
+
+/** Against what is in the folder now. @throws ManagementProblem naming each package that is not there, or in another version */
+async function checkDependencies(
+  { actionPackages }: { actionPackages: ActionPackages },
+  dependencies: readonly Dependency[] = [],
+): Promise<void> {
+  const problems = await actionPackages.problemsOf(dependencies);
+  if (problems.length > 0) throw badBody(`dependencies: ${problems.join('; ')}`);
 }
 
 function refuseName(error: unknown): never {

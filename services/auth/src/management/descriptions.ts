@@ -35,7 +35,7 @@ const action = {
 };
 const actionCode = {
   code: 'exports.onExecutePostLogin = async (event, api) => {};',
-  dependencies: [],
+  dependencies: [{ name: 'axios', version: '1.x' }],
   runtime: 'node22',
   secrets: [{ name: 'API_KEY', updated_at: time }],
   status: 'built',

@@ -7,6 +7,7 @@ import { type EndAccess, makeEndAccess } from '../accounts/end-access.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { VerificationMails } from '../accounts/verification-mail.ts';
 import type { ExecutionStore } from '../actions/executions.ts';
+import type { ActionPackages } from '../actions/packages.ts';
 import type { PeopleActions } from '../actions/people.ts';
 import type { ActionPool } from '../actions/pool.ts';
 import type { ActionStore } from '../actions/store.ts';
@@ -78,6 +79,7 @@ export type ManagementParts = {
   people: PeopleActions;
   actions: ActionStore;
   actionPool: ActionPool;
+  actionPackages: ActionPackages;
   executions: ExecutionStore;
   templates: TemplateStore;
   emailTemplates: EmailTemplateStore;

@@ -104,6 +104,7 @@ function Draft({ action, path }: { action: Action; path: string }) {
             </>
           }
         />
+        <Packages action={action} />
         <Secrets secrets={secrets} onChange={change} mayChange={mayChange} />
       </fieldset>
       {(save.error ?? deploy.error) && <Problem error={save.error ?? deploy.error} />}
@@ -127,6 +128,23 @@ function Draft({ action, path }: { action: Action; path: string }) {
         </span>
       </div>
     </Form>
+  );
+}
+
+/** They are changed by the management API, as the folder that they come from is by the operator. */
+function Packages({ action: { dependencies } }: { action: Action }) {
+  if (dependencies.length === 0) return null;
+  return (
+    <>
+      <h3>npm packages</h3>
+      <ul aria-label="npm packages">
+        {dependencies.map(({ name, version }) => (
+          <li key={name}>
+            <code>{name}</code> {version}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -6,21 +6,10 @@
 import { Server, Socket } from 'node:net';
 
 /** The modules of Node that an action may require: those that compute. */
-const allowed = [
-  'assert',
-  'buffer',
-  'crypto',
-  'events',
-  'path',
-  'punycode',
-  'querystring',
-  'stream',
-  'string_decoder',
-  'timers',
-  'timers/promises',
-  'url',
-  'util',
-  'zlib',
+// biome-ignore format: a list
+export const computing = [
+  'assert', 'assert/strict', 'buffer', 'crypto', 'events', 'path', 'path/posix', 'punycode', 'querystring', 'stream', 'stream/consumers',
+  'stream/promises', 'stream/web', 'string_decoder', 'timers', 'timers/promises', 'url', 'util', 'util/types', 'zlib',
 ];
 /** Ways to the network, and to other processes. */
 const goneGlobals = ['WebSocket', 'EventSource', 'BroadcastChannel', 'Worker', 'gc'];
@@ -46,7 +35,7 @@ const goneOfProcess = ['mainModule', 'report', 'ppid', 'pid', 'stdin', 'stdout',
 /** @returns the action’s `require`. @param fetch takes the place of Node’s. @param socket the one connection that there is, and will be */
 export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: unknown) => unknown {
   const { getBuiltinModule, version, versions, hrtime, nextTick } = process;
-  const modules = new Map(allowed.map((name) => [name, getBuiltinModule(name)]));
+  const modules = new Map(computing.map((name) => [name, getBuiltinModule(name)]));
   for (const name of goneGlobals) Reflect.deleteProperty(globalThis, name);
   const shown = { env: {}, argv: [], version, versions: { node: versions.node }, platform: 'linux', nextTick };
   const real = process as unknown as Record<string, unknown>; // all that it has is taken away, whatever that is
@@ -59,7 +48,7 @@ export function confine(fetch: typeof globalThis.fetch, socket: Socket): (name: 
   return (name) => {
     const found = modules.get(String(name).replace(/^node:/, ''));
     if (found === undefined)
-      throw new Error(`Cannot find module '${String(name)}': actions have ${allowed.join(', ')}`);
+      throw new Error(`Cannot find module '${String(name)}': actions have ${computing.join(', ')}`);
     return found;
   };
 }
@@ -80,7 +69,7 @@ function closeConnections(socket: Socket): void {
 }
 
 /** For good: nothing stands there any more, and nothing can be put there. */
-function lock(object: object, name: string): void {
+export function lock(object: object, name: string): void {
   Object.defineProperty(object, name, { value: undefined, configurable: false, writable: false });
 }
 

@@ -4,13 +4,14 @@
  * itself is taken away here before the action’s code is read. It knows the action’s own secrets, and no other’s.
  */
 import { Socket } from 'node:net';
-import { compileFunction } from 'node:vm';
+import { compileFunction, constants } from 'node:vm';
 import { makeApi } from './api.ts';
 import { confine } from './confine.ts';
 import { collectOutput } from './console.ts';
 import { withoutSecrets } from './mask.ts';
 import { type Order, type Report, readLines } from './messages.ts';
 import { makeFetch } from './outside.ts';
+import { openPackages } from './packages.ts';
 
 const socket = new Socket({ fd: 3, readable: true, writable: true });
 const { parse, stringify } = JSON;
@@ -59,8 +60,11 @@ function load(order: Extract<Order, { type: 'load' }>): void {
   try {
     const module = { exports: {} as Record<string, unknown> };
     const names = ['exports', 'require', 'module', '__filename', '__dirname'];
-    const body = compileFunction(order.code, names, { filename: 'action.js' });
-    body.call(module.exports, module.exports, require, module, 'action.js', '/');
+    const packages = order.packages && openPackages(order.packages, outside.ask);
+    const importing = packages && { importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
+    const filename = packages?.filename ?? 'action.js';
+    const body = compileFunction(order.code, names, { filename, ...importing });
+    body.call(module.exports, module.exports, packages?.require ?? require, module, 'action.js', '/');
     exported = module.exports;
     tell({ type: 'loaded' });
   } catch (error) {

@@ -3,9 +3,12 @@
  * third descriptor. Nothing that comes from there is believed: what runs there may say anything.
  */
 
+/** The npm packages of an action. @property folder the real path of a `node_modules` @property names what its code may require */
+export type Packages = { folder: string; names: readonly string[] };
+
 /** From the gate. */
 export type Order =
-  | { type: 'load'; code: string; secrets: Record<string, string> }
+  | { type: 'load'; code: string; secrets: Record<string, string>; packages?: Packages }
   | ({ type: 'run'; run: number; timeoutMs: number } & Call)
   | { type: 'fetched'; fetch: number; answer: FetchedAnswer }
   | { type: 'fetch failed'; fetch: number; message: string };

@@ -1,41 +1,51 @@
 /** `fetch` of an action: the process itself reaches nothing, so the gate asks for it, by the rules of what it asks of others (outside.ts). */
 import type { FetchedAnswer, FetchRequest } from './messages.ts';
 
-const bodyMaxBytes = 1024 * 1024;
+export const bodyMaxBytes = 1024 * 1024;
+/** What the gate takes (../report-shape.ts); it ends a process that says more, with all that runs in it. */
+const most = { url: 8_192, headers: 100, name: 200, value: 8_192 };
+
+/** Hands a request to the gate. Rejects with a TypeError, as `fetch` does. */
+export type Ask = (request: FetchRequest, signal?: AbortSignal) => Promise<FetchedAnswer>;
 
 type Outside = {
   fetch: typeof globalThis.fetch;
+  ask: Ask;
   answered(fetch: number, answer: FetchedAnswer): void;
   failed(fetch: number, message: string): void;
 };
 
-/** @param ask hands a request to the gate */
-export function makeFetch(ask: (given: { fetch: number; request: FetchRequest }) => void): Outside {
+/** @param tell says it to the gate */
+export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }) => void): Outside {
   const { Request, Response } = globalThis;
   const waiting = new Map<number, { resolve(answer: FetchedAnswer): void; reject(error: Error): void }>();
   let last = 0;
+  const ask: Ask = async (request, signal) => {
+    checkSize(request);
+    last += 1;
+    const number = last;
+    return new Promise<FetchedAnswer>((resolve, reject) => {
+      waiting.set(number, { resolve, reject });
+      signal?.addEventListener('abort', () => {
+        waiting.delete(number);
+        reject(signal.reason as Error);
+      });
+      tell({ fetch: number, request });
+    });
+  };
   return {
+    ask,
     async fetch(input, init) {
       const request = new Request(input, init);
       const bytes = Buffer.from(await request.arrayBuffer());
       if (bytes.length > bodyMaxBytes) throw new TypeError(`fetch failed: a body of more than ${bodyMaxBytes} bytes`);
       request.signal.throwIfAborted();
-      last += 1;
-      const number = last;
-      const answer = await new Promise<FetchedAnswer>((resolve, reject) => {
-        waiting.set(number, { resolve, reject });
-        request.signal.addEventListener('abort', () => {
-          waiting.delete(number);
-          reject(request.signal.reason as Error);
-        });
-        const { url, method, redirect } = request;
-        const headers = [...request.headers];
-        const body = bytes.length > 0 ? { body: bytes.toString('base64') } : {};
-        ask({ fetch: number, request: { url, method, headers, redirect, ...body } });
-      });
+      const { url, method, redirect } = request;
+      const body = bytes.length > 0 ? { body: bytes.toString('base64') } : {};
+      const answer = await ask({ url, method, headers: [...request.headers], redirect, ...body }, request.signal);
       const { status, statusText, headers } = answer;
-      const body = [204, 205, 304].includes(status) ? null : Buffer.from(answer.body, 'base64');
-      const response = new Response(body, { status, statusText, headers });
+      const content = [204, 205, 304].includes(status) ? null : Buffer.from(answer.body, 'base64');
+      const response = new Response(content, { status, statusText, headers });
       Object.defineProperty(response, 'url', { value: answer.url });
       Object.defineProperty(response, 'redirected', { value: answer.redirected });
       return response;
@@ -49,4 +59,10 @@ export function makeFetch(ask: (given: { fetch: number; request: FetchRequest })
       waiting.delete(number);
     },
   };
+}
+
+function checkSize({ url, headers }: FetchRequest): void {
+  const isTooLarge = ([name, value]: [string, string]) => name.length > most.name || value.length > most.value;
+  if (url.length > most.url || headers.length > most.headers || headers.some(isTooLarge))
+    throw new TypeError('fetch failed: an address or headers that are too long');
 }

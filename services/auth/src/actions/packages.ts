@@ -1,0 +1,92 @@
+/**
+ * npm packages for actions (`ACTIONS_PACKAGES`): a folder with `node_modules` that the operator fills with npm. Nothing is ever installed
+ * here; an action names what it needs of it, and its process may load that and what it needs itself (worker/packages.ts).
+ */
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { readFile, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { z } from '@gatepost/runtime/env';
+import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import { satisfies, validRange } from 'semver';
+
+/** As an action names one. @property version exact, a range, or `latest`: the one that is there */
+export type Dependency = { name: string; version: string };
+
+export type ActionPackages = {
+  /** The real path of its `node_modules`; undefined where there is no folder. */
+  folder: string | undefined;
+  /** What the folder's own `package.json` names: actions by files have no list of theirs. */
+  listed: readonly string[];
+  /** What is wrong with them, each naming its package; empty if they can be used. */
+  problemsOf(dependencies: readonly Dependency[]): Promise<string[]>;
+};
+
+/** By npm's rules: no path. */
+export const packageName = z
+  .string()
+  .max(214)
+  .regex(/^(?:@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/i, 'Not a name of a package');
+
+const dependenciesShape = z.array(z.object({ name: packageName, version: z.string() }));
+const manifestShape = z.object({ version: z.string() });
+const listShape = z.object({ dependencies: z.record(packageName, z.string()).default({}) });
+
+/** @throws Misconfigured where there is no `node_modules`, or a `package.json` that cannot be read */
+export function openActionPackages(folder: string | undefined): ActionPackages {
+  if (folder === undefined) return none;
+  const modules = join(folder, 'node_modules');
+  if (!existsSync(modules)) throw new Misconfigured('ACTIONS_PACKAGES', [`${modules} does not exist: npm makes it`]);
+  const real = realpathSync(modules);
+  return {
+    folder: real,
+    listed: readList(join(folder, 'package.json')),
+    async problemsOf(dependencies) {
+      const found = await Promise.all(dependencies.map((dependency) => problemOf(real, dependency)));
+      return found.filter((problem) => problem !== undefined);
+    },
+  };
+}
+
+const none: ActionPackages = {
+  folder: undefined,
+  listed: [],
+  problemsOf: async (dependencies) =>
+    dependencies.length === 0
+      ? []
+      : [
+          `npm packages are not installed here (ACTIONS_PACKAGES): bundle ${dependencies.map(({ name }) => name).join(', ')} into the code`,
+        ],
+};
+
+function readList(path: string): string[] {
+  if (!existsSync(path)) return [];
+  try {
+    return Object.keys(listShape.parse(JSON.parse(readFileSync(path, 'utf8'))).dependencies);
+  } catch {
+    throw new Misconfigured('ACTIONS_PACKAGES', [`${path}: not a package.json`]);
+  }
+}
+
+async function problemOf(folder: string, { name, version }: Dependency): Promise<string | undefined> {
+  const installed = await installedVersion(folder, name);
+  if (installed === undefined) return `${name} is not installed here`;
+  if (version === 'latest' || version === '') return undefined;
+  if (validRange(version) === null) return `${name}: ${version} is not a version`;
+  if (satisfies(installed, version, { includePrerelease: true })) return undefined;
+  return `${name} ${version} is not installed here, but ${installed}`;
+}
+
+/** Undefined for what is not there, cannot be read, or lies elsewhere, by a link. */
+async function installedVersion(folder: string, name: string): Promise<string | undefined> {
+  try {
+    const path = await realpath(join(folder, name, 'package.json'));
+    if (!path.startsWith(folder + sep)) return undefined;
+    return manifestShape.parse(JSON.parse(await readFile(path, 'utf8'))).version;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a column: null where none were named. */
+export const storedDependencies = (stored: unknown): Dependency[] =>
+  stored === null ? [] : dependenciesShape.parse(stored);
