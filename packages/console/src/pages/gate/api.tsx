@@ -15,6 +15,7 @@ import { gatePage, useGate } from './gate-page.tsx';
 import { Grant } from './grant.tsx';
 import { Head, Id } from './head.tsx';
 import { algorithms } from './kinds.ts';
+import { SettingsForm } from './settings-form.tsx';
 
 const apisList = { to: '/gate/apis', key: apisKey } as const;
 
@@ -77,11 +78,10 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
     setForm({ ...form, ...part });
   };
   return (
-    <Form
-      className="panel form"
-      aria-label="Settings"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <SettingsForm
+      label="Settings"
+      save={save}
+      onSave={() =>
         save.mutate({
           name: form.name,
           token_lifetime: Number(form.lifetime),
@@ -90,8 +90,8 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
           skip_consent_for_verifiable_first_party_clients: form.skips,
           enforce_policies: form.enforces,
           token_dialect: dialectOf(form),
-        });
-      }}
+        })
+      }
     >
       <h2>Settings</h2>
       <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
@@ -122,16 +122,7 @@ function Settings({ server, path }: { server: ResourceServer; path: string }) {
           ['rfc9068', 'RFC 9068: the header’s type is at+jwt'],
         ]}
       />
-      {save.error && <Problem error={save.error} />}
-      <div className="actions">
-        <Button className="button primary" type="submit" isDisabled={save.isPending}>
-          {save.isPending ? 'Saving …' : 'Save'}
-        </Button>
-        <span role="status" className="good-text">
-          {save.isSuccess ? 'Saved.' : ''}
-        </span>
-      </div>
-    </Form>
+    </SettingsForm>
   );
 }
 

@@ -1,10 +1,8 @@
 /** The settings of an application, in Auth0's words. Only what was changed is sent. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import type { Application, AppType } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
-import { Problem } from '../../ui/states.tsx';
 import { Time } from '../../ui/time.tsx';
 import { applicationKey } from './application.tsx';
 import { applicationsKey } from './applications.tsx';
@@ -12,6 +10,7 @@ import { DeletePanel } from './delete-panel.tsx';
 import { Area, linesOf, NumberField, Some } from './fields.tsx';
 import { useGate } from './gate-page.tsx';
 import { algorithms, grantTypes, kinds } from './kinds.ts';
+import { SettingsForm } from './settings-form.tsx';
 
 const usages = [
   ['deny', 'Individuals: nobody signs in to an organization'],
@@ -41,7 +40,7 @@ export function ApplicationSettings({ application }: { application: Application 
       await queries.invalidateQueries({ queryKey: applicationsKey });
     },
   });
-  const change = (part: Partial<SettingsForm>) => {
+  const change = (part: Partial<Values>) => {
     save.reset();
     setForm({ ...form, ...part });
   };
@@ -49,36 +48,27 @@ export function ApplicationSettings({ application }: { application: Application 
   const mayChange = may('update:clients');
   return (
     <>
-      <Form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        <fieldset className="bare" disabled={!mayChange}>
-          <legend className="hidden">Settings</legend>
-          <Basic form={form} change={change} />
-          {!isMachine && <Uris form={form} change={change} />}
-          {!isMachine && <Tokens form={form} change={change} />}
-          {!isMachine && <Organizations form={form} change={change} />}
-          <Advanced form={form} change={change} application={application} />
-        </fieldset>
-        {save.error && <Problem error={save.error} />}
-        {mayChange && (
-          <div className="actions save">
-            <Button className="button primary" type="submit" isDisabled={save.isPending}>
-              {save.isPending ? 'Saving …' : 'Save'}
-            </Button>
-            <span role="status" className="good-text">
-              {save.isSuccess ? 'Saved.' : ''}
-            </span>
+      <SettingsForm
+        isPage
+        label="Settings"
+        save={save}
+        onSave={() => save.mutate()}
+        mayChange={mayChange}
+        note={
+          <>
             <span className="grow" />
             <span className="soft">
               Made <Time at={application.created_at} />, changed <Time at={application.updated_at} />
             </span>
-          </div>
-        )}
-      </Form>
+          </>
+        }
+      >
+        <Basic form={form} change={change} />
+        {!isMachine && <Uris form={form} change={change} />}
+        {!isMachine && <Tokens form={form} change={change} />}
+        {!isMachine && <Organizations form={form} change={change} />}
+        <Advanced form={form} change={change} application={application} />
+      </SettingsForm>
       {may('delete:clients') && (
         <DeletePanel
           what="application"
@@ -95,7 +85,7 @@ export function ApplicationSettings({ application }: { application: Application 
 }
 
 /** What a part of the settings shows, and what it is told that was changed. */
-type Part = { form: SettingsForm; change(part: Partial<SettingsForm>): void };
+type Part = { form: Values; change(part: Partial<Values>): void };
 
 function Basic({ form, change }: Part) {
   return (
@@ -256,7 +246,7 @@ function Advanced({ form, change, application }: Part & { application: Applicati
   );
 }
 
-type SettingsForm = ReturnType<typeof formOf>;
+type Values = ReturnType<typeof formOf>;
 
 function formOf(application: Application) {
   const { refresh_token: refresh = {}, token_endpoint_auth_method: method } = application;
@@ -289,9 +279,9 @@ function formOf(application: Application) {
 }
 
 /** What of the form is other than what was read, by the API's names. */
-function changes(application: Application, form: SettingsForm): object {
+function changes(application: Application, form: Values): object {
   const before = formOf(application);
-  const differs = (...names: (keyof SettingsForm)[]) =>
+  const differs = (...names: (keyof Values)[]) =>
     names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(form[name]));
   const number = (name: string, value: string) => (value.trim() === '' ? {} : { [name]: Number(value) });
   const plain = (

@@ -1,13 +1,13 @@
 /** What the gate does against guessed passwords and floods of sign-ups, in Auth0's words (docs/reference/protection.md). */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import { Checkbox, Select } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { type BotDetection, type BreachedPasswords, botsForm, breachedForm } from './protection-checks.tsx';
 import { Allowlist, Amount, type Fields } from './protection-fields.tsx';
+import { SettingsForm } from './settings-form.tsx';
 
 export const AttackProtection = gatePage('Attack protection', 'read:attack_protection', () => (
   <>
@@ -97,33 +97,18 @@ function Settings<T extends object>({
   });
   const mayChange = may('update:attack_protection');
   return (
-    <Form
-      className="form"
-      aria-label={title}
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <SettingsForm
+      className="form settings"
+      label={title}
+      save={save}
+      onSave={() => save.mutate()}
+      mayChange={mayChange}
     >
-      <fieldset className="bare form settings" disabled={!mayChange}>
-        <legend className="hidden">{title}</legend>
-        {form(value, (part) => {
-          save.reset();
-          setValue({ ...value, ...part });
-        })}
-      </fieldset>
-      {save.error && <Problem error={save.error} />}
-      {mayChange && (
-        <div className="actions">
-          <Button className="button primary" type="submit" isDisabled={save.isPending}>
-            {save.isPending ? 'Saving …' : 'Save'}
-          </Button>
-          <span role="status" className="good-text">
-            {save.isSuccess ? 'Saved.' : ''}
-          </span>
-        </div>
-      )}
-    </Form>
+      {form(value, (part) => {
+        save.reset();
+        setValue({ ...value, ...part });
+      })}
+    </SettingsForm>
   );
 }
 

@@ -10,6 +10,7 @@ import { Empty, Loading, Problem } from '../../ui/states.tsx';
 import { useApplications } from './applications.tsx';
 import { Area, Catalogue, Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
+import { SettingsForm } from './settings-form.tsx';
 import { strategies } from './strategies.ts';
 
 const connectionsKey = ['gate', 'connections'];
@@ -123,29 +124,13 @@ function Provider({ connection }: { connection: Connection }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: connectionsKey }),
   });
   return (
-    <Form
-      className="form"
-      aria-label={`Settings of ${connection.name}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
+    <SettingsForm className="form" label={`Settings of ${connection.name}`} save={save} onSave={() => save.mutate()}>
       <OptionFields strategy={connection.strategy} options={options} onChange={setOptions} />
       <TextField label="Label of the button" value={label} onChange={setLabel} />
       <Checkbox isSelected={isButton} onChange={setButton}>
         Shown as a button on the sign-in page
       </Checkbox>
-      {save.error && <Problem error={save.error} />}
-      <div className="actions">
-        <Button className="button primary" type="submit" isDisabled={save.isPending}>
-          {save.isPending ? 'Saving …' : 'Save'}
-        </Button>
-        <span role="status" className="good-text">
-          {save.isSuccess ? 'Saved.' : ''}
-        </span>
-      </div>
-    </Form>
+    </SettingsForm>
   );
 }
 

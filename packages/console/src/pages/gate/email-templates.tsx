@@ -1,7 +1,6 @@
 /** The mails that people get, in the tenant's own words, each beside itself as it would be. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import { ApiProblem } from '../../api/client.ts';
 import type { EmailTemplate } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
@@ -9,6 +8,7 @@ import { Loading, Problem } from '../../ui/states.tsx';
 import { Area, NumberField } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
+import { SettingsForm } from './settings-form.tsx';
 import { useSettled } from './settled.ts';
 
 /** Those that are sent, in Auth0's words. What happens without one: docs/reference/mail.md. */
@@ -80,78 +80,63 @@ function Editor({ name, saved }: { name: Name; saved: EmailTemplate | null }) {
   };
   return (
     <div className="editor">
-      <Form
-        className="panel form"
-        aria-label="Words"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
+      <SettingsForm
+        label="Words"
+        save={save}
+        onSave={() => save.mutate()}
+        mayChange={mayChange}
+        saved="Saved: the next mail has these words."
       >
-        <fieldset className="bare form" disabled={!mayChange}>
-          <legend className="hidden">Words</legend>
-          <Checkbox isSelected={form.enabled} onChange={(enabled) => change({ enabled })}>
-            Sent in these words. Otherwise: {templates[name].off}
-          </Checkbox>
-          <TextField
-            label="From"
-            value={form.from}
-            onChange={(from) => change({ from })}
-            placeholder="Acme <hello@example.com>"
-            hint="Empty: the usual sender."
-          />
-          <TextField
-            label="Subject"
-            value={form.subject}
-            onChange={(subject) => change({ subject })}
-            hint="Empty: ours."
-          />
-          <Area
-            label="Message"
-            rows={16}
-            value={form.body}
-            onChange={(body) => change({ body })}
-            hint={
-              <>
-                HTML with Liquid, as at Auth0: <code>{templates[name].link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
-                <code>{'{{ user.name | escape }}'}</code>, <code>{'{{ application.name }}'}</code>. Empty: ours, in the
-                reader’s language.
-              </>
-            }
-          />
-          {templates[name].link && (
+        <Checkbox isSelected={form.enabled} onChange={(enabled) => change({ enabled })}>
+          Sent in these words. Otherwise: {templates[name].off}
+        </Checkbox>
+        <TextField
+          label="From"
+          value={form.from}
+          onChange={(from) => change({ from })}
+          placeholder="Acme <hello@example.com>"
+          hint="Empty: the usual sender."
+        />
+        <TextField
+          label="Subject"
+          value={form.subject}
+          onChange={(subject) => change({ subject })}
+          hint="Empty: ours."
+        />
+        <Area
+          label="Message"
+          rows={16}
+          value={form.body}
+          onChange={(body) => change({ body })}
+          hint={
             <>
-              <TextField
-                label="Redirect To"
-                value={form.resultUrl}
-                onChange={(resultUrl) => change({ resultUrl })}
-                placeholder="https://app.example.com/done"
-                hint="Where the link leads on to once it was used. Empty: a page of ours."
-              />
-              <NumberField
-                label="URL Lifetime (seconds)"
-                value={form.lifetime}
-                onChange={(lifetime) => change({ lifetime })}
-                hint="Empty: five days."
-              />
-              <Checkbox isSelected={form.includeEmail} onChange={(includeEmail) => change({ includeEmail })}>
-                Include email address in the redirect URL
-              </Checkbox>
+              HTML with Liquid, as at Auth0: <code>{templates[name].link ? '{{ url }}' : '{{ code }}'}</code>,{' '}
+              <code>{'{{ user.name | escape }}'}</code>, <code>{'{{ application.name }}'}</code>. Empty: ours, in the
+              reader’s language.
             </>
-          )}
-        </fieldset>
-        {save.error && <Problem error={save.error} />}
-        {mayChange && (
-          <div className="actions">
-            <Button className="button primary" type="submit" isDisabled={save.isPending}>
-              {save.isPending ? 'Saving …' : 'Save'}
-            </Button>
-            <span role="status" className="good-text">
-              {save.isSuccess ? 'Saved: the next mail has these words.' : ''}
-            </span>
-          </div>
+          }
+        />
+        {templates[name].link && (
+          <>
+            <TextField
+              label="Redirect To"
+              value={form.resultUrl}
+              onChange={(resultUrl) => change({ resultUrl })}
+              placeholder="https://app.example.com/done"
+              hint="Where the link leads on to once it was used. Empty: a page of ours."
+            />
+            <NumberField
+              label="URL Lifetime (seconds)"
+              value={form.lifetime}
+              onChange={(lifetime) => change({ lifetime })}
+              hint="Empty: five days."
+            />
+            <Checkbox isSelected={form.includeEmail} onChange={(includeEmail) => change({ includeEmail })}>
+              Include email address in the redirect URL
+            </Checkbox>
+          </>
         )}
-      </Form>
+      </SettingsForm>
       {may('update:email_templates') && <Preview name={name} form={form} />}
     </div>
   );

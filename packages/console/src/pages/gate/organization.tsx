@@ -2,7 +2,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import type { Organization } from '../../api/management-types.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
@@ -12,6 +11,7 @@ import { gatePage, useGate } from './gate-page.tsx';
 import { Head, Id } from './head.tsx';
 import { organizationsKey } from './organizations.tsx';
 import { type OrganizationSearch, type OrganizationTab, organizationTabs } from './search.ts';
+import { SettingsForm } from './settings-form.tsx';
 
 const Members = lazy(async () => ({ default: (await import('./organization-members.tsx')).Members }));
 const Invitations = lazy(async () => ({ default: (await import('./organization-invitations.tsx')).Invitations }));
@@ -87,57 +87,36 @@ function Settings({ organization, path }: { organization: Organization; path: st
   };
   return (
     <>
-      <Form
-        className="panel form"
-        aria-label="Settings"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        <fieldset className="bare form" disabled={!may('update:organizations')}>
-          <legend className="hidden">Settings</legend>
-          <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+      <SettingsForm label="Settings" save={save} onSave={() => save.mutate()} mayChange={may('update:organizations')}>
+        <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
+        <TextField
+          label="Display Name"
+          isRequired
+          value={form.displayName}
+          onChange={(displayName) => change({ displayName })}
+        />
+        <TextField
+          label="Logo"
+          value={form.logo}
+          onChange={(logo) => change({ logo })}
+          placeholder="https://example.com/logo.svg"
+          hint="On the sign-in page in place of yours. Empty: yours, and so with the colours."
+        />
+        <div className="pair">
           <TextField
-            label="Display Name"
-            isRequired
-            value={form.displayName}
-            onChange={(displayName) => change({ displayName })}
+            label="Primary colour"
+            value={form.primary}
+            onChange={(primary) => change({ primary })}
+            placeholder="#0d5f50"
           />
           <TextField
-            label="Logo"
-            value={form.logo}
-            onChange={(logo) => change({ logo })}
-            placeholder="https://example.com/logo.svg"
-            hint="On the sign-in page in place of yours. Empty: yours, and so with the colours."
+            label="Page background"
+            value={form.background}
+            onChange={(background) => change({ background })}
+            placeholder="#f3f4f0"
           />
-          <div className="pair">
-            <TextField
-              label="Primary colour"
-              value={form.primary}
-              onChange={(primary) => change({ primary })}
-              placeholder="#0d5f50"
-            />
-            <TextField
-              label="Page background"
-              value={form.background}
-              onChange={(background) => change({ background })}
-              placeholder="#f3f4f0"
-            />
-          </div>
-        </fieldset>
-        {save.error && <Problem error={save.error} />}
-        {may('update:organizations') && (
-          <div className="actions">
-            <Button className="button primary" type="submit" isDisabled={save.isPending}>
-              {save.isPending ? 'Saving …' : 'Save'}
-            </Button>
-            <span role="status" className="good-text">
-              {save.isSuccess ? 'Saved.' : ''}
-            </span>
-          </div>
-        )}
-      </Form>
+        </div>
+      </SettingsForm>
       {may('delete:organizations') && (
         <DeletePanel
           what="organization"
@@ -154,7 +133,7 @@ function Settings({ organization, path }: { organization: Organization; path: st
   );
 }
 
-type SettingsForm = ReturnType<typeof formOf>;
+type Values = ReturnType<typeof formOf>;
 
 function formOf({ name, display_name, branding = {} }: Organization) {
   return {
@@ -166,7 +145,7 @@ function formOf({ name, display_name, branding = {} }: Organization) {
   };
 }
 
-function bodyOf({ name, displayName, logo, primary, background }: SettingsForm): object {
+function bodyOf({ name, displayName, logo, primary, background }: Values): object {
   const colors = { ...(primary && { primary }), ...(background && { page_background: background }) };
   return {
     name,

@@ -2,7 +2,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import type { Member, Role } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
@@ -15,6 +14,7 @@ import { Head, Id } from './head.tsx';
 import { List, Row } from './list.tsx';
 import { Permissions } from './permissions.tsx';
 import { rolesKey } from './roles.tsx';
+import { SettingsForm } from './settings-form.tsx';
 
 const roleKey = (roleId: string) => ['gate', 'role', roleId];
 const rolesList = { to: '/gate/roles', key: rolesKey } as const;
@@ -77,30 +77,14 @@ function Settings({ role, path }: { role: Role; path: string }) {
     setForm({ ...form, ...part });
   };
   return (
-    <Form
-      className="panel form"
-      aria-label="Settings"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
+    <SettingsForm label="Settings" save={save} onSave={() => save.mutate()}>
       <h2>Settings</h2>
       <TextField label="Name" isRequired value={form.name} onChange={(name) => change({ name })} />
       <TextField label="Description" value={form.description} onChange={(description) => change({ description })} />
       <Checkbox isSelected={form.is_default} onChange={(is_default) => change({ is_default })}>
         Everybody has it, whoever signs up too
       </Checkbox>
-      {save.error && <Problem error={save.error} />}
-      <div className="actions">
-        <Button className="button primary" type="submit" isDisabled={save.isPending}>
-          {save.isPending ? 'Saving …' : 'Save'}
-        </Button>
-        <span role="status" className="good-text">
-          {save.isSuccess ? 'Saved.' : ''}
-        </span>
-      </div>
-    </Form>
+    </SettingsForm>
   );
 }
 

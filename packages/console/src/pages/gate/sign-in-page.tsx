@@ -1,7 +1,6 @@
 /** How the gate's pages look, with each of them beside it as it would be. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import { ApiProblem } from '../../api/client.ts';
 import type { Branding } from '../../api/management-types.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -10,6 +9,7 @@ import { Loading, Problem } from '../../ui/states.tsx';
 import { Area } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { Frame, Language, NoPreview, previewed } from './preview.tsx';
+import { SettingsForm } from './settings-form.tsx';
 import { useSettled } from './settled.ts';
 
 const brandingKey = ['gate', 'branding'];
@@ -95,67 +95,50 @@ function Editor({ branding, template }: { branding: Branding; template: string |
   };
   return (
     <div className="editor">
-      <Form
-        className="panel form"
-        aria-label="Look"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
+      <SettingsForm
+        label="Look"
+        save={save}
+        onSave={() => save.mutate()}
+        mayChange={mayChange}
+        saved="Saved: people see it now."
+        buttons={
+          <Confirm
+            label="Reset"
+            title="Reset the sign-in page?"
+            action="Empty all fields"
+            onConfirm={() => change({ logo: '', favicon: '', font: '', primary: '', background: '', template: null })}
+          >
+            <p>All fields are emptied here. Nothing changes for people before you save.</p>
+          </Confirm>
+        }
       >
-        <fieldset className="bare form" disabled={!mayChange}>
-          <legend className="hidden">Look</legend>
-          <TextField
-            label="Logo"
-            value={look.logo}
-            onChange={(logo) => change({ logo })}
-            placeholder="https://example.com/logo.svg"
-            hint="Empty: that of the tenant settings."
-          />
-          <TextField
-            label="Favicon"
-            value={look.favicon}
-            onChange={(favicon) => change({ favicon })}
-            placeholder="https://example.com/favicon.ico"
-          />
-          <div className="pair">
-            <Colour label="Primary colour" value={look.primary} onChange={(primary) => change({ primary })} />
-            {typeof branding.colors?.page_background !== 'object' && (
-              <Colour
-                label="Page background"
-                value={look.background}
-                onChange={(background) => change({ background })}
-              />
-            )}
-          </div>
-          <TextField
-            label="Font"
-            value={look.font}
-            onChange={(font) => change({ font })}
-            placeholder="https://example.com/font.woff2"
-          />
-          <PageTemplate now={look.template} before={before.template} onChange={(template) => change({ template })} />
-        </fieldset>
-        {save.error && <Problem error={save.error} />}
-        {mayChange && (
-          <div className="actions">
-            <Button className="button primary" type="submit" isDisabled={save.isPending}>
-              {save.isPending ? 'Saving …' : 'Save'}
-            </Button>
-            <Confirm
-              label="Reset"
-              title="Reset the sign-in page?"
-              action="Empty all fields"
-              onConfirm={() => change({ logo: '', favicon: '', font: '', primary: '', background: '', template: null })}
-            >
-              <p>All fields are emptied here. Nothing changes for people before you save.</p>
-            </Confirm>
-            <span role="status" className="good-text">
-              {save.isSuccess ? 'Saved: people see it now.' : ''}
-            </span>
-          </div>
-        )}
-      </Form>
+        <TextField
+          label="Logo"
+          value={look.logo}
+          onChange={(logo) => change({ logo })}
+          placeholder="https://example.com/logo.svg"
+          hint="Empty: that of the tenant settings."
+        />
+        <TextField
+          label="Favicon"
+          value={look.favicon}
+          onChange={(favicon) => change({ favicon })}
+          placeholder="https://example.com/favicon.ico"
+        />
+        <div className="pair">
+          <Colour label="Primary colour" value={look.primary} onChange={(primary) => change({ primary })} />
+          {typeof branding.colors?.page_background !== 'object' && (
+            <Colour label="Page background" value={look.background} onChange={(background) => change({ background })} />
+          )}
+        </div>
+        <TextField
+          label="Font"
+          value={look.font}
+          onChange={(font) => change({ font })}
+          placeholder="https://example.com/font.woff2"
+        />
+        <PageTemplate now={look.template} before={before.template} onChange={(template) => change({ template })} />
+      </SettingsForm>
       {mayChange && <Preview look={look} branding={branding} />}
     </div>
   );

@@ -1,7 +1,6 @@
 /** Settings of the whole gate. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button, Form } from 'react-aria-components';
 import type { ResourceServer, TenantSettings } from '../../api/management-types.ts';
 import { Checkbox, Select, TextField } from '../../ui/fields.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
@@ -10,6 +9,7 @@ import { Some } from './fields.tsx';
 import { gatePage, useGate } from './gate-page.tsx';
 import { algorithms } from './kinds.ts';
 import { languages } from './languages.ts';
+import { SettingsForm } from './settings-form.tsx';
 
 const settingsKey = ['gate', 'settings'];
 
@@ -26,12 +26,12 @@ export const Tenant = gatePage('Tenant settings', 'read:tenant_settings', () => 
       <div className="title">
         <h1>Tenant settings</h1>
       </div>
-      <SettingsForm before={data} />
+      <Settings before={data} />
     </>
   );
 });
 
-function SettingsForm({ before: read }: { before: TenantSettings }) {
+function Settings({ before: read }: { before: TenantSettings }) {
   const { api, may } = useGate();
   const queries = useQueryClient();
   const [before, setBefore] = useState(read);
@@ -57,30 +57,17 @@ function SettingsForm({ before: read }: { before: TenantSettings }) {
     setForm({ ...form, ...part });
   };
   return (
-    <Form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <SettingsForm
+      isPage
+      label="Settings"
+      save={save}
+      onSave={() => save.mutate()}
+      mayChange={may('update:tenant_settings')}
     >
-      <fieldset className="bare" disabled={!may('update:tenant_settings')}>
-        <legend className="hidden">Settings</legend>
-        <WhatPeopleRead form={form} change={change} />
-        <HowPeopleSignIn form={form} change={change} />
-        <WhatApplicationsGet form={form} change={change} />
-      </fieldset>
-      {save.error && <Problem error={save.error} />}
-      {may('update:tenant_settings') && (
-        <div className="actions save">
-          <Button className="button primary" type="submit" isDisabled={save.isPending}>
-            {save.isPending ? 'Saving …' : 'Save'}
-          </Button>
-          <span role="status" className="good-text">
-            {save.isSuccess ? 'Saved.' : ''}
-          </span>
-        </div>
-      )}
-    </Form>
+      <WhatPeopleRead form={form} change={change} />
+      <HowPeopleSignIn form={form} change={change} />
+      <WhatApplicationsGet form={form} change={change} />
+    </SettingsForm>
   );
 }
 

@@ -1,0 +1,60 @@
+/** A form of settings that are there: they are saved together, and it says so. Whoever may not change them only reads. */
+import type { ReactNode } from 'react';
+import { Button, Form } from 'react-aria-components';
+import { Problem } from '../../ui/states.tsx';
+
+/** `isPage`: its fields are panels of their own. */
+export function SettingsForm({
+  label,
+  isPage = false,
+  className = isPage ? undefined : 'panel form',
+  save,
+  onSave,
+  mayChange = true,
+  saved = 'Saved.',
+  buttons,
+  note,
+  children,
+}: {
+  label: string;
+  isPage?: boolean;
+  className?: string | undefined;
+  save: { error: Error | null; isPending: boolean; isSuccess: boolean };
+  onSave(): void;
+  mayChange?: boolean;
+  saved?: string;
+  /** Beside "Save". */
+  buttons?: ReactNode;
+  /** Behind what says that it was saved. */
+  note?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <Form
+      {...(className && { className })}
+      {...(!isPage && { 'aria-label': label })}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSave();
+      }}
+    >
+      <fieldset className={isPage ? 'bare' : 'bare form'} disabled={!mayChange}>
+        <legend className="hidden">{label}</legend>
+        {children}
+      </fieldset>
+      {save.error && <Problem error={save.error} />}
+      {mayChange && (
+        <div className={isPage ? 'actions save' : 'actions'}>
+          <Button className="button primary" type="submit" isDisabled={save.isPending}>
+            {save.isPending ? 'Saving …' : 'Save'}
+          </Button>
+          {buttons}
+          <span role="status" className="good-text">
+            {save.isSuccess ? saved : ''}
+          </span>
+          {note}
+        </div>
+      )}
+    </Form>
+  );
+}
