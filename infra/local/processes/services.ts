@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { deliveryTimeoutMs, supervisedStopMs } from '@gatepost/contracts/stopping';
 import { readEnv, type z } from '@gatepost/runtime/env';
 import { Misconfigured } from '@gatepost/runtime/misconfigured';
+import { migrationPrograms } from '@gatepost/testkit/program';
 import { type Child, runToEnd, sourceFlags } from './child.ts';
 import { rootFolder, runningIn } from './home.ts';
 import { launcher } from './launch.ts';
@@ -102,7 +103,7 @@ export async function migrate(env: NodeJS.ProcessEnv, signal: AbortSignal): Prom
     const { code, output } = await runToEnd(process.execPath, [...sourceFlags, program], { env, signal });
     if (code !== 0) throw new Trouble(`${program} failed:`, ...endOf(output));
   };
-  await Promise.all(['services/auth/src/migrations.ts', 'packages/webhook-db/src/migrations.ts'].map(migrateBy));
+  await Promise.all(migrationPrograms.map(migrateBy));
 }
 
 function startReady(

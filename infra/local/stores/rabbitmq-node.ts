@@ -28,17 +28,20 @@ export async function prepareNode(node: Node, { home, management }: Pick<Private
   for (const name of ['data', 'log']) makeFolder(join(folder, name));
   const file = (name: string, lines: string[]) => writePrivate(join(folder, name), `${lines.join('\n')}\n`);
   const plugins = ['rabbitmq_consistent_hash_exchange'];
-  const config = configOf(node);
+  // Beside what each node is told (rabbitmq.conf).
+  const config = [
+    `listeners.tcp.1 = 127.0.0.1:${node.port}`,
+    // Read at every start: what an earlier version made gets what it lacks.
+    `load_definitions = ${join(folder, 'definitions.json')}`,
+  ];
   if (management) {
     plugins.push('rabbitmq_management', 'rabbitmq_amqp1_0');
     config.push('management.tcp.ip = 127.0.0.1', `management.tcp.port = ${managementPort}`);
     config.push('collect_statistics_interval = 1000');
   }
-  file('rabbitmq.conf', [...config, ...(further?.config ?? [])]);
+  file('conf.d/node.conf', [...config, ...(further?.config ?? [])]);
   file('definitions.json', [JSON.stringify(definitionsOf(node, management), undefined, 2)]);
   file('enabled_plugins', [`[${plugins.join()}].`]);
-  // Names are looked up here and nowhere else: no helper process for it, and no surprise from the machine's own tables.
-  file('inetrc', ['{host, {127,0,0,1}, ["localhost"]}.', '{lookup, [file]}.']);
   if (further) writePrivate(join(folder, '.erlang.cookie'), further.cookie);
   const at = `127.0.0.1:${node.port}/${vhostName}`;
   return {
@@ -47,24 +50,6 @@ export async function prepareNode(node: Node, { home, management }: Pick<Private
     managementUrl: `http://${userName}:${password}@127.0.0.1:${managementPort}`,
     env: environmentOf(node, home, String(distPort)),
   };
-}
-
-function configOf({ folder, port }: Node): string[] {
-  return [
-    `listeners.tcp.1 = 127.0.0.1:${port}`,
-    `default_vhost = ${vhostName}`,
-    // Read at every start: what an earlier version made gets what it lacks.
-    `load_definitions = ${join(folder, 'definitions.json')}`,
-    `loopback_users.${userName} = true`,
-    `loopback_users.${producerName} = true`,
-    `max_message_size = ${128 * 1024 * 1024}`,
-    // The default, half of the machine's memory, is for a machine of its own.
-    'vm_memory_high_watermark.relative = 0.4',
-    'disk_free_limit.absolute = 200MB',
-    'log.console = true',
-    'log.console.level = warning',
-    'log.file = false',
-  ];
 }
 
 /** Users, their permissions and policies, as RabbitMQ imports them. */
@@ -84,7 +69,7 @@ function definitionsOf({ password, producerPassword }: Node, management: boolean
   };
 }
 
-/** Every place that the server would look at by default is replaced by one in our folder. */
+/** Every place that the server would look at by default is replaced by one of ours. */
 function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort: string): NodeJS.ProcessEnv {
   const theirs = /^(RABBITMQ_|ERL_|ERLANG_|NOTIFY_SOCKET$|LOG_LEVEL$)/;
   return {
@@ -95,10 +80,10 @@ function environmentOf({ name, folder, epmdPort }: Node, home: string, distPort:
     ERL_EPMD_ADDRESS: '127.0.0.1',
     // For every Erlang that the server starts, the one that only looks for the name service included.
     ERL_ZFLAGS: '-start_epmd false',
-    ERL_INETRC: join(folder, 'inetrc'),
+    ERL_INETRC: join(import.meta.dirname, 'inetrc'),
     ERL_CRASH_DUMP: join(home, 'logs', 'rabbitmq-crash.dump'),
     RABBITMQ_NODENAME: name,
-    RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+    RABBITMQ_CONFIG_FILE: join(import.meta.dirname, 'rabbitmq.conf'),
     RABBITMQ_CONFIG_FILES: join(folder, 'conf.d', '*.conf'),
     RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, 'advanced.config'),
     RABBITMQ_CONF_ENV_FILE: '/dev/null',

@@ -67,18 +67,13 @@ export async function findSources(machine: Machine, own = false, kinds = storeKi
     kinds.map(async (kind) => (own ? undefined : await findRunning(kind, env)) ?? findPrivate(kind, env)),
   );
   const missing = kinds.filter((_, index) => !found[index]);
-  const compose = missing.length > 0 ? await machine.compose() : undefined;
-  const inContainer = (kind: StoreKind): Source | undefined =>
-    compose && {
-      kind,
-      how: 'in a container, at',
-      isShared: false,
-      prepare: (options) => prepareContainer(compose, kind, options),
-    };
   const packages = missing.map((kind) => kind.package);
+  const compose = missing.length > 0 ? await machine.compose() : undefined;
   const install = missing.length > 0 && !compose ? await machine.installer() : undefined;
   if (install) await say.step('packages', `installed: ${packages.join(' ')}`, () => install(packages));
-  const sources = kinds.map((kind, index) => found[index] ?? inContainer(kind) ?? findPrivate(kind));
+  const sources = kinds.map(
+    (kind, index) => found[index] ?? (compose ? inContainer(kind, compose) : findPrivate(kind, env)),
+  );
   if (sources.every((source) => source !== undefined)) return sources;
   throw new Trouble(
     `Missing: ${missing.map(({ name }) => name).join(', ')}. Install them (Debian, Ubuntu: sudo apt-get install ${packages.join(' ')}), or start a Docker engine that has \`docker compose\`,`,
@@ -106,10 +101,15 @@ export function givenUrl({ variable }: StoreKind, env: NodeJS.ProcessEnv): strin
   return (variable === 'DATABASE_URL' && env.WEBHOOK_DATABASE_URL && env.AUTH_DATABASE_URL) || undefined;
 }
 
-function findPrivate(kind: StoreKind, env = process.env): Source | undefined {
+function findPrivate(kind: StoreKind, env: NodeJS.ProcessEnv): Source | undefined {
   const program = findProgram(kind.programs(), env.PATH);
   const prepare = (options: PrivateOptions) => kind.prepare(program!, options);
   return program ? { kind, how: 'a private instance at', isShared: false, prepare } : undefined;
+}
+
+function inContainer(kind: StoreKind, compose: Compose): Source {
+  const prepare = (options: PrivateOptions) => prepareContainer(compose, kind, options);
+  return { kind, how: 'in a container, at', isShared: false, prepare };
 }
 
 /** As a step that is shown. A store that others may use too is dropped nothing of but what is ours. */
