@@ -4,6 +4,7 @@
  */
 import type { Log } from '@gatepost/runtime/log';
 import type { Seal } from '@gatepost/runtime/seal';
+import type { HookColumns } from '@gatepost/webhook-db/hooks';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import { hookCredentialsPurpose, hookHeadersPurpose, hookSecretPurpose } from '@gatepost/webhook-db/secrets';
@@ -74,23 +75,11 @@ export function makeWholeHooks(options: { pool: Pool; seal: Seal; log: Log }): W
   };
 }
 
-type Row = {
-  id: number;
+type Row = HookColumns & {
   account_id: number;
   repository_id: number | null;
-  name: 'web' | 'cli';
   deliverable: boolean;
   paused: boolean;
-  events: string[];
-  url: string;
-  credentials: Buffer | null;
-  content_type: 'json' | 'form';
-  insecure_ssl: boolean;
-  secret: Buffer | null;
-  previous_secret: Buffer | null;
-  previous_secret_until: Date | null;
-  retry: boolean;
-  headers: Buffer | null;
 };
 
 /** A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one. */

@@ -3,7 +3,7 @@ import { openLog } from '@gatepost/runtime/log';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
-import { openPool } from '@gatepost/webhook-db/pool';
+import { openPool, type Pool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import { openRescue } from '../src/parked/rescue.ts';
 
@@ -72,23 +72,13 @@ test('however many events a day had, lost deliveries among them are found, and n
   );
   await pool.query('ANALYZE');
   const rescue = openRescue({ pool, jobsWaiting: async () => 0, afterMs: 1_000, log: openLog('test', 'silent') });
-  await until('all of them are looked through', async () => {
-    const { rows } = await pool.query("SELECT FROM sweeps WHERE swept_until > now() - interval '1 minute'");
-    return rows.length === 1;
-  });
+  await lookedThrough(pool);
   await rescue[Symbol.asyncDispose]();
   const { rows: parked } = await pool.query('SELECT delivery_id::integer AS id FROM parked ORDER BY 1');
   expect(parked.map(({ id }) => id)).toEqual(lost);
   await pool.end(); // connections say what they have read as they end
   const later = open();
-  const readOfEvents = async () => {
-    const { rows } = await later.query<{ read: number }>(
-      "SELECT sum(seq_tup_read + idx_tup_fetch)::integer AS read FROM pg_stat_user_tables WHERE relname LIKE 'events_%'",
-    );
-    return rows[0]!.read;
-  };
-  await until('what was read is known', async () => (await readOfEvents()) >= events);
-  expect(await readOfEvents()).toBeLessThan(4 * events);
+  expect(await rowsReadOf(later, events)).toBeLessThan(4 * events);
   await later.end();
 });
 
@@ -113,22 +103,12 @@ test('events of many hooks are looked through fewer at a time, and each is read 
     return 0;
   };
   const rescue = openRescue({ pool, jobsWaiting, afterMs: 1_000, log: openLog('test', 'silent') });
-  await until('all of them are looked through', async () => {
-    const { rows } = await pool.query("SELECT FROM sweeps WHERE swept_until > now() - interval '1 minute'");
-    return rows.length === 1;
-  });
+  await lookedThrough(pool);
   await rescue[Symbol.asyncDispose]();
   expect(pieces).toBeGreaterThanOrEqual(Math.floor((events * 250) / 20_000));
   await pool.end();
   const later = open();
-  const readOfEvents = async () => {
-    const { rows } = await later.query<{ read: number }>(
-      "SELECT sum(seq_tup_read + idx_tup_fetch)::integer AS read FROM pg_stat_user_tables WHERE relname LIKE 'events_%'",
-    );
-    return rows[0]!.read;
-  };
-  await until('what was read is known', async () => (await readOfEvents()) >= events);
-  expect(await readOfEvents()).toBeLessThan(4 * events);
+  expect(await rowsReadOf(later, events)).toBeLessThan(4 * events);
   await later.end();
 });
 
@@ -160,3 +140,20 @@ test('what was delivered on a day whose log is dropped is not taken for lost', a
   await rescue[Symbol.asyncDispose]();
   await pool.end();
 });
+
+/** Until the rescue has looked through all that there is. */
+const lookedThrough = (pool: Pool) =>
+  until('all of them are looked through', async () => {
+    const { rows } = await pool.query("SELECT FROM sweeps WHERE swept_until > now() - interval '1 minute'");
+    return rows.length === 1;
+  });
+
+/** How many rows of events were read, once PostgreSQL knows of `least`. */
+const rowsReadOf = (pool: Pool, least: number) =>
+  until('what was read is known', async () => {
+    const { rows } = await pool.query<{ read: number }>(
+      "SELECT sum(seq_tup_read + idx_tup_fetch)::integer AS read FROM pg_stat_user_tables WHERE relname LIKE 'events_%'",
+    );
+    const { read } = rows[0]!;
+    return read >= least && read;
+  });

@@ -6,7 +6,7 @@ import { type Cuttable, openCuttable } from '@gatepost/testkit/cut';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Dispatcher, openWorld, type World } from './world.ts';
+import { openWorld, startsIn, type World } from './world.ts';
 
 describe('when things break', () => {
   let world: World;
@@ -27,16 +27,8 @@ describe('when things break', () => {
     for (const one of [receiver, broker, database]) await one?.[Symbol.asyncDispose]();
   });
   // One that a failed test has left behind would take what the next one publishes.
-  const running = new Set<Dispatcher>();
-  const start = async (env?: Record<string, string>) => {
-    const dispatcher = await world.start(env);
-    running.add(dispatcher);
-    return dispatcher;
-  };
-  afterEach(async () => {
-    await Promise.all([...running].map((dispatcher) => dispatcher.stop('SIGKILL')));
-    running.clear();
-  });
+  const { start, killAll } = startsIn(() => world);
+  afterEach(killAll);
   const throughRelays = () => ({ AMQP_URL: broker.url, WEBHOOK_DATABASE_URL: database.url });
   const publishMany = (count: number) => Promise.all(Array.from({ length: count }, () => world.publish({})));
   const guidsReceived = () => new Set(receiver.received.map((one) => one.headers['x-github-delivery']));

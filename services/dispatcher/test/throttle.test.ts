@@ -5,7 +5,7 @@ import { redisUrl } from '@gatepost/testkit/stores';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type Dispatcher, openWorld, type World } from './world.ts';
+import { openWorld, startsIn, type World } from './world.ts';
 
 // Clocks are read, and timers run, to the millisecond.
 const roundingMs = 5;
@@ -45,17 +45,9 @@ describe('the limit of an account', () => {
     await receiver?.[Symbol.asyncDispose]();
     await relay?.[Symbol.asyncDispose]();
   });
-  // One that a failed test has left behind would send what the next one publishes.
-  const running = new Set<Dispatcher>();
-  const start = async (env?: Record<string, string>) => {
-    const dispatcher = await world.start(env);
-    running.add(dispatcher);
-    return dispatcher;
-  };
-  afterEach(async () => {
-    await Promise.all([...running].map((dispatcher) => dispatcher.stop('SIGKILL')));
-    running.clear();
-  });
+  // One that a failed test has left behind would take what the next one publishes.
+  const { start, killAll } = startsIn(() => world);
+  afterEach(killAll);
   const setLimit = (login: string, rate: number | null, burst: number | null) =>
     world.pool.query('UPDATE accounts SET throttle_rate = $2, throttle_burst = $3 WHERE login = $1', [
       login,

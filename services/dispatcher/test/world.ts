@@ -57,6 +57,22 @@ export type World = AsyncDisposable & {
   deliveries(guid: string, count?: number): Promise<DeliveryRow[]>;
 };
 
+/** Starts dispatchers in a world, and kills those that still run. */
+export function startsIn(world: () => World) {
+  const running = new Set<Dispatcher>();
+  return {
+    async start(env?: Record<string, string>): Promise<Dispatcher> {
+      const dispatcher = await world().start(env);
+      running.add(dispatcher);
+      return dispatcher;
+    },
+    async killAll(): Promise<void> {
+      await Promise.all([...running].map((dispatcher) => dispatcher.stop('SIGKILL')));
+      running.clear();
+    },
+  };
+}
+
 export type PublishedEvent = {
   id: string;
   source: string;

@@ -10,6 +10,7 @@ import { audienceOf } from '../resources/audience.ts';
 
 /** One that has just begun is stored only after the actions: what it will have is told. */
 export function sessionOf(ctx: KoaContextWithOIDC): object {
+  // The typings leave out what it keeps.
   const { uid, accountId, iat, exp, loginTs, endsAt, amr, authorizations, device } = ctx.oidc
     .session as unknown as StoredSession;
   const now = Math.floor(Date.now() / 1000);
@@ -35,6 +36,7 @@ type Token = { jti: string; accountId: string; iat: number; iiat?: number; exp: 
 };
 
 export function refreshTokenOf(ctx: KoaContextWithOIDC): object | undefined {
+  // As above.
   const token = ctx.oidc.entities.RefreshToken as unknown as Token | undefined;
   if (!token) return undefined;
   const client = ctx.oidc.client as Client & OwnMetadata;

@@ -193,16 +193,17 @@ async function revoke(
   { what, preserveRefreshTokens }: NonNullable<Outcome['revoked']>,
   hasSession: boolean,
 ): Promise<void> {
-  const { session, client, entities } = ctx.oidc;
+  const { client, entities } = ctx.oidc;
   if (what === 'refreshToken') {
     const { grantId } = entities.RefreshToken ?? {};
     if (grantId) await revokeGrant(ctx, grantId);
     return;
   }
   if (!hasSession) return;
-  const { uid, accountId } = session as unknown as StoredSession;
+  const session = ctx.oidc.session as unknown as StoredSession; // the typings leave out what it keeps
+  const { uid, accountId } = session;
   if (preserveRefreshTokens) await sessions.end(uid);
-  else await endSessionAndTokens({ sessions, pool }, session as unknown as StoredSession);
+  else await endSessionAndTokens({ sessions, pool }, session);
   audit.add({ type: 'session_revoked', clientId: client?.clientId, userId: accountId, details: { session_id: uid } });
 }
 

@@ -9,11 +9,12 @@ import { fieldsOf } from '../http/form-fields.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import type { FactorChoice } from '../pages/pages.ts';
 import { again, startAnew } from './leave.ts';
+import { newKeyOptions } from './new-key.ts';
 import type { Pending } from './pending.ts';
 import { eventOf, keepPending, ownerOf, pendingOf, provenTwice, takePending } from './second-factor.ts';
 import { newTotpSecret, qrPicture, spaced, stepOf, totpUri } from './totp.ts';
 import { mfaSettingsOf, type SecondFactor } from './types.ts';
-import { askForNewKey, checkNewKey, type KeyType } from './webauthn.ts';
+import { checkNewKey, type KeyType } from './webauthn.ts';
 
 const choices: [type: SecondFactor, choice: FactorChoice][] = [
   ['totp', 'otp'],
@@ -167,20 +168,11 @@ const pathOfKey = (type: KeyType) => (type === 'webauthn-roaming' ? 'mfa/enrol/r
 async function showKeyEnrolment(interaction: Interaction, type: SecondFactor & KeyType): Promise<void> {
   const pending = await enrolmentOf(interaction, type);
   if (!pending) return;
-  const { parts } = interaction;
-  const { userId } = pending.account;
-  const [account, known, settings] = await Promise.all([
-    parts.accounts.find(userId),
-    parts.factors.list(userId),
-    parts.settings.load(),
-  ]);
-  if (!account) return startAnew(interaction);
-  const tenant = settings.friendlyName ?? 'Gatepost';
-  const asked = await askForNewKey(parts, { account, type, known, tenant });
-  await keepPending(interaction, { ...pending, enrolling: { type, challenge: asked.challenge } });
+  const options = await newKeyOptions(interaction, pending, type);
+  if (options === undefined) return startAnew(interaction);
   const step = pathOfKey(type);
   const { outcome } = await interaction.recall(step);
-  const page = { step, kind: 'key' as const, options: JSON.stringify(asked), other: hasOthers(pending) };
+  const page = { step, kind: 'key' as const, options, other: hasOthers(pending) };
   return interaction.show('enrol-key', page, outcome);
 }
 

@@ -6,12 +6,13 @@ import { fieldsOf } from '../http/form-fields.ts';
 import { networkOf } from '../http/network.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import { again, startAnew } from './leave.ts';
+import { newKeyOptions } from './new-key.ts';
 import { declinePasskey, hasPasskeys } from './passkey-offer.ts';
 import type { Pending } from './pending.ts';
 import { isMultiFactor } from './policy.ts';
 import { endLogin, eventOf, keepPending, ownerOf, pendingOf, takePending } from './second-factor.ts';
 import { hasSecondFactor } from './types.ts';
-import { askForKey, askForNewKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
+import { askForKey, checkNewKey, checkPasskey, isHandleOf } from './webauthn.ts';
 
 /** Each costs a signature’s check. */
 const tries = { max: 60, windowSeconds: 60 };
@@ -48,23 +49,10 @@ export async function logInByPasskey(interaction: Interaction, credential: strin
 export async function showPasskeyOffer(interaction: Interaction): Promise<void> {
   const pending = await offeredOf(interaction);
   if (!pending) return;
-  const { parts } = interaction;
-  const { userId } = pending.account;
-  const [account, known, settings] = await Promise.all([
-    parts.accounts.find(userId),
-    parts.factors.list(userId),
-    parts.settings.load(),
-  ]);
-  if (!account) return startAnew(interaction);
-  const asked = await askForNewKey(parts, {
-    account,
-    type: 'passkey',
-    known,
-    tenant: settings.friendlyName ?? 'Gatepost',
-  });
-  await keepPending(interaction, { ...pending, enrolling: { type: 'passkey', challenge: asked.challenge } });
+  const options = await newKeyOptions(interaction, pending, 'passkey');
+  if (options === undefined) return startAnew(interaction);
   const { outcome } = await interaction.recall('mfa/passkey');
-  const page = { step: 'mfa/passkey', kind: 'passkey' as const, options: JSON.stringify(asked) };
+  const page = { step: 'mfa/passkey', kind: 'passkey' as const, options };
   return interaction.show('enrol-key', page, outcome);
 }
 

@@ -9,7 +9,7 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import type { Provider } from 'oidc-provider';
-import type { AccountModel } from '../generated/models.ts';
+import type { AccountModel, SettingsModel } from '../generated/models.ts';
 import type { Proof } from './proof.ts';
 import type { FactorStore, Method } from './store.ts';
 
@@ -80,17 +80,18 @@ export async function checkPasskey(
   return proof.kind === 'right' ? { method, amr: proof.amr } : undefined;
 }
 
-/** Asks for a new key. */
+/** Asks for a new key: none that the account has already. */
 export async function askForNewKey(
   parts: Parts,
-  asked: { account: AccountModel; type: KeyType; known: Method[]; tenant: string },
+  asked: { account: AccountModel; type: KeyType; settings: Pick<SettingsModel, 'friendlyName'> },
 ) {
-  const { account, type, known, tenant } = asked;
+  const { account, type, settings } = asked;
+  const known = await parts.factors.list(account.userId);
   const name = account.email ?? account.username ?? account.phoneNumber ?? account.userId;
   const isPasskey = type === 'passkey';
   return generateRegistrationOptions({
     rpID: relyingParty(parts).id,
-    rpName: tenant,
+    rpName: settings.friendlyName ?? 'Gatepost',
     userName: name,
     userDisplayName: account.name ?? name,
     // Says nothing of the person, and is the account's alone.

@@ -144,8 +144,7 @@ async function sendFirstCode(
 function showKey(type: KeyType): Step {
   return async (visit, path) => {
     const { parts, account, settings } = visit;
-    const known = await parts.factors.list(account.userId);
-    const asked = await askForNewKey(parts, { account, type, known, tenant: settings.friendlyName ?? 'Gatepost' });
+    const asked = await askForNewKey(parts, { account, type, settings });
     await keep(visit, { type, challenge: asked.challenge });
     const kind = type === 'passkey' ? ('passkey' as const) : ('key' as const);
     const page = { path, kind, options: JSON.stringify(asked), other: kind === 'key' };

@@ -1,4 +1,5 @@
 /** Hooks in PostgreSQL: rows in, rows out. */
+import type { HookColumns } from '@gatepost/webhook-db/hooks';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import { isRestricted } from '@gatepost/webhook-db/restricted-apps';
 import {
@@ -15,21 +16,8 @@ import type { Token } from '../access/token.ts';
 /** A connection in a transaction, or the pool. */
 export type Queryable = Pick<Pool, 'query'>;
 
-export type HookRow = {
-  id: number;
-  /** `cli`: its deliveries go to whoever listens at its socket. */
-  name: 'web' | 'cli';
+export type HookRow = HookColumns & {
   active: boolean;
-  events: string[];
-  url: string;
-  credentials: Buffer | null;
-  content_type: 'json' | 'form';
-  insecure_ssl: boolean;
-  secret: Buffer | null;
-  previous_secret: Buffer | null;
-  previous_secret_until: Date | null;
-  retry: boolean;
-  headers: Buffer | null;
   created_by_app: string | null;
   created_at: Date;
   updated_at: Date;
