@@ -1,0 +1,256 @@
+/** Connections to other providers: who links what, whose directories come in, and what is told of their secrets. */
+import { generateKeyPairSync } from 'node:crypto';
+import { Browser, type Page } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { jwtVerify } from 'jose';
+import pg from 'pg';
+import PostalMime from 'postal-mime';
+import type { Lies } from '../false-provider.ts';
+import { bob } from '../seeds.ts';
+import { claimsFor, type Form, manage } from '../upstream.ts';
+import { at, errorOf, openTwoProviders } from './two-providers.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+const ourDirectory = 'aaaabbbb-0000-cccc-1111-dddd2222eeee';
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' });
+const { honest, gate, leave } = stack.use(
+  await openTwoProviders((_, honest) => [
+    { name: 'honest', strategy: 'oidc', options: at(honest) },
+    {
+      name: 'directories',
+      strategy: 'waad',
+      options: at(honest, { use_common_endpoint: true, allowed_tenants: [ourDirectory] }),
+    },
+    {
+      name: 'keyed',
+      strategy: 'oidc',
+      options: {
+        client_id: 'ours',
+        discovery_url: honest,
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_signing_alg: 'ES256',
+        private_key: privateKey,
+        kid: 'key-1',
+      },
+    },
+  ]),
+);
+const db = new pg.Pool({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+stack.defer(() => db.end());
+beforeEach(() => honest.lie({}));
+
+const databaseName = 'Username-Password-Authentication';
+
+/** Bob has left for the other provider to link what he is there. */
+async function leaveToLink(sub: string) {
+  await manage(gate, 'PATCH', 'users/auth0%7Cbob', { blocked: false });
+  await manage(gate, 'PATCH', 'users/auth0%7Cbob', {
+    password: bob.password,
+    connection: databaseName,
+  });
+  const browser = new Browser(gate);
+  const page = await browser.logIn(await browser.get('account/sign-ins'), bob.email);
+  const { csrf } = page.forms.find(({ fields }) => fields.csrf)!.fields;
+  const { location: left } = await browser.post('account/sign-ins', { csrf: csrf!, action: 'link', id: 'honest' });
+  honest.state.nonce = left!.searchParams.get('nonce') ?? '';
+  honest.lie({ claims: { sub, name: sub, email: `${sub}@example.com` } });
+  const state = left!.searchParams.get('state') ?? '';
+  return (given: Form = { code: 'c' }) =>
+    browser.get(`${left!.searchParams.get('redirect_uri')}?${new URLSearchParams({ ...given, state })}`);
+}
+
+test.each([
+  ['a new password has ended the session', { password: 'another right horse battery', connection: databaseName }],
+  ['the account is blocked', { blocked: true }],
+])('nothing is linked once %s that began it', async (_, change) => {
+  const answer = await leaveToLink('whoever');
+  const changed = await manage(gate, 'PATCH', 'users/auth0%7Cbob', change);
+  expect(changed.status).toBe(200);
+  await answer();
+  const { body } = await manage(gate, 'GET', 'users/auth0%7Cbob');
+  expect(body.identities).toHaveLength(1);
+});
+
+describe('of what another provider calls theirs, nobody links', () => {
+  const text = ({ html }: Page) => html.replace(/<[^>]+>/g, ' ');
+  /** Somebody who has signed in there before. */
+  const known = (sub: string, factors: string[] = []) =>
+    db.query(
+      'INSERT INTO accounts (user_id, connection, name, email, factors, updated_at) VALUES ($1, $2, $3, $4, $5, now())',
+      [`oidc|honest|${sub}`, 'honest', sub, `${sub}@example.com`, factors],
+    );
+  const linked = async () => (await manage(gate, 'GET', 'users/auth0%7Cbob')).body.identities.length - 1;
+
+  test('an account with a second step by the first alone', async () => {
+    await known('two-steps', ['totp']);
+    const page = await (await leaveToLink('two-steps'))();
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=second_factor`);
+    expect(text(page)).toContain('an account here with a second step of its own');
+    expect(await linked()).toBe(0);
+  });
+
+  test('the account of the last administrator', async () => {
+    await known('chief');
+    const right = ['oidc|honest|chief', `${gate.issuer}api/v2/`];
+    await db.query("INSERT INTO user_permissions VALUES ($1, $2, 'update:users')", right);
+    const page = await (await leaveToLink('chief'))();
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=last_administrator`);
+    expect(text(page)).toContain('the account of the last administrator here');
+    expect(await linked()).toBe(0);
+    await db.query('DELETE FROM user_permissions WHERE user_id = $1 AND audience = $2', right);
+  });
+
+  test('what they did not agree to there', async () => {
+    const page = await (await leaveToLink('whoever'))({ error: 'access_denied' });
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=refused`);
+    expect(text(page)).toContain('The sign-in there was cancelled or refused');
+  });
+
+  test('anything once the tenant has closed /account; the provider is not asked', async () => {
+    const answer = await leaveToLink('late');
+    const close = (enabled: boolean) =>
+      manage(gate, 'PATCH', 'tenants/settings', { account_self_service: { enabled } });
+    expect((await close(false)).status).toBe(200);
+    expect((await answer()).status).toBe(404);
+    expect(honest.asked).toEqual([]);
+    await close(true);
+    // It was not spent.
+    expect((await answer()).url).toBe(`${gate.issuer}account/sign-ins?linked=honest`);
+    expect(await linked()).toBe(1);
+    // Its owner learns of the new way in.
+    const told = await until('the mail', async () =>
+      (await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)))).find(
+        ({ to, text: said }) => to?.[0]?.address === bob.email && said?.includes('honest was added to your'),
+      ),
+    );
+    expect(told.subject).toContain('A way to sign in was added');
+    await manage(gate, 'DELETE', 'users/auth0%7Cbob/identities/oidc/honest%7Clate');
+  });
+});
+
+test('a sign-in at a provider that is known already asks it twice at most', async () => {
+  const signIn = async (sub: string) => {
+    const { answer } = await leave('honest', honest);
+    honest.lie({ claims: { sub, name: undefined }, userinfo: { sub } });
+    expect((await answer()).location?.searchParams.get('code')).toEqual(expect.any(String));
+    return honest.asked.map(({ path }) => path);
+  };
+  await signIn('first');
+  const asked = await signIn('second');
+  expect(asked.length).toBeLessThanOrEqual(2);
+  expect(asked[0]).toBe('/token');
+});
+
+describe('of several directories of Microsoft at once', () => {
+  const other = 'bbbbbbbb-0000-cccc-1111-dddd2222eeee';
+  const form = { issuer: `${honest.issuer}/{tenantid}/v2.0` };
+  const of = (tid: unknown, iss = `${honest.issuer}/${tid}/v2.0`): Lies => ({ metadata: form, claims: { tid, iss } });
+  test.each<[string, Lies, string | undefined]>([
+    ['the people of one that is listed come in', of(ourDirectory), undefined],
+    ['those of another one do not', of(other), 'access_denied'],
+    ['nor whoever names one and comes of another', of(ourDirectory, `${honest.issuer}/${other}/v2.0`), 'server_error'],
+    ['nor of none', of(undefined), 'access_denied'],
+    ['nor of the form itself', of(ourDirectory, form.issuer), 'server_error'],
+    ['nor of what is no directory', of('../x'), 'access_denied'],
+  ])('%s', async (_, lies, error) => {
+    honest.lie(lies);
+    const { answer, asked } = await leave('directories', honest);
+    const done = await answer();
+    expect(errorOf(done) ?? undefined).toBe(error);
+    if (!error)
+      expect(await claimsFor(gate, asked, done)).toMatchObject({
+        sub: 'waad|directories|mallory',
+        email_verified: false,
+      });
+  });
+
+  test('a connection lists them, or says that it is for everybody', async () => {
+    const body = { name: 'open', strategy: 'waad', options: { client_id: 'x', tenant_domain: 'common' } };
+    const refused = await manage(gate, 'POST', 'connections', body);
+    expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining('allowed_tenants') } });
+    for (const allowed_tenants of [['*'], [other.toUpperCase()]]) {
+      const made = await manage(gate, 'POST', 'connections', {
+        ...body,
+        options: { ...body.options, allowed_tenants },
+      });
+      expect(made.status).toBe(201);
+      await manage(gate, 'DELETE', `connections/${made.body.id}`);
+    }
+    for (const tenant_domain of ['Common', 'ORGANIZATIONS', 'Consumers'])
+      expect(
+        await manage(gate, 'POST', 'connections', { ...body, options: { ...body.options, tenant_domain } }),
+      ).toMatchObject({ status: 400 });
+  });
+
+  test('where the personal accounts are among them, a first sign-in is a sign-up', async () => {
+    const personal = '9188040d-6c67-4c5b-b112-36a304b66dad';
+    const [connection] = (await manage(gate, 'GET', 'connections?name=directories')).body;
+    const allowed_tenants = [ourDirectory, personal.toUpperCase()];
+    const options = { ...connection.options, allowed_tenants };
+    expect((await manage(gate, 'PATCH', `connections/${connection.id}`, { options })).status).toBe(200);
+    const { claims, metadata } = of(personal);
+    honest.lie({ metadata: metadata!, claims: { ...claims, sub: 'anybody' } });
+    for (const [allow_signup, error] of [
+      [false, 'access_denied'],
+      [true, null],
+    ]) {
+      await manage(gate, 'PATCH', 'tenants/settings', { allow_signup });
+      const { answer } = await leave('directories', honest);
+      expect([allow_signup, errorOf(await answer())]).toEqual([allow_signup, error]);
+    }
+  });
+});
+
+test('a connection with a key of its own signs for itself, and shows the key to nobody who may only read', async () => {
+  const { answer } = await leave('keyed', honest);
+  expect((await answer()).location?.searchParams.has('code')).toBe(true);
+  const { form } = honest.asked.find(({ path }) => path === '/token')!;
+  expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+  expect(form.has('client_secret')).toBe(false);
+  const { payload, protectedHeader } = await jwtVerify(form.get('client_assertion')!, pair.publicKey, {
+    audience: honest.issuer,
+    issuer: 'ours',
+    subject: 'ours',
+  });
+  expect(payload).toMatchObject({ jti: expect.any(String), exp: expect.any(Number) });
+  expect(protectedHeader).toMatchObject({ alg: 'ES256', kid: 'key-1' });
+  const options = { ...at(honest.issuer), token_endpoint_auth_method: 'private_key_jwt' };
+  // An EC key signs no RS256.
+  for (const private_key of [undefined, 'no key', privateKey])
+    expect(
+      await manage(gate, 'POST', 'connections', {
+        name: 'bad',
+        strategy: 'oidc',
+        options: { ...options, private_key },
+      }),
+    ).toMatchObject({ status: 400, body: { message: expect.stringContaining('options.private_key') } });
+});
+
+test.each<[string, object, string]>([
+  ['an address in the clear', { discovery_url: 'http://provider.example' }, 'options.discovery_url'],
+  ['an address that is none', { discovery_url: 'file:///etc/passwd' }, 'options.discovery_url'],
+  ['the front channel', { type: 'front_channel' }, 'options.type'],
+  [
+    'parameters that are each request’s own',
+    { upstream_params: { redirect_uri: { value: 'https://evil.example' } } },
+    'redirect_uri',
+  ],
+  ['no address at all', { discovery_url: undefined }, 'options.discovery_url'],
+  ['no client', { client_id: '' }, 'options.client_id'],
+])('a connection is refused with %s', async (_, options, says) => {
+  const body = { name: 'bad', strategy: 'oidc', options: { ...at('https://provider.example'), ...options } };
+  const answer = await manage(gate, 'POST', 'connections', body);
+  expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(says) } });
+});
+
+test('what a connection holds in secret is sealed, and shown to those who may change it', async () => {
+  const { rows } = await db.query(
+    "SELECT options::text FROM connections WHERE name IN ('honest', 'keyed') ORDER BY name",
+  );
+  expect(rows[0].options).toContain('$sealed');
+  expect(rows[0].options).not.toContain('our-secret');
+  expect(rows[1].options).not.toContain('PRIVATE KEY');
+});
