@@ -3,6 +3,7 @@ import { z } from '@gatepost/runtime/env';
 import type { Database } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
+import { isUpstream } from '../upstream/strategies.ts';
 import { load as loadClient } from './clients.ts';
 import { checkClients, load, presenter } from './connections.ts';
 import { gone, operation } from './operation.ts';
@@ -19,21 +20,25 @@ export const listClientsOfConnection = operation({
 export const updateClientsOfConnection = operation({
   body: z.array(z.strictObject({ client_id: z.string(), status: z.boolean() })).max(50),
   async run({ parts, params, body }) {
-    const { id, everyClient } = await load(parts, params.id);
+    const { id, everyClient, name, strategy } = await load(parts, params.id);
     await checkClients(
       parts.db,
       body.map(({ client_id }) => client_id),
     );
-    // The last entry for a client counts. A connection that is open to all gets a list only when a client is removed.
+    // The last entry for a client counts. A connection that is open to all gets a list only when a client is removed, or, as tools set a new
+    // one up for the applications that they name, before anybody has signed in by it.
     const wanted = new Map(body.map(({ client_id, status }) => [client_id, status]));
-    if (everyClient && ![...wanted.values()].includes(false)) return gone;
+    const isOnlyAdded = ![...wanted.values()].includes(false);
+    const isNew =
+      isOnlyAdded && isUpstream(strategy) && !(await parts.db.account.findFirst({ where: { connection: name } }));
+    if (everyClient && isOnlyAdded && !isNew) return gone;
     const on = [...wanted.keys()].filter((clientId) => wanted.get(clientId));
     // In one statement, so that two changes at a time both count.
     await parts.db.$executeRaw`
       UPDATE connections SET every_client = false, enabled_clients = ARRAY(
         SELECT client_id FROM clients
         WHERE client_id = ANY(${on})
-          OR ((every_client OR client_id = ANY(enabled_clients)) AND NOT client_id = ANY(${[...wanted.keys()]}))
+          OR (((every_client AND NOT ${isNew}::boolean) OR client_id = ANY(enabled_clients)) AND NOT client_id = ANY(${[...wanted.keys()]}))
         ORDER BY client_id
       ) WHERE id = ${id}`;
     parts.connections.clear();

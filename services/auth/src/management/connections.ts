@@ -88,10 +88,11 @@ export const updateConnection = operation({
   body: updateBody,
   async run({ parts, params, body, scopes }) {
     const before = await load(parts, params.id);
-    if (body.options) checkOptions(before.strategy, body.options);
-    await checkMaySayWhoIsWhom(parts, before, { options: body.options, held: scopes });
+    const options = body.options && { ...keptSecret(parts, before, body.options), ...body.options };
+    if (options) checkOptions(before.strategy, options);
+    await checkMaySayWhoIsWhom(parts, before, { options, held: scopes });
     await checkClients(parts.db, body.enabled_clients ?? []);
-    const data = columns(parts, body, before);
+    const data = columns(parts, { ...body, options }, before);
     const connection = await parts.db.connection.update({ where: { id: before.id }, data });
     parts.connections.clear();
     return ok((await presenter(parts, scopes))(connection));
@@ -132,6 +133,21 @@ async function checkMaySayWhoIsWhom(
     );
 }
 
+/**
+ * Auth0's tools export options without their secret, and an import of that must not end all sign-ins: what the body does not mention stays
+ * while it is the secret of the same client there.
+ */
+function keptSecret(
+  { seal }: Parts,
+  before: ConnectionModel,
+  given: Record<string, unknown>,
+): { client_secret?: unknown } {
+  if (!isUpstream(before.strategy) || given.client_secret !== undefined) return {};
+  const { client_secret, ...stands } = showInert(before.options, seal, true);
+  const isSame = ['client_id', 'token_endpoint_auth_method'].every((name) => stands[name] === given[name]);
+  return isSame && client_secret !== undefined ? { client_secret } : {};
+}
+
 /** @throws ManagementProblem 400 when a provider could not be asked with them */
 function checkOptions(strategy: string, options: Record<string, unknown>): void {
   const problem = isUpstream(strategy) ? optionsProblem(strategy, options) : undefined;
@@ -144,7 +160,7 @@ export async function load({ connections }: Parts, id = ''): Promise<ConnectionM
   return connection;
 }
 
-/** The columns that the body sets; `options` as a whole, as at Auth0. */
+/** The columns that the body sets; `options` as a whole, as at Auth0, but for a secret (above). */
 function columns({ seal }: Parts, body: z.infer<typeof change>, before?: ConnectionModel) {
   const inert = changeInert(shown, body, { seal, before: before?.inert });
   return {
