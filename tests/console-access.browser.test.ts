@@ -93,7 +93,7 @@ test('an organization gets a member with a role, somebody is invited, and a conn
   await admin.getByText('Saved.').waitFor();
 
   await go('Organizations');
-  await admin.getByText('There are no organizations yet').waitFor();
+  await admin.getByRole('link', { name: 'Harbour Ltd' }).waitFor();
   await look(admin);
   await admin.getByRole('button', { name: 'New organization' }).click();
   await admin.getByLabel('Name', { exact: true }).fill('Orchard Inc');

@@ -12,7 +12,7 @@ import type { urlsOf } from '../stores/stores.ts';
 
 /** The variables of the services. */
 const ours =
-  /^(DATABASE_URL$|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL$|PRODUCER|SECRETS_KEY|SEED_FILE$|ISSUER|JWKS_URL$|MAIL_|SMS_|DELIVERY_|OUTBOUND_|TRUST|TLS_|RETRY_|THROTTLE_|EVENT|HOST$|START_|STOP_|STORE_|GATEPOST_)/;
+  /^(DATABASE_URL$|AUTH_|WEBHOOK_|DISPATCHER_|REDIS_|AMQP_URL$|PRODUCER|SECRETS_KEY|SEED_FILE$|ISSUER|JWKS_URL$|MAIL_|SMS_|DELIVERY_|OUTBOUND_|TRUST|TLS_|RETRY_|THROTTLE_|EVENT|ORGANIZATION_|HOST$|START_|STOP_|STORE_|GATEPOST_)/;
 const others = /^(LOG_LEVEL|NODE_ENV|PG[A-Z]+|FORCE_COLOR)$/;
 
 /** What of the environment the programs under test may see: nothing that leads to anybody's data or changes a default. */
@@ -39,6 +39,7 @@ export function servicesEnv(
     TLS_KEY_FILE: certificate.key,
     ISSUER_ALIASES: tlsIssuer(given),
     REDIS_KEY_PREFIX: redisKeyPrefix,
+    ORGANIZATION_ACCOUNTS: 'on',
     // Whoever moves the gate's port wants to find it there.
     ...(given.AUTH_PORT && { ISSUER: `http://localhost:${given.AUTH_PORT}/` }),
     ...Object.fromEntries(Object.entries(given).filter(([name, value]) => counts(name, value))),
