@@ -33,6 +33,7 @@ import {
 import { type OwnMetadata, ownMetadataNames } from './clients/metadata.ts';
 import { refuseOwnMetadata } from './clients/registration.ts';
 import { withConformantClaims } from './conformant-claims.ts';
+import type { RequireSecondFactor } from './factors/mfa-token.ts';
 import { multiFactorAcr } from './factors/policy.ts';
 import { exchangedClaims } from './grants/token-exchange.ts';
 import { makeOutsideFetch } from './http/outside-fetch.ts';
@@ -89,6 +90,7 @@ export type ProviderParts = {
   knownGrants: KnownGrants;
   pages: ProviderPages;
   postLogin: PostLogin;
+  requireSecondFactor: RequireSecondFactor;
 };
 
 export function makeProvider(parts: ProviderParts): Provider {
@@ -181,7 +183,7 @@ function configurationOf(parts: ProviderParts): Configuration {
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     rotateRefreshToken: async (ctx) => {
       // Here the token is known to be good, and is still there if an action refuses it.
-      await parts.postLogin.atRefresh(ctx);
+      await parts.postLogin.atRefresh(ctx, parts.requireSecondFactor);
       const client = ctx.oidc.client as Client & OwnMetadata;
       const isPublic = client.clientAuthMethod === 'none';
       return !isFapi(client) && rotates({ refresh_token: client.refresh_token, isPublic });

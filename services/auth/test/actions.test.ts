@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Browser } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { TOTP } from 'otpauth';
 import pg from 'pg';
 import { openActionsGate, password } from './actions.ts';
 import { api } from './seeds.ts';
@@ -202,6 +203,56 @@ describe('post-login', () => {
     });
     expect([exchanged.status, exchanged.json.error]).toEqual([403, 'mfa_required']);
     expect(exchanged.json).not.toHaveProperty('mfa_token');
+    await manage('PUT', 'guardian/factors/otp', { enabled: false });
+  });
+
+  test('asks for a second factor at a refresh: who has one proves it by the MFA API, and no more comes of it than of the refresh token', async () => {
+    const client = { client_id: 'stepping', client_secret: 'stepping-secret' };
+    await manage('PUT', 'guardian/factors/otp', { enabled: true });
+    await set('post-login');
+    const tokens = (await signIn({ ...client, scope: 'openid offline_access read:x' })).json;
+    const refresh = { grant_type: 'refresh_token', ...client, refresh_token: tokens.refresh_token! };
+    await set('post-login', `api.multifactor.enable('any');`);
+    // Nobody sets one up by a refresh token.
+    const none = await gate.ask(refresh);
+    expect([none.status, none.json.error, none.json.mfa_token]).toEqual([403, 'mfa_required', undefined]);
+
+    const { body: method } = await manage('POST', 'users/auth0%7Calice/authentication-methods', {
+      type: 'totp',
+      totp_secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    });
+    const codeOf = (step: number) =>
+      new TOTP({ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }).generate({ timestamp: Date.now() + step * 30_000 });
+    const verify = (mfa_token: string, step: number) =>
+      gate.ask({ grant_type: 'http://auth0.com/oauth/grant-type/mfa-otp', ...client, mfa_token, otp: codeOf(step) });
+    const asked = await gate.ask(refresh);
+    expect(asked).toMatchObject({
+      status: 403,
+      json: {
+        error: 'mfa_required',
+        mfa_token: expect.any(String),
+        mfa_requirements: { challenge: [{ type: 'otp' }] },
+      },
+    });
+    const proven = await verify(asked.json.mfa_token!, 0);
+    expect(proven).toMatchObject({
+      status: 200,
+      scope: 'openid offline_access read:x',
+      access: { aud: expect.anything() },
+    });
+    expect(proven.id.amr).toEqual(['pwd', 'otp', 'mfa']);
+    // Once; the tokens that came of it are refreshed without being asked again, the former refresh token is not.
+    expect((await verify(asked.json.mfa_token!, 1)).status).toBe(400);
+    const next = { ...refresh, refresh_token: proven.json.refresh_token! };
+    expect((await gate.ask(next)).status).toBe(200);
+    const narrow = await gate.ask({ ...refresh, scope: 'openid read:x' });
+    expect(narrow.status).toBe(403);
+
+    // What was taken away meanwhile does not come back.
+    await gate.post('oauth/revoke', { ...client, token: tokens.refresh_token! });
+    expect((await verify(narrow.json.mfa_token!, 1)).json).toMatchObject({ error: 'invalid_grant' });
+    await set('post-login');
+    await manage('DELETE', `users/auth0%7Calice/authentication-methods/${encodeURIComponent(method.id)}`);
     await manage('PUT', 'guardian/factors/otp', { enabled: false });
   });
 

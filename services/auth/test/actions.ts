@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Dependency } from '../src/actions/packages.ts';
 import { openGate } from './gate.ts';
-import { api, fullSeed } from './seeds.ts';
+import { api, fullSeed, web } from './seeds.ts';
 
 type Form = Record<string, string>;
 export type Tokens = {
@@ -27,6 +27,13 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
       ...more,
       clients: [
         ...fullSeed.clients,
+        // May prove a second factor by itself.
+        {
+          ...web,
+          client_id: 'stepping',
+          client_secret: 'stepping-secret',
+          grant_types: [...web.grant_types, 'http://auth0.com/oauth/grant-type/mfa-otp'],
+        },
         {
           client_id: 'manager',
           client_secret: 'manager-secret',
@@ -40,6 +47,8 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
                 'update:users',
                 'read:logs',
                 'update:guardian_factors',
+                'create:authentication_methods',
+                'delete:authentication_methods',
               ],
             },
           ],
@@ -98,7 +107,10 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
   }
 
   /** A whole sign-in by code, up to its tokens or the error in the redirect. */
-  async function signIn(given: Form = {}, browser = new Browser(gate)): Promise<Tokens & { error: URLSearchParams }> {
+  async function signIn(
+    { client_secret = 'web-secret', ...given }: Form = {},
+    browser = new Browser(gate),
+  ): Promise<Tokens & { error: URLSearchParams }> {
     const { code_verifier, ...challenge } = pkce();
     const scope = 'openid profile email offline_access read:x';
     const request = {
@@ -116,8 +128,8 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
     const { searchParams } = page.location ?? new URL('https://nowhere.example/?error=no_redirect');
     const form = {
       grant_type: 'authorization_code',
-      client_id: 'web',
-      client_secret: 'web-secret',
+      client_id: request.client_id,
+      client_secret,
       redirect_uri,
       code: searchParams.get('code') ?? '',
       code_verifier,

@@ -8,19 +8,20 @@ import { endSessionAndTokens } from '../accounts/end-access.ts';
 import type { AccountStore } from '../accounts/store.ts';
 import type { Sessions, StoredSession } from '../adapter/sessions.ts';
 import type { Audit } from '../audit.ts';
-import type { RequireSecondFactor } from '../factors/mfa-token.ts';
+import { type Refreshed, type RequireSecondFactor, SecondFactorImpossible } from '../factors/mfa-token.ts';
 import { hasSecondFactors, isMultiFactor } from '../factors/policy.ts';
 import { mfaSettingsOf } from '../factors/types.ts';
 import { addressOf } from '../http/head.ts';
 import { revokeGrant } from '../library/seam.ts';
 import { organizationOf } from '../organizations/of-grant.ts';
+import { audienceOf } from '../resources/audience.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import { type EventParts, postLoginEvent } from './event.ts';
 import type { Outcome } from './outcome.ts';
 import { keepOutcome, outcomeBefore, outcomeNow, pauseBefore, pauseNow, setOutcome, setPause } from './outcomes.ts';
 import type { Answer, Pauses } from './pauses.ts';
 import { findPerson, type PersonForActions } from './person.ts';
-import { checkAllowed, DeniedByAction, redirectRequired, SecondFactorImpossible, told } from './refusal.ts';
+import { checkAllowed, DeniedByAction, redirectRequired, told } from './refusal.ts';
 import type { ActionRunner, Way } from './runner.ts';
 
 export type PostLogin = {
@@ -28,8 +29,8 @@ export type PostLogin = {
   isBound(): Promise<boolean>;
   /** In an authorization request of somebody who is signed in. @returns whether an action sends them elsewhere first. @throws what refuses it */
   atAuthorization(ctx: KoaContextWithOIDC): Promise<{ isPaused: boolean }>;
-  /** Of a refresh token that is good. @throws what refuses it */
-  atRefresh(ctx: KoaContextWithOIDC): Promise<void>;
+  /** Of a refresh token that is good. @throws what refuses it, also with `mfa_required` */
+  atRefresh(ctx: KoaContextWithOIDC, requireSecondFactor: RequireSecondFactor): Promise<void>;
   /** For somebody whom a grant has identified. @throws what refuses it, also with `mfa_required` */
   atGrant(ctx: KoaContextWithOIDC, proven: Proven, requireSecondFactor?: RequireSecondFactor): Promise<void>;
 };
@@ -88,44 +89,68 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
       if (outcome?.secondFactor && !isMultiFactor(amr)) await checkSecondFactors();
       return { isPaused: pauseNow(ctx) !== undefined };
     },
-    async atRefresh(ctx) {
+    async atRefresh(ctx, requireSecondFactor) {
       if (!(await runner.isBound(trigger))) return;
       // Kept with it (library/tokens); the typings leave it out.
       const { accountId, amr, authTime } = ctx.oidc.entities.RefreshToken as unknown as Proven;
       const organization = organizationOf(ctx);
       const protocol = 'oauth2-refresh-token';
-      // Nobody is there who could prove anything more.
-      await run(parts, ctx, {
-        accountId,
-        amr,
-        protocol,
-        ...(authTime && { authTime }),
-        ...(organization && { organization }),
-      });
+      const proven = { accountId, amr, protocol, ...(authTime && { authTime }), ...(organization && { organization }) };
+      const outcome = await run(parts, ctx, proven);
+      if (outcome?.secondFactor) await require(ctx, proven, requireSecondFactor, refreshedBy(ctx, organization));
     },
     async atGrant(ctx, proven, requireSecondFactor) {
       if (!(await runner.isBound(trigger))) return;
       const outcome = await run(parts, ctx, proven);
-      if (!outcome?.secondFactor || isMultiFactor(proven.amr)) return;
-      if (!requireSecondFactor) throw new SecondFactorImpossible();
-      await checkSecondFactors();
-      const account = (await parts.accounts.find(proven.accountId))!;
-      const { amr = [] } = proven;
-      await requireSecondFactor(ctx, {
-        client: ctx.oidc.client!,
-        account,
-        amr,
-        ip: addressOf(ctx.req),
-        isDemanded: true,
-      });
+      if (outcome?.secondFactor) await require(ctx, proven, requireSecondFactor);
     },
   };
+
+  /** @param refreshed undefined: it goes by no refresh token; `impossible`: none of what would come of it is like the refresh token's */
+  async function require(
+    ctx: KoaContextWithOIDC,
+    { accountId, amr = [] }: Pick<Proven, 'accountId' | 'amr'>,
+    requireSecondFactor: RequireSecondFactor | undefined,
+    refreshed?: Refreshed | 'impossible',
+  ): Promise<void> {
+    if (isMultiFactor(amr)) return;
+    if (!requireSecondFactor || refreshed === 'impossible') throw new SecondFactorImpossible();
+    await checkSecondFactors();
+    const account = (await parts.accounts.find(accountId))!;
+    const asked = { client: ctx.oidc.client!, account, amr, ip: addressOf(ctx.req), isDemanded: true };
+    await requireSecondFactor(ctx, { ...asked, ...(refreshed && { refreshed }) });
+  }
 
   /** An action wants a second factor, and nobody could have one: then nobody gets in without. */
   async function checkSecondFactors(): Promise<void> {
     if (!hasSecondFactors(mfaSettingsOf(await settings.load())))
       throw new DeniedByAction('A second factor is required, and none is switched on.');
   }
+}
+
+type RefreshToken = {
+  scopes: Set<string>;
+  resource?: string | string[];
+  grantId: string;
+  authTime?: number;
+  jkt?: string;
+  'x5t#S256'?: string;
+};
+
+/** Grants of a second factor know no organization, and bind no token to a key that they have not seen. */
+function refreshedBy(ctx: KoaContextWithOIDC, organization: string | undefined): Refreshed | 'impossible' {
+  // The typings leave out what it keeps.
+  const token = ctx.oidc.entities.RefreshToken as unknown as RefreshToken;
+  if (organization !== undefined || token.jkt !== undefined || token['x5t#S256'] !== undefined) return 'impossible';
+  const { resource = token.resource } = (ctx.oidc.params ?? {}) as { resource?: string | string[] };
+  const [name] = [resource ?? []].flat();
+  const asked = [...ctx.oidc.requestParamScopes].filter((scope) => token.scopes.has(scope));
+  return {
+    scope: (asked.length > 0 ? asked : [...token.scopes]).join(' '),
+    audience: name === undefined ? undefined : audienceOf(name),
+    grantId: token.grantId,
+    authTime: token.authTime,
+  };
 }
 
 /** Where somebody comes back to. Undefined for who does not. @throws SessionNotFound for who does so a second time */

@@ -39,14 +39,6 @@ class RedirectRequired extends errors.CustomOIDCProviderError {
 }
 export const redirectRequired = 'An action of this tenant needs the person in a browser.';
 
-/** An action wants a second factor where nobody can be asked for one: Auth0’s error, without an `mfa_token`. */
-export class SecondFactorImpossible extends errors.CustomOIDCProviderError {
-  constructor() {
-    super('mfa_required', 'Multifactor authentication required');
-    this.statusCode = this.status = 403;
-  }
-}
-
 /** Whether the log has it already, from where the actions ran. */
 export const isReported = (error: unknown): boolean =>
   error instanceof DeniedByAction || error instanceof RefusedByAction || error instanceof BrokenAction;

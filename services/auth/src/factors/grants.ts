@@ -1,6 +1,7 @@
 /** Auth0’s MFA API, last part: the grant types that exchange an `mfa_token` and a second factor for tokens. */
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccountStore } from '../accounts/store.ts';
+import { loadGrant } from '../adapter/known-grants.ts';
 import { personAddress } from '../clients/person-address.ts';
 import type { GrantPlugin, Subject } from '../grants/plugin.ts';
 import type { Report } from '../report.ts';
@@ -105,12 +106,18 @@ async function pendingFor(parts: Parts, { oidc }: KoaContextWithOIDC, client: Cl
     ? await enrolmentOf(parts, token, client)
     : await pendingOfToken(parts, token, client.clientId);
   const isSpent = pending?.due === 'proven' && !pending.enrolling;
-  if (pending && !isSpent) return pending;
+  if (pending && !isSpent && (await isStillGranted(parts, pending))) return pending;
   const error = new errors.InvalidGrant(isSpent ? 'spent mfa_token' : 'unknown mfa_token');
   throw described(
     error,
     isSpent ? 'mfa_token was used already' : 'mfa_token is malformed, expired or another client’s',
   );
+}
+
+/** Of a refresh token: what was taken away while the second factor was proven is not given anew. */
+async function isStillGranted({ pool }: Parts, { account, request }: Pending): Promise<boolean> {
+  const { grantId } = request ?? {};
+  return grantId === undefined || (await loadGrant(pool, grantId))?.userId === account.userId;
 }
 
 /** An access token for the MFA API takes the place of an `mfa_token` where it confirms what was begun with it. */

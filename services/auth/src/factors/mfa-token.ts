@@ -16,7 +16,16 @@ import type { Pending, PendingStore } from './pending.ts';
 import { dueOf } from './second-factor.ts';
 import { hasSecondFactor, type MethodType } from './types.ts';
 
-/** @throws MfaRequired */
+/** What a refresh token stands for, of which no more comes by a second factor. */
+export type Refreshed = {
+  scope: string;
+  audience: string | undefined;
+  grantId: string;
+  /** Of its login, in epoch seconds. */
+  authTime: number | undefined;
+};
+
+/** @throws MfaRequired; SecondFactorImpossible where nobody who could set one up is there */
 export type RequireSecondFactor = (
   ctx: KoaContextWithOIDC,
   proven: {
@@ -26,6 +35,8 @@ export type RequireSecondFactor = (
     ip: string;
     /** An action wants it, whatever the policy is. */
     isDemanded?: boolean;
+    /** It goes by a refresh token. */
+    refreshed?: Refreshed;
   },
 ) => Promise<void>;
 
@@ -42,6 +53,14 @@ export class MfaRequired extends errors.OIDCProviderError {
   }
 }
 
+/** A second factor is needed where nobody can be asked for one: Auth0’s error, without an `mfa_token`. */
+export class SecondFactorImpossible extends errors.CustomOIDCProviderError {
+  constructor() {
+    super('mfa_required', 'Multifactor authentication required');
+    this.statusCode = this.status = 403;
+  }
+}
+
 /** Of the MFA API (access.ts); an `mfa_token` is no JWT. */
 export const isAccessToken = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 
@@ -55,7 +74,7 @@ export function makeRequireSecondFactor(parts: {
 }): RequireSecondFactor {
   const apiOf = ({ resource }: Record<string, unknown>, audience: string | undefined) =>
     parts.resources.find(audience ?? audienceOf(typeof resource === 'string' ? resource : ''));
-  return async (ctx, { client, account, amr, ip, isDemanded = false }) => {
+  return async (ctx, { client, account, amr, ip, isDemanded = false, refreshed }) => {
     const settings = await parts.settings.load();
     const params = (ctx.oidc.params ?? {}) as Record<string, unknown>;
     const audience = requestedAudience(ctx);
@@ -64,29 +83,40 @@ export function makeRequireSecondFactor(parts: {
     const byAction = isDemanded || isForFactors ? { allowRememberBrowser: false } : undefined;
     const due = dueOf({ settings, client, factors: account.factors, params, amr, byAction });
     if (due.kind === 'none') return;
+    // A first factor wants a fresh login: whoever has found a refresh token is not to set one up.
+    if (refreshed && due.kind === 'enrolment') throw new SecondFactorImpossible();
     const { clientId } = client;
     parts.factorEvents.asked({ userId: account.userId, clientId, ip });
     const token = randomBytes(32).toString('base64url');
     const pending: Pending = {
       account: stateOf(account),
       amr,
-      at: Math.floor(Date.now() / 1000),
+      at: refreshed?.authTime ?? Math.floor(Date.now() / 1000),
       due: due.kind,
       types: due.types,
       isStepUp: false,
       isReported: true,
-      request: {
-        clientId,
-        ...(typeof params.scope === 'string' && { scope: params.scope }),
-        ...(audience !== undefined && { audience }),
-        ...(typeof params.resource === 'string' && { resource: params.resource }),
-      },
+      request: refreshed
+        ? requestOf(clientId, refreshed)
+        : {
+            clientId,
+            ...(typeof params.scope === 'string' && { scope: params.scope }),
+            ...(audience !== undefined && { audience }),
+            ...(typeof params.resource === 'string' && { resource: params.resource }),
+          },
     };
     await parts.pending.keep(mfaOwner(token), pending);
     const types = due.types.flatMap((type) => apiTypeOf[type] ?? []).map((type) => ({ type }));
     throw new MfaRequired(token, due.kind === 'challenge' ? { challenge: types } : { enroll: types });
   };
 }
+
+const requestOf = (clientId: string, { scope, audience, grantId }: Refreshed) => ({
+  clientId,
+  scope,
+  grantId,
+  ...(audience !== undefined && { audience }),
+});
 
 /** By Auth0’s names here; what needs a browser is missing. */
 export const apiTypeOf: Partial<Record<MethodType, string>> = { totp: 'otp', phone: 'phone', email: 'email' };

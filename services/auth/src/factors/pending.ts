@@ -38,8 +38,8 @@ export type Pending = {
   sentTo?: { type: 'email' | 'phone'; target: string };
   /** Of a security key. */
   challenge?: string;
-  /** Of Auth0’s API: what the tokens will be for, and what the code that was sent is called there. */
-  request?: { clientId: string; scope?: string; audience?: string; resource?: string };
+  /** Of Auth0’s API: what the tokens will be for, the grant that they come from if there is one, and what the code that was sent is called there. */
+  request?: { clientId: string; scope?: string; audience?: string; resource?: string; grantId?: string };
   oobCode?: string;
   /** The second factor is proven or set up; these are shown, then the login goes on. */
   recoveryCodes?: string[];
