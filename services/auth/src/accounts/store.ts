@@ -33,6 +33,8 @@ export type TokenAccount = {
   accountId: string;
   incarnation: string;
   connection: string;
+  /** Since when what shows that it is them counts, in epoch seconds, where that is known: a session, or the request that proves a password. */
+  from?: number | undefined;
   /** The types of its authentication methods. */
   factors: string[];
   claims: () => Promise<{ sub: string; [claim: string]: unknown }>;
@@ -86,7 +88,8 @@ export function makeAccountStore(db: Database, pool: Pool): AccountStore {
       if (!account || account.blocked || account.linkedTo !== null) return undefined;
       if (session && isOver(session, account)) return undefined;
       const { userId: accountId, incarnation, connection, factors } = account;
-      return { accountId, incarnation, connection, factors, claims: async () => accountClaims(account) };
+      const claims = async () => accountClaims(account);
+      return { accountId, incarnation, connection, from: session?.from, factors, claims };
     },
     async findByLogin(connection, login) {
       const identifier = parseIdentifier(login);

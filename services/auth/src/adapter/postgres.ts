@@ -16,8 +16,20 @@ const foreignKeyViolation = '23503';
 
 const find = 'SELECT payload, consumed_at FROM artefacts WHERE model = $1 AND id = $2 AND expires_at > now()';
 
-const upsert = `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
-  VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7), $8)
+const upsert = `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
+  ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
+    client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
+  WHERE artefacts.expires_at > now()`;
+/**
+ * A grant is written while what shows whose it is still counts ($9, epoch seconds): a password that changes at this moment either waits for
+ * the grant, and then ends it, or is waited for. Otherwise a request that was under way would keep a way in past the change.
+ */
+const upsertGrant = `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
+  SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::jsonb, now() + make_interval(secs => $7), $8::uuid FROM accounts
+   WHERE user_id = $4 AND (sessions_not_before IS NULL OR $9::float8 IS NULL
+                           OR sessions_not_before <= to_timestamp($9) + interval '999 milliseconds')
+     FOR SHARE
   ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
     client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
   WHERE artefacts.expires_at > now()`;
@@ -47,16 +59,12 @@ export function makePostgresAdapter(pool: Pool, model: string, known?: KnownGran
       if (unstorable.test(json)) throw new errors.InvalidRequest('the request is malformed');
       const predecessor = model === 'RefreshToken' ? takeConsumed() : undefined;
       if (predecessor !== undefined) return rotate(pool, predecessor, id, { ...payload, json, expiresIn: expiresIn! });
-      const { rowCount } = await query('upsert', upsert, [
-        model,
-        id,
-        grantId,
-        accountId,
-        clientId,
-        json,
-        expiresIn,
-        incarnationOf(model, payload),
-      ]).catch(noneIfGone);
+      const row = [model, id, grantId, accountId, clientId, json, expiresIn];
+      const account = model === 'Grant' ? ownerOf(payload) : undefined;
+      const { rowCount } = await (model === 'Grant'
+        ? query('upsert', upsertGrant, [...row, account?.incarnation, account?.from])
+        : query('upsert', upsert, row)
+      ).catch(noneIfGone);
       if (rowCount !== 1) throw new errors.AccessDenied('the account or the grant is gone');
     },
     async find(id) {
@@ -92,12 +100,12 @@ function noneIfGone(error: unknown): { rowCount: number } {
 }
 
 /**
- * The mark of the account that the grant belongs to, if the request knows it; otherwise PostgreSQL looks it up. No grant is written
- * for an account that is gone.
+ * The account that the grant belongs to, if the request knows it; otherwise PostgreSQL looks its mark up. No grant is written for an
+ * account that is gone.
  */
-function incarnationOf(model: string, { accountId }: AdapterPayload): string | undefined {
-  const account = model === 'Grant' ? (Provider.ctx?.oidc?.account as TokenAccount | undefined) : undefined;
-  return account?.accountId === accountId ? account?.incarnation : undefined;
+function ownerOf({ accountId }: AdapterPayload): TokenAccount | undefined {
+  const account = Provider.ctx?.oidc?.account as TokenAccount | undefined;
+  return account?.accountId === accountId ? account : undefined;
 }
 
 /** A grant together with its account, which is needed next when codes and refresh tokens are exchanged. */

@@ -26,8 +26,11 @@ import { mfaSettingsOf } from './types.ts';
 export type ProvenLogin = {
   account: AccountState;
   amr: string[];
-  /** Of the first factor, in epoch seconds. */
-  at?: number;
+  /**
+   * Of the first factor, in epoch seconds. The session counts from then and not from when the browser comes back with the login, which may
+   * be after the password was changed.
+   */
+  at: number;
   /** A remembered browser has spared the second factor. */
   isRemembered?: boolean;
   /** The log has it already, from where the first factor was proven. */
@@ -75,7 +78,7 @@ export async function beginSecondFactor(
   await parts.pending.keep(ownerOf(interaction), {
     account: stateOf(account),
     amr,
-    at: Math.floor(Date.now() / 1000),
+    at: interaction.begunAt,
     due: due.kind,
     types: due.types,
     isStepUp: false,
@@ -110,7 +113,7 @@ export async function pendingOf(interaction: Interaction): Promise<Pending | und
   const pending: Pending = {
     account: stateOf(account),
     amr,
-    at: loginOf(session).from ?? Math.floor(Date.now() / 1000),
+    at: loginOf(session).from ?? interaction.begunAt,
     due: due.kind,
     types: due.types,
     isStepUp: true,
@@ -150,7 +153,7 @@ export async function completeLogin(interaction: Interaction, login: ProvenLogin
 }
 
 async function offerPasskey(interaction: Interaction, login: ProvenLogin): Promise<void> {
-  const { account, amr, at = Math.floor(Date.now() / 1000), isRemembered = false, isReported = false } = login;
+  const { account, amr, at, isRemembered = false, isReported = false } = login;
   const rest = { isRemembered, isReported, isStepUp: false, types: [] };
   await keepPending(interaction, { account, amr, at, due: 'passkey', ...rest });
   return interaction.turnTo('mfa/passkey');
@@ -171,7 +174,7 @@ export function loginResult({ account, amr, at, isRemembered }: ProvenLogin) {
     incarnation: account.incarnation,
     amr,
     acr: isMultiFactor(amr) ? multiFactorAcr : signInAcr,
-    ...(at !== undefined && { ts: at }),
+    ts: at,
     ...(isRemembered && { isRemembered }),
   };
 }

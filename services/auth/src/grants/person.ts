@@ -39,6 +39,7 @@ async function issueTokens(
   { resources, postLogin, requireSecondFactor }: PersonGrantParts,
 ): Promise<void> {
   const client = ctx.oidc.client!;
+  const begunAt = Math.floor(Date.now() / 1000);
   // As at Auth0, whose organizations have no part in these grants.
   if ((client as Client & OwnMetadata).organization_usage === 'require')
     throw new errors.UnauthorizedClient('parameter organization is required for this client');
@@ -53,7 +54,8 @@ async function issueTokens(
   const subject = await plugin.authenticate(ctx, client);
   const account = await kit.findAccount(provider, ctx, subject.accountId);
   if (!account) throw new errors.InvalidGrant('account not found');
-  ctx.oidc.entity('Account', account);
+  // Proven was the password of then, and another may be set by now.
+  ctx.oidc.entity('Account', Object.assign(account, { from: subject.authTime ?? begunAt }));
   const protocol = protocolOf(plugin.grantType);
   await postLogin.atGrant(ctx, { amr: undefined, ...subject, protocol }, requireSecondFactor);
 

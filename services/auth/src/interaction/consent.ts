@@ -29,6 +29,11 @@ export async function allowConsent(interaction: Interaction): Promise<void> {
   const asked = (details.prompt.details as { missingOIDCClaims?: string[] }).missingOIDCClaims;
   if (asked) grant.addOIDCClaims(asked);
   const [grantId] = await Promise.all([grant.save(), parts.consents.add(accountId, client.clientId, consent)]);
+  // Their password may have changed at this moment: what was granted before ended with it, and this does now.
+  await accountOf(interaction).catch(async (error: unknown) => {
+    await grant.destroy();
+    throw error;
+  });
   parts.report.consentGranted(accountId, client.clientId, Object.values(consent).flat());
   await interaction.finish({ consent: { grantId } });
 }

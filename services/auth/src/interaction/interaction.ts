@@ -77,6 +77,8 @@ export type Interaction = {
   client: Client;
   /** The client's address. */
   address: string;
+  /** When this request came, in epoch seconds: before anything was read of whoever is signed in by it. */
+  begunAt: number;
   /** What its pages and mails are asked to speak. */
   languages: Languages;
   /** `/interaction/{uid}/{step}`, or without a step its first page. */
@@ -109,6 +111,7 @@ export async function openInteraction(
   response: Response,
 ): Promise<Interaction> {
   const { provider, csrf } = parts;
+  const begunAt = Math.floor(Date.now() / 1000);
   const details = await provider.interactionDetails(request, response);
   const { uid } = details;
   // The cookie’s path keeps interactions apart, but only this check ties the form to the interaction in the URL.
@@ -132,6 +135,7 @@ export async function openInteraction(
     params,
     client,
     address: addressOf(request),
+    begunAt,
     languages: { uiLocales: textOf(params.ui_locales), acceptLanguage: request.get('accept-language') },
     path,
     checkCsrf(token) {

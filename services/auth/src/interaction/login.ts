@@ -285,7 +285,8 @@ export async function finishLogin(
   isReported = false,
 ): Promise<void> {
   const { isDue, isRemembered } = await beginSecondFactor(interaction, account, { amr, isReported });
-  if (!isDue) await completeLogin(interaction, { account: stateOf(account), amr, isRemembered, isReported });
+  const at = interaction.begunAt;
+  if (!isDue) await completeLogin(interaction, { account: stateOf(account), amr, at, isRemembered, isReported });
 }
 
 /** The provider that leads straight there: it was asked for, or there is no other way. */

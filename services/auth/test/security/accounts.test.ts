@@ -4,7 +4,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { api } from '../seeds.ts';
-import { callback, openManager, openTarget, password, type Tokens } from './target.ts';
+import { callback, openManager, openTarget, password, passwordGrant, type Tokens } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -189,6 +189,55 @@ test('a number given anew is not proven, unless the same request says so', async
   expect(await change({ phone_number: '+15555550182', phone_verified: true })).toBe(true);
   await change({ phone_number: null });
   expect(await change({ phone_number: '+15555550182' })).toBe(false);
+});
+
+describe('who knew the password until now', () => {
+  const request = { client_id: 'spa', redirect_uri: callback, scope: 'openid', response_type: 'code' };
+
+  test.each([
+    [
+      'by its owner',
+      async ({ email }: Person) => {
+        const browser = new Browser(gate);
+        const form = await browser.get(await passwordLink(email));
+        expect((await browser.submit(form, { password: 'words of the owner' })).status).toBe(200);
+      },
+    ],
+    ['by an administrator', ({ path }: Person) => manage('PATCH', path, { password: 'words of an admin' })],
+  ])('comes in by no login that was held back until it was changed %s', async (_who, change) => {
+    const person = await somebody();
+    const browser = new Browser(gate);
+    const page = await browser.submit(await browser.authorize({ ...request, ...pkce() }), { identifier: person.email });
+    const { action, fields } = page.forms[0]!;
+    const url = new URL(action, page.url);
+    const held = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: browser.cookieHeader(url) },
+      body: new URLSearchParams({ ...fields, password }),
+    });
+    expect(held.status).toBe(303);
+    await change(person);
+    const resumed = await browser.get(held.headers.get('location')!);
+    expect([resumed.location, resumed.html.includes('name="identifier"')]).toEqual([undefined, true]);
+    const silent = await browser.authorize({ ...request, ...pkce(), prompt: 'none' });
+    expect(silent.location!.search).toContain('login_required');
+  });
+
+  test('keeps no token of requests that were under way', async () => {
+    const { email, path } = await somebody();
+    const asked = Array.from({ length: 8 }, () =>
+      passwordGrant(gate, { username: email, scope: 'openid offline_access' }),
+    );
+    await Promise.race(asked);
+    expect((await manage('PATCH', path, { password: 'words of an admin' })).status).toBe(200);
+    const tokens = (await Promise.all(asked)).flatMap(({ json }) => (json.refresh_token as string | undefined) ?? []);
+    const after = await Promise.all(
+      tokens.map((token) => target.refresh('trusted', token, { client_secret: 'trusted-secret' })),
+    );
+    expect(after.map(({ json }) => json.error)).toEqual(tokens.map(() => 'invalid_grant'));
+    expect(tokens.length).toBeGreaterThan(0);
+  });
 });
 
 describe('somebody who was deleted', () => {
