@@ -41,7 +41,7 @@ export default async function pictures({ env, home, say, signal, stack }: Contex
 }
 
 /** Makes something happen, and takes the pictures. */
-export async function takePictures(
+async function takePictures(
   place: Place,
   context: BrowserContext,
   folder: string,

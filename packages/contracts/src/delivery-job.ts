@@ -69,7 +69,7 @@ export function namedJob(job: DeliveryJob): Record<string, unknown> {
 export const jobBodyMaxBytes = 64 * 1024;
 
 export const jobHeader = 'job';
-export const jobCodeHeader = 'job-code';
+const jobCodeHeader = 'job-code';
 
 /**
  * Makes the key of the jobs' authentication codes from `SECRETS_KEY`, which the services share and producers never see: whoever can

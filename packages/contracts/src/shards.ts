@@ -12,7 +12,7 @@ export type Shards = { used: number; there: number };
 export type AllShards = { events: Shards; deliveries: Shards };
 
 /** What the exchanges hash: an attribute that CloudEvents has for it, and the routing key. */
-export const partitionHeader = 'cloudEvents:partitionkey';
+const partitionHeader = 'cloudEvents:partitionkey';
 const eventsShards = { name: `${eventsQueue}.shards`, arguments: { 'hash-header': partitionHeader } };
 const deliveriesShards = { name: `${deliveriesQueue}.shards`, arguments: {} };
 

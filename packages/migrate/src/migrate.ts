@@ -145,7 +145,7 @@ export function pendingOf(
   return [...byName.values()];
 }
 
-export function readMigrations(folder: string): Migration[] {
+function readMigrations(folder: string): Migration[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, 'migration.sql')))
     .map((entry) => entry.name)

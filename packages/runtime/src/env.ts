@@ -165,7 +165,7 @@ export const issuerUrl = httpUrl.refine((value) => !/[?#\s]/.test(value), {
 });
 
 /** 32 bytes in base64. */
-export const key32 = z.string().transform((value, context) => {
+const key32 = z.string().transform((value, context) => {
   const key = Buffer.from(value, 'base64');
   if (/^[A-Za-z0-9+/]{43}=?$/.test(value.trim()) && key.length === 32) return key;
   context.addIssue({ code: 'custom', message: 'must be 32 bytes in base64; `openssl rand -base64 32` makes one' });

@@ -47,7 +47,7 @@ export function troubleOf(error: unknown): Trouble {
 /** Whether a store is away: PostgreSQL, Redis or RabbitMQ cannot be reached, or cannot do its work now. */
 export const isAway = (error: unknown): boolean => troubleOf(error) === 'away';
 
-export function troubleOfState(state: string): Trouble {
+function troubleOfState(state: string): Trouble {
   const fitting = sqlStates.filter(([begins]) => state.startsWith(begins));
   return fitting.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? 'other';
 }

@@ -16,7 +16,7 @@ export const canaryEnv: Record<string, string> = {
 const schemes = ['postgres', 'redis', 'amqp', 'smtp', 'http', 'https', 'file'];
 
 /** URLs and connection strings that hold the canary where a secret may stand, readable ones and others. */
-export const canaryValues: string[] = [
+const canaryValues: string[] = [
   ...schemes.flatMap((scheme) => [
     `${scheme}://user:${canary}@127.0.0.1:1/`,
     `${scheme}://${canary}@127.0.0.1:1/`, // a token in the place of the name

@@ -6,7 +6,7 @@ import { isTimed, waits } from './parked.ts';
 import type { Pool } from './pool.ts';
 import { noteWaiting } from './stats.ts';
 
-export const waitingReasons = ['throttled', 'retry', 'receiver_busy', 'paused'] as const;
+const waitingReasons = ['throttled', 'retry', 'receiver_busy', 'paused'] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
 export type WaitingSummary = {

@@ -4,7 +4,7 @@ import { pkce } from '@gatepost/testkit/pkce';
 import { freePort, openGate, type TestGate } from './gate.ts';
 import { seed, web } from './seeds.ts';
 
-export const appCallback = 'https://app.example/cb';
+const appCallback = 'https://app.example/cb';
 export const loopback = { OUTBOUND_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' };
 
 export type Form = Record<string, string>;

@@ -47,7 +47,7 @@ const describe = ({ state, stopped_because, total, done, failed }: Json): string
   `${done} of ${total ?? '?'} delivered again${failed > 0 ? `, ${failed} of them in vain` : ''}${state === 'stopped' ? `; stopped (${clean(stopped_because ?? '')})` : ''}`;
 
 /** A time, or how long ago: `90s`, `30m`, `2h`, `3d`. */
-export function timeOf(text: string, what: string, now = Date.now()): string {
+function timeOf(text: string, what: string, now = Date.now()): string {
   const [, number, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit ?? ''];
   if (seconds !== undefined) return new Date(now - Number(number) * seconds * 1000).toISOString();

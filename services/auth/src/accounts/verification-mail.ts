@@ -30,7 +30,7 @@ export type VerificationMails = {
 };
 
 /** Auth0's, for links whose template says nothing else. */
-export const verificationTtlSeconds = 432_000;
+const verificationTtlSeconds = 432_000;
 export const verificationPath = '/email-verification';
 
 /** For each asking network, per hour. */

@@ -22,7 +22,7 @@ class RefusedByAction extends errors.CustomOIDCProviderError {
 const codes = ['invalid_request', 'invalid_scope', 'server_error'];
 
 /** An action is broken. What is wrong with it is for the log alone. */
-export class BrokenAction extends errors.AccessDenied {
+class BrokenAction extends errors.AccessDenied {
   constructor() {
     super('An action of this tenant failed.');
     this.error_description = 'An action of this tenant failed.';

@@ -41,7 +41,7 @@ export type RequireSecondFactor = (
 ) => Promise<void>;
 
 /** Auth0 answers it with 403. */
-export class MfaRequired extends errors.OIDCProviderError {
+class MfaRequired extends errors.OIDCProviderError {
   readonly mfaToken: string;
   readonly requirements: object;
   constructor(mfaToken: string, requirements: object) {

@@ -45,7 +45,7 @@ const sourcesMax = 20;
 /** RFC 8693 section 4.1: who acts, and on whose behalf that one acts. */
 export type Act = { sub: string; act?: Act };
 
-export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 export function registerTokenExchange(provider: Provider, postLogin: PostLogin): void {
   const parameters = ['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type', 'requested_token_type'];

@@ -18,7 +18,7 @@ export function isDeepToken(value: unknown): boolean {
 }
 
 /** Whether the text nests lists and objects too deeply. The answer for text that is not JSON may be either. */
-export function isDeep(json: string): boolean {
+function isDeep(json: string): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1)
     switch (json[at]) {

@@ -5,7 +5,7 @@ import type { Pool } from '../database.ts';
 import { makeSigningKey, type SigningAlg, signingAlgs } from './signing-keys.ts';
 
 /** How long a key is published before it first signs: longer than APIs cache a JWKS. */
-export const publishAheadSeconds = 15 * 60;
+const publishAheadSeconds = 15 * 60;
 /** ID tokens live ten hours; a JWT access token as long as its API says. */
 const idTokenSeconds = 36_000;
 

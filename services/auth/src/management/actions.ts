@@ -188,7 +188,7 @@ export const getExecution = operation({
 });
 
 /** @throws ManagementProblem 404 */
-export async function loadAction({ db }: Pick<Parts, 'db'>, id = ''): Promise<ActionWithDeployed> {
+async function loadAction({ db }: Pick<Parts, 'db'>, id = ''): Promise<ActionWithDeployed> {
   const action = await db.action.findUnique({ where: { id }, include: whole });
   if (!action) throw missing('action', 'The action does not exist.');
   return action;

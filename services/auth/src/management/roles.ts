@@ -156,7 +156,7 @@ export const assignRoleToUsers = operation({
 });
 
 /** @throws ManagementProblem 404 */
-export async function loadRole({ db }: Pick<Parts, 'db'>, id = ''): Promise<RoleModel> {
+async function loadRole({ db }: Pick<Parts, 'db'>, id = ''): Promise<RoleModel> {
   const role = await db.role.findUnique({ where: { id } });
   if (!role) throw missing('role', 'The role does not exist.');
   return role;

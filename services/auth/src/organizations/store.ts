@@ -22,7 +22,7 @@ export type OrganizationStore = {
   clear(): void;
 };
 
-export const isOrganizationId = (text: string): boolean => /^org_[A-Za-z0-9]{16}$/.test(text);
+const isOrganizationId = (text: string): boolean => /^org_[A-Za-z0-9]{16}$/.test(text);
 
 const cachedOrganizations = 2_000;
 

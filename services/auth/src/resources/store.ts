@@ -60,6 +60,6 @@ export function makeResourceStore(
   };
 }
 
-export function toApi(row: ResourceServerModel): Api {
+function toApi(row: ResourceServerModel): Api {
   return { ...row, scopes: row.scopes as Scope[], isSystem: false };
 }

@@ -18,7 +18,7 @@ import type { Guard } from '@gatepost/runtime/address';
 export type OpenTunnel = (host: string, port: number) => Promise<Socket>;
 
 /** The proxy did not make the connection. */
-export class ProxyRefused extends Error {
+class ProxyRefused extends Error {
   override name = 'ProxyRefused';
   readonly code = 'ERR_PROXY_TUNNEL';
 }

@@ -57,7 +57,7 @@ export function placeValues(token: Token, { login, repository }: Wanted): unknow
 }
 
 /** The place that `placeSql` found. @throws ApiError as `loadPlace`. */
-export function readPlace(row: PlaceRow | undefined, wanted: Wanted): Place {
+function readPlace(row: PlaceRow | undefined, wanted: Wanted): Place {
   checkEntry(row, wanted);
   return {
     account: { id: row.account_id, login: row.login, createdAt: row.account_created_at },

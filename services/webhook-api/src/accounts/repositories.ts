@@ -27,7 +27,7 @@ export const listRepositories = placeOperation({
 });
 
 /** A dispatcher knows them all by name, and each may have hooks. */
-export const repositoriesMax = 10_000;
+const repositoriesMax = 10_000;
 
 export const createRepository = placeOperation({
   id: 'create-in-org',

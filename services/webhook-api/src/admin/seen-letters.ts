@@ -117,7 +117,7 @@ export function look<T, R>(
 const turn = "hashtextextended('gatepost dead letters', 0)";
 
 /** How many lie there, between two looks: whoever looks through the queue holds them meanwhile, and it seems to have none. */
-export const countLetters = ({ pool, publisher }: Parts): Promise<number> =>
+const countLetters = ({ pool, publisher }: Parts): Promise<number> =>
   inTransaction(pool, async (client) => {
     await client.query(`SELECT pg_advisory_xact_lock_shared(${turn})`);
     return publisher.waiting(deadEventsQueue, { mayBeGone: true });

@@ -11,7 +11,7 @@ import type { CauseName } from './words.ts';
 
 type Live = Extract<HookSettings, { isGone: false }>;
 
-export const duplicatesMs = 24 * 3_600_000;
+const duplicatesMs = 24 * 3_600_000;
 
 /** Until when another message of the event counts as the same. */
 export const duplicatesUntil = (event: EventRow): Date => new Date(event.received_at.getTime() + duplicatesMs);

@@ -11,7 +11,7 @@ import { countByEvent, countHooks, type Queryable, twinsInParts } from './rows.t
 import { openCredentials, openSecret } from './stored.ts';
 
 export const hooksMax = 250;
-export const hooksPerEventMax = 20;
+const hooksPerEventMax = 20;
 
 /** What of a hook the rules look at; it has an id when it is there already, and `held` are the events that it had before. */
 export type Ruled = Pick<Config, 'url' | 'credentials' | 'contentType' | 'insecureSsl' | 'secret'> & {

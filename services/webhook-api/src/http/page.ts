@@ -1,8 +1,8 @@
 /** Paging by number and its `Link` header (https://docs.github.com/rest/using-the-rest-api/using-pagination-in-the-rest-api). */
 import { z } from 'zod';
 
-export const perPageDefault = 30;
-export const perPageMax = 100;
+const perPageDefault = 30;
+const perPageMax = 100;
 const pageMax = 1_000_000;
 
 /** Numbers out of range are clamped, and anything else is ignored, as GitHub does. */

@@ -11,7 +11,7 @@ export type Range = { since: Date; until: Date; resolution: Resolution };
 export const stepMs: Record<Resolution, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 /** How many are answered where nothing is said: an hour, a day, a month. */
 const usual: Record<Resolution, number> = { minute: 60, hour: 24, day: 30 };
-export const pointsMax = 1_500;
+const pointsMax = 1_500;
 
 const time = z.iso.datetime({ offset: true, error: 'is not a time in ISO 8601, such as 2026-11-22T10:00:00Z' });
 
