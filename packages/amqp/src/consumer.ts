@@ -57,13 +57,18 @@ export async function openConsumer(
 ): Promise<Consumer> {
   let paused = false;
   let begun = !options.standby;
-  let { prefetch } = options;
-  let standing: (() => Promise<void>) | undefined;
-  let bytes = 0;
-  let isFull = false;
-  let widening: NodeJS.Timeout | undefined;
-  const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
   let current: { channel: Channel; acks: Acks; consumerTags: string[] } | undefined;
+  /** Consumes on the channel of the connection that there is now. */
+  let consume: (() => Promise<void>) | undefined;
+  const cancel = () => {
+    // A connection lost just now has no consumer to cancel.
+    const { channel, consumerTags = [] } = current ?? {};
+    return Promise.all(consumerTags.map((tag) => channel?.cancel(tag).catch(() => {})));
+  };
+  const allowance = makeAllowance(options.prefetch, options.maxBytes, {
+    stop: cancel,
+    start: () => consume?.().catch(() => {}), // the channel is closed: the next connection consumes
+  });
   const standard = [options.queue].flat();
 
   const connection = await openConnection(options, async (model: ChannelModel) => {
@@ -86,13 +91,6 @@ export async function openConsumer(
       isOpen = false;
       startAnew();
     });
-    const consume = async () => {
-      if (paused || isFull) return;
-      await channel.prefetch(prefetch);
-      const began = await Promise.all(queues.map((queue) => channel.consume(queue, onMessage)));
-      current = { channel, acks, consumerTags: began.map(({ consumerTag }) => consumerTag) };
-      if (isFull) cancel();
-    };
     const onMessage = (message: ConsumeMessage | null) => {
       if (message === null) {
         options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
@@ -100,35 +98,19 @@ export async function openConsumer(
       }
       const { deliveryTag } = message.fields;
       acks.took(deliveryTag);
-      if (paused || isFull) return acks.giveBack(deliveryTag);
+      if (paused || allowance.isUsedUp()) return acks.giveBack(deliveryTag);
       const { length } = message.content;
-      bytes += length;
-      options.onMessage({ ...incoming(acks, message, () => settled(length)), isLost: () => !isOpen });
-      if (bytes > maxBytes) fill(length);
+      const onSettled = () => allowance.settled(length);
+      options.onMessage({ ...incoming(acks, message, onSettled), isLost: () => !isOpen });
+      allowance.took(length, queues.length);
     };
-    const cancel = () => {
-      if (current?.channel === channel) for (const tag of current.consumerTags) channel.cancel(tag).catch(() => {});
+    consume = async () => {
+      if (paused || allowance.isUsedUp()) return;
+      await channel.prefetch(allowance.prefetch());
+      const began = await Promise.all(queues.map((queue) => channel.consume(queue, onMessage)));
+      current = { channel, acks, consumerTags: began.map(({ consumerTag }) => consumerTag) };
+      if (allowance.isUsedUp()) void cancel();
     };
-    const fill = (length: number) => {
-      isFull = true;
-      prefetch = Math.max(1, Math.min(prefetch, Math.floor(maxBytes / length / queues.length)));
-      cancel();
-    };
-    const settled = (length: number) => {
-      bytes -= length;
-      if (!isFull || bytes > maxBytes / 2) return;
-      isFull = false;
-      const consumeAgain = () => standing?.().catch(() => {}); // the channel is closed: the next connection consumes
-      consumeAgain();
-      clearTimeout(widening);
-      widening = setTimeout(() => {
-        if (isFull || paused) return;
-        prefetch = options.prefetch;
-        cancel();
-        consumeAgain();
-      }, widenAfterMs).unref();
-    };
-    standing = consume;
     if (begun) await consume();
   });
 
@@ -136,15 +118,13 @@ export async function openConsumer(
     async begin(most) {
       if (begun) return;
       begun = true;
-      prefetch = most;
-      await standing?.();
+      allowance.begin(most);
+      await consume?.();
     },
     isConnected: () => connection.isConnected() && current !== undefined,
     async pause() {
       paused = true;
-      // A connection lost just now has no consumer to cancel.
-      const { channel, consumerTags = [] } = current ?? {};
-      await Promise.all(consumerTags.map((tag) => channel?.cancel(tag).catch(() => {})));
+      await cancel();
     },
     async [Symbol.asyncDispose]() {
       paused = true;
@@ -154,6 +134,51 @@ export async function openConsumer(
       // Acks are written without waiting; closing the channel waits until the broker has read them.
       await channel?.close().catch(() => {});
       await connection.close();
+    },
+  };
+}
+
+/**
+ * How much may be in hand: `full` messages, and not many more bytes than `maxBytes`. With those it stops taking, and starts again, with a prefetch
+ * that fits such messages, once half of them is settled. Later it tries the full prefetch again.
+ */
+function makeAllowance(
+  full: number,
+  maxBytes = Number.POSITIVE_INFINITY,
+  taking: { stop(): unknown; start(): unknown },
+) {
+  let prefetch = full;
+  let bytes = 0;
+  let isUsedUp = false;
+  let widening: NodeJS.Timeout | undefined;
+  const widen = () => {
+    if (isUsedUp) return;
+    prefetch = full;
+    taking.stop();
+    taking.start();
+  };
+  return {
+    prefetch: () => prefetch,
+    isUsedUp: () => isUsedUp,
+    begin(most: number): void {
+      full = most;
+      prefetch = most;
+    },
+    /** One message of that size, from one of so many queues. */
+    took(length: number, queues: number): void {
+      bytes += length;
+      if (bytes <= maxBytes) return;
+      isUsedUp = true;
+      prefetch = Math.max(1, Math.min(prefetch, Math.floor(maxBytes / length / queues)));
+      taking.stop();
+    },
+    settled(length: number): void {
+      bytes -= length;
+      if (!isUsedUp || bytes > maxBytes / 2) return;
+      isUsedUp = false;
+      taking.start();
+      clearTimeout(widening);
+      widening = setTimeout(widen, widenAfterMs).unref();
     },
   };
 }

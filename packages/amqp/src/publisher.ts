@@ -63,7 +63,6 @@ export async function openPublisher(
   const confirmTimeoutMs = options.confirmTimeoutMs ?? 10_000;
   let channel: ConfirmChannel | undefined;
   let connected: ChannelModel | undefined;
-  let declareAnew = () => {};
   const waiting = new Map<string, Waiting>();
   let sequence = 0;
 
@@ -80,7 +79,6 @@ export async function openPublisher(
   const connection = await openConnection(options, async (model: ChannelModel) => {
     await open(model);
     connected = model;
-    declareAnew = () => void model.close().catch(() => {});
   });
   // A channel of RabbitMQ before 3.12 that begins before it knows a queue's new leader asks the dead one for good: it refuses all for
   // that queue until the dead node is back, while a channel that is opened later publishes
@@ -99,30 +97,22 @@ export async function openPublisher(
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const tag = String(++sequence);
       const { entry, promise } = waitFor(tag, waiting, confirmTimeoutMs);
+      const answered = (error: unknown) => {
+        if (error) {
+          if (channel === current) renewChannel();
+          return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
+        }
+        // A returned message comes back before its confirm (RabbitMQ's documented order).
+        if (!entry.returned) return entry.settle();
+        entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
+        // Somebody deleted a queue of ours: with a new connection it is declared again.
+        if (isOurs(message, options.topology) && channel === current) connected?.close().catch(() => {});
+      };
+      const { exchange, routingKey, body, userId = options.userId } = message;
       try {
-        current.publish(
-          message.exchange,
-          message.routingKey,
-          message.body,
-          propertiesOf(message, tag, message.userId ?? options.userId),
-          (error) => {
-            if (error) {
-              if (channel === current) renewChannel();
-              return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
-            }
-            // A returned message comes back before its confirm (RabbitMQ's documented order).
-            if (!entry.returned) return entry.settle();
-            entry.settle(new NotPublished('unroutable', `no queue takes ${message.routingKey || 'it'}`));
-            // Somebody deleted a queue of ours: with a new connection it is declared again.
-            if (isOurs(message, options.topology) && channel === current) declareAnew();
-          },
-        );
+        current.publish(exchange, routingKey, body, propertiesOf(message, tag, userId), answered);
       } catch (error) {
-        entry.settle(
-          error instanceof IllegalOperationError
-            ? new NotPublished('not_connected', 'the channel is closed', { cause: error })
-            : new NotPublished('refused', 'the message cannot be written', { cause: error, forItself: true }),
-        );
+        entry.settle(notWritten(error));
       }
       return promise;
     },
@@ -149,6 +139,13 @@ function propertiesOf(message: Outgoing, tag: string, userId: string | undefined
     ...(message.contentType === undefined ? {} : { contentType: message.contentType }),
     ...(userId === undefined ? {} : { userId }),
   };
+}
+
+/** What a throw of amqplib's means, before anything was sent. */
+function notWritten(cause: unknown): NotPublished {
+  return cause instanceof IllegalOperationError
+    ? new NotPublished('not_connected', 'the channel is closed', { cause })
+    : new NotPublished('refused', 'the message cannot be written', { cause, forItself: true });
 }
 
 /** Whether it goes to a queue, or to queues behind an exchange, that we declare. */
