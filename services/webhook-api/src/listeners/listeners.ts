@@ -17,7 +17,7 @@ import { makeBindings } from './bindings.ts';
 import { ownProtocol } from './frames.ts';
 import { type End, ends, type Listener, makeListener } from './listener.ts';
 import { hasRoom } from './room.ts';
-import { activateFirst, endSession, openSession, releaseSessions, renewSessions, sweepHooks } from './rows.ts';
+import { activateFirst, deleteForsaken, endSession, openSession, releaseSessions, renewSessions } from './rows.ts';
 
 /** Who wants to listen to which hook. `standing`: looks again whether it may, later. */
 export type Wish = {
@@ -186,7 +186,7 @@ function tend(open: ReadonlyMap<number, Open>, pool: Pool, log: Log): Disposable
       if (open.size > 0) await renewSessions(pool, sessionsOf(open.values()));
       renewedTimes += 1;
       // While PostgreSQL was away nobody could renew: everybody else has had the time to, now.
-      if (renewedTimes > 1) await sweepHooks(pool);
+      if (renewedTimes > 1) await deleteForsaken(pool);
     } catch (error) {
       renewedTimes = 0;
       if (open.size > 0) log.warn({ error }, 'could not say that listeners are there');

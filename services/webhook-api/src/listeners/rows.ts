@@ -82,7 +82,7 @@ export async function endSession(db: Queryable, hookId: number, session: string)
 }
 
 /** Deletes hooks that nobody listens to any more: their process died, or nobody came. */
-export async function sweepHooks(db: Queryable): Promise<number> {
+export async function deleteForsaken(db: Queryable): Promise<number> {
   const { rowCount } = await db.query({
     name: 'hooks without a listener',
     text: `DELETE FROM hooks WHERE id IN (

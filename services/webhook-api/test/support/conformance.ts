@@ -96,7 +96,7 @@ function exact(value: unknown): unknown {
 }
 
 /** The path of the table of routes that a request goes to. */
-export function findTemplate(request: Request): string | undefined {
+function findTemplate(request: Request): string | undefined {
   const path = new URL(request.url).pathname.replace(/^\/api\/v3(?=\/|$)/, '') || '/';
   return Object.keys(api.paths).find((candidate) => matches(candidate, path));
 }
