@@ -152,8 +152,8 @@ async function ready(gate: BenchGate, bare?: Process): Promise<Ready> {
     (seconds) =>
       asked({ once: true, requests: Array.from({ length: seconds * signedPerSecond }, make) })(seconds);
   const drives: Record<string, Drive> = {
-    'client_credentials in the lane': asked({ paths: ['/oauth/token'], forms: [machineForm] }),
-    'client_credentials outside of it': asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
+    'client_credentials on the fast path': asked({ paths: ['/oauth/token'], forms: [machineForm] }),
+    'client_credentials beside it': asked({ paths: ['/oauth/token'], forms: [`${machineForm}&colour=green`] }),
     ...(bare && { [bareRow]: asked({ port: bare.port, paths: ['/oauth/token'], forms: [machineForm] }) }),
     'client_credentials as JSON': asked({
       requests: [
