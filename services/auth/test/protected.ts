@@ -147,3 +147,10 @@ export const challengeOn = ({ html }: Page): string | undefined =>
     ?.replaceAll('&#34;', '"')
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&');
+
+/** What several tries, one after the other, are answered. */
+export async function statuses(count: number, work: (index: number) => Promise<{ status: number }>): Promise<number[]> {
+  const found: number[] = [];
+  for (let index = 0; index < count; index += 1) found.push((await work(index)).status);
+  return found;
+}
