@@ -17,6 +17,7 @@ import type { ConnectionStore } from '../settings/connections.ts';
 import { busy } from '../stores-away.ts';
 import type { AccountTickets } from './account-ticket.ts';
 import { type EndAccess, sessionsEnd, sessionsEnded } from './end-access.ts';
+import { endUnprovenWays, type FirstProofParts } from './first-proof.ts';
 import { hashPassword, TooBusy } from './password.ts';
 import type { SendPasswordMail } from './password-mail.ts';
 import { withResult } from './result-url.ts';
@@ -35,7 +36,7 @@ export type ChangePasswordParts = DeadLinkParts & {
   tellOfChange: TellOfChange;
   report: Report;
   people: PeopleActions;
-};
+} & FirstProofParts;
 
 const path = '/change-password';
 const donePath = `${path}/done`;
@@ -118,6 +119,8 @@ async function changePassword(parts: ChangePasswordParts, request: Request, resp
   const changed = await parts.accounts.updateState(redeemed.account, { passwordHash, ...proven });
   if (!changed) return again();
   const ownerId = changed.linkedTo ?? changed.userId;
+  const isFirstProof = !redeemed.unproven && !redeemed.account.emailVerified;
+  if (isFirstProof && changed.linkedTo === null) await endUnprovenWays(parts, changed, { ip });
   if (changed.linkedTo !== null) await parts.accounts.update(ownerId, { sessionsNotBefore: mark });
   await parts.endAccess(ownerId);
   await sessionsEnded(mark);
