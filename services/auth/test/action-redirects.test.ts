@@ -235,6 +235,34 @@ test.each([
   await fault(said);
 });
 
+test('a device waits for who was sent elsewhere while confirming it', async () => {
+  await set('post-login', terms, after);
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+  // Asked once each: who asks again has to wait for seconds.
+  const confirm = async () => {
+    const { json: device } = await gate.post('oauth/device/code', { client_id: 'native', scope: 'openid' });
+    const browser = new Browser(gate);
+    const page = await browser.submit(await browser.get('activate'), { user_code: String(device.user_code) });
+    const { location } = await browser.logIn(await browser.submit(page, { confirm: 'yes' }));
+    expect(location!.origin).toBe('https://terms.example');
+    const poll = () => gate.ask({ grant_type, client_id: 'native', device_code: String(device.device_code) });
+    return { browser, poll, state: location!.searchParams.get('state')! };
+  };
+  const away = await confirm();
+  expect((await away.poll()).json.error).toBe('authorization_pending');
+
+  const { browser, poll, state } = await confirm();
+  const answer = await answerOf({ accepted: true, state });
+  expect((await back(new Browser(gate), state, answer)).status).toBe(400);
+  const done = await back(browser, state, answer);
+  expect([done.status, /<h1>(.*?)</.exec(done.html)?.[1]]).toEqual([200, 'Device connected']);
+  const { id } = await poll();
+  expect(id).toMatchObject({
+    [`${mine}continued`]: ['GET', 'auth0|alice', 'oauth2-device-code'],
+    [`${mine}after`]: 'native',
+  });
+});
+
 test('/account opens to who came back, and to nobody before', async () => {
   await set('post-login', terms, after);
   const browser = new Browser(gate);

@@ -7,10 +7,10 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { alice } from './seeds.ts';
 
 /**
- * Starts Chromium, for which `https://app.example` is a server of this test. A route of Playwright's would not do: it is not asked
+ * Starts Chromium, for which `https://app.example`, and further hosts of that kind, are a server of this test. A route of Playwright's would not do: it is not asked
  * for what another page redirects to. Contexts need `ignoreHTTPSErrors`, since nobody has signed the server's certificate.
  */
-export async function openBrowserOfApplication(): Promise<AsyncDisposable & { browser: Browser }> {
+export async function openBrowserOfApplication(...others: string[]): Promise<AsyncDisposable & { browser: Browser }> {
   await using stack = new AsyncDisposableStack();
   const certificates = stack.use(makeCertificates());
   const application = createServer(certificates.selfSigned('app.example'), (_request, response) => {
@@ -22,7 +22,8 @@ export async function openBrowserOfApplication(): Promise<AsyncDisposable & { br
     application.close();
   });
   const { port } = application.address() as AddressInfo;
-  const rule = `--host-resolver-rules=MAP app.example:443 127.0.0.1:${port}`;
+  const rules = ['app.example', ...others].map((host) => `MAP ${host}:443 127.0.0.1:${port}`);
+  const rule = `--host-resolver-rules=${rules.join(', ')}`;
   const browser = await chromium.launch({ ...launchOptions, args: [...launchOptions.args, rule] });
   stack.defer(() => browser.close());
   const opened = stack.move();

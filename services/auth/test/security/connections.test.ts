@@ -109,6 +109,14 @@ describe('of what another provider calls theirs, nobody links', () => {
     expect(text(page)).toContain('The sign-in there was cancelled or refused');
   });
 
+  test('what a provider that does not work says', async () => {
+    const page = await (await leaveToLink('whoever'))({ error: 'server_error', error_description: 'out of order' });
+    expect(page.url).toBe(`${gate.issuer}account/sign-ins?link_error=failed`);
+    expect(text(page)).toContain('The sign-in there did not work. Nothing was linked.');
+    expect(text(page)).not.toContain('out of order');
+    expect(await linked()).toBe(0);
+  });
+
   test('anything once the tenant has closed /account; the provider is not asked', async () => {
     const answer = await leaveToLink('late');
     const close = (enabled: boolean) =>
