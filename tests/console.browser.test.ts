@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
 /** The console in Chromium, against the whole system, as an admin and a member use it. */
 import { createHmac } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 import { faultsOf, openConsole, signIn } from '@gatepost/testkit/console';
 import { openProducer } from '@gatepost/testkit/producer';
 import { openReceiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
+import type { Response } from 'playwright-core';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -239,21 +239,51 @@ test('what is not there, a session that has ended and an API that is away are sa
   await page.waitForSelector('[name=identifier]'); // nobody is signed in: it asks again
 });
 
-test('its pages may load nothing from elsewhere and cannot be framed, and little comes at first', async () => {
+test('its pages may load nothing from elsewhere and cannot be framed', async () => {
   const response = await fetch(console);
   const policy = response.headers.get('content-security-policy');
   expect(policy).toContain("default-src 'none'; script-src 'self'");
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).toContain(new URL(system.issuer).origin);
-  const html = await response.text();
-  const assets = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, file]) => new URL(file!, console));
-  let bytes = 0;
-  for (const file of assets) {
-    const asset = await fetch(file);
-    expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-    bytes += gzipSync(await asset.bytes()).length;
-  }
-  expect(bytes).toBeLessThan(200_000);
   expect((await fetch(new URL('assets/none.js', console))).status).toBe(404);
   expect((await fetch(console.slice(0, -1), { redirect: 'manual' })).status).toBe(308);
+});
+
+test('little comes at first, compressed, and a page opened again asks for what it shows after four requests', async () => {
+  const page = await openPage();
+  const hook = await makeHook('http://127.0.0.2:9/first');
+  const assets: Response[] = [];
+  page.on('response', (response) => void (response.url().includes('/console/assets/') && assets.push(response)));
+  await signIn(page, console + hook);
+  const row = page.locator('.rows a', { hasText: 'ping' });
+  await row.waitFor();
+  let bytes = 0;
+  for (const asset of assets.filter((one) => one.request().timing().responseStart > 0)) {
+    const { 'cache-control': cache, 'content-encoding': encoding } = await asset.allHeaders();
+    expect([cache, encoding, asset.url()]).toEqual(['public, max-age=31536000, immutable', 'gzip', asset.url()]);
+    bytes += (await asset.request().sizes()).responseBodySize;
+  }
+  expect(bytes).toBeGreaterThan(100_000);
+  expect(bytes).toBeLessThan(200_000);
+
+  const again = await page.context().newPage();
+  const asked: string[] = [];
+  again.on('request', (request) => {
+    const { origin, pathname } = new URL(request.url());
+    if (!pathname.includes('/assets/'))
+      asked.push(`${request.method()} ${origin === new URL(console).origin ? '' : 'gate'}${pathname}`);
+  });
+  again.on('requestfinished', (request) => asked.push(`answered ${new URL(request.url()).pathname}`));
+  await again.goto(console + hook);
+  await again.locator('.rows a', { hasText: 'ping' }).waitFor();
+  const sent = asked.filter((one) => !one.startsWith('answered'));
+  expect(sent.slice(0, 4)).toEqual([
+    `GET /console/${hook}`,
+    'GET gate/authorize',
+    'GET /console/',
+    'POST gate/oauth/token',
+  ]);
+  // The hook and its deliveries at once.
+  const answered = asked.indexOf(`answered /${hook}`);
+  expect(asked.slice(0, answered)).toContain(`GET /${hook}/deliveries`);
 });

@@ -14,6 +14,7 @@ import { healthOf } from './health.ts';
 import type { HookSearch, HookTab } from './hook-search.ts';
 import { keepHook } from './keep-hook.ts';
 import { LinkToHook, LinkToPlace } from './links.tsx';
+import { useFirstPage } from './live-deliveries.ts';
 import { amount, percent } from './numbers.ts';
 import { PauseButton, Paused } from './paused.tsx';
 import { Path } from './shell.tsx';
@@ -46,12 +47,13 @@ export function HookPage({ place, hookId, search }: { place: Place; hookId: stri
     queryKey: ['hook', path],
     queryFn: ({ signal }) => api.get<Hook>(path, signal),
   });
+  const { tab = 'deliveries', range, ...filter } = search;
+  useFirstPage(path, filter, tab === 'deliveries' && !hook && !error);
   useTitle(hook ? hook.config.url : 'Hook');
   if (error) return <Problem error={error} onRetry={refetch} isPage />;
   if (!hook) return <Loading what="the hook" />;
   const { tone, text } = healthOf(hook);
   const { success_rate: rate, delivered, failed, last_delivery_at: at } = hook.health;
-  const { tab = 'deliveries', range, ...filter } = search;
   return (
     <>
       <Path>

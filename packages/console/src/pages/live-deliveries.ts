@@ -1,6 +1,7 @@
 /** A hook's deliveries: pages of the log, and what is recorded while they are looked at. */
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
+import type { Api } from '../api/client.ts';
 import { watchDeliveries } from '../api/stream.ts';
 import type { Delivery } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
@@ -19,21 +20,17 @@ const everSince = '2000-01-01T00:00:00.000Z';
 export function useLiveDeliveries(path: string, filter: Filter) {
   const { api } = useConsole();
   const queries = useQueryClient();
-  const first = `${path}/deliveries?${toQuery(filter)}`;
-  const allKey = useMemo(() => ['deliveries', path, first, 'all'], [path, first]);
+  const first = firstPage(path, filter);
+  const allKey = useMemo(() => keyOfAll(path, first), [path, first]);
   const { arrived, isLive } = useArrived(path);
+  const all = useInfiniteQuery(allQuery(api, path, first));
   const newest = useQuery({
     queryKey: ['deliveries', path, first, 'newest'],
     queryFn: ({ signal }) => api.page<Delivery>(first, signal),
     // Also while it is being opened, which a proxy may draw out.
     refetchInterval: isLive ? false : pollMs,
-  });
-  const all = useInfiniteQuery({
-    queryKey: allKey,
-    initialPageParam: first,
-    queryFn: ({ pageParam, signal }) => api.page<Delivery>(pageParam, signal),
-    getNextPageParam: ({ next }) => next,
-    staleTime: Number.POSITIVE_INFINITY,
+    // It would be the same page a second time.
+    enabled: all.data !== undefined,
   });
   const read = useMemo(() => all.data?.pages.flatMap(({ rows }) => rows), [all.data]);
   const fresh = newest.data?.rows;
@@ -49,6 +46,26 @@ export function useLiveDeliveries(path: string, filter: Filter) {
   );
   return { rows, newest, all, isLive };
 }
+
+/** Asks for the first page while what stands above it is being asked for. */
+export function useFirstPage(path: string, filter: Filter, isWanted: boolean): void {
+  const { api } = useConsole();
+  const queries = useQueryClient();
+  const query = allQuery(api, path, firstPage(path, filter));
+  if (isWanted && !queries.getQueryState(query.queryKey)) void queries.prefetchInfiniteQuery(query);
+}
+
+const firstPage = (path: string, filter: Filter) => `${path}/deliveries?${toQuery(filter)}`;
+const keyOfAll = (path: string, first: string) => ['deliveries', path, first, 'all'];
+
+const allQuery = (api: Api, path: string, first: string) =>
+  infiniteQueryOptions({
+    queryKey: keyOfAll(path, first),
+    initialPageParam: first,
+    queryFn: ({ pageParam, signal }) => api.page<Delivery>(pageParam, signal),
+    getNextPageParam: ({ next }) => next,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 
 function toQuery({ status, event, action, guid, since = everSince, until, throttled }: Filter): URLSearchParams {
   const given = { status, event, action, guid, since, until, throttled: throttled?.toString() };

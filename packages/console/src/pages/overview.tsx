@@ -5,7 +5,7 @@ import { type ReactNode, useMemo } from 'react';
 import { Button } from 'react-aria-components';
 import type { Stats, StatsPoint } from '../api/types.ts';
 import { useConsole } from '../session/context.ts';
-import { Chart } from '../ui/lazy-chart.tsx';
+import { Chart, useCharts } from '../ui/lazy-chart.tsx';
 import { Loading, Problem } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { amount, duration, percent } from './numbers.ts';
@@ -18,6 +18,7 @@ const liveMs = 10_000;
 export function useStats(path: string, range: Range) {
   const { api } = useConsole();
   const { minutes, resolution } = ranges[range];
+  useCharts();
   return useQuery({
     queryKey: ['stats', path, range],
     queryFn: ({ signal }) => {

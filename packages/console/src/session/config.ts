@@ -1,4 +1,4 @@
-/** What the server that serves the console says of itself: `GET /console/config.json`. */
+/** What the server that serves the console says of itself, in its page. */
 export type Config = {
   /** The gate's issuer, with its slash. */
   issuer: string;
@@ -7,8 +7,9 @@ export type Config = {
   audience: string;
 };
 
-export async function readConfig(): Promise<Config> {
-  const response = await fetch(`${import.meta.env.BASE_URL}config.json`);
-  if (!response.ok) throw new Error(`The console’s settings could not be read (${response.status}).`);
-  return response.json();
+/** @throws Error where the page was not served by the webhook API. */
+export function readConfig(): Config {
+  const written = document.querySelector<HTMLMetaElement>('meta[name=gatepost]')?.content;
+  if (!written) throw new Error('The console’s settings are not in its page: open it at the webhook API.');
+  return JSON.parse(written);
 }

@@ -10,6 +10,8 @@ export type Person = { sub: string; name: string };
 
 export type Session = {
   person: Person;
+  /** Whether the person administers the installation: the scope of that name was given. */
+  isSiteAdmin: boolean;
   /** A good access token of the webhook API. @throws SignedOut when nobody is signed in any more. */
   token(): Promise<string>;
   gate: {
@@ -33,32 +35,55 @@ export class SignedOut extends Error {
 /** Some that a person may use; the API goes by the person's memberships besides (docs/reference/webhooks-api.md). */
 const scope = 'openid profile email offline_access repo admin:repo_hook admin:org_hook admin:org read:org site_admin';
 
-/** Resolves with the session, or leaves the page for the gate's. */
+/** What is shown of the person. In the ID token, where it costs no request (OpenID Connect Core 5.5). */
+const shownClaims = { id_token: { name: null, email: null } };
+
+/** Where the person wanted to go, kept while the gate is asked. */
+const addressKey = 'gatepost address';
+
+/** Whether this address is the gate's answer. */
+export function hasAnswer(): boolean {
+  const parameters = new URLSearchParams(location.search);
+  return parameters.has('state') && (parameters.has('code') || parameters.has('error'));
+}
+
+/**
+ * Resolves with the session, or leaves the page for the gate's. Where that has answered, the page has the address again that it was opened
+ * with as soon as this returns.
+ */
 export async function openSession({ issuer, client_id, audience }: Config): Promise<Session> {
   const home = new URL(import.meta.env.BASE_URL, location.href).href;
   const manager = new UserManager({
     authority: issuer,
+    // They are where Auth0 has them: asking the gate first would be a way to it more with each load.
+    metadata: {
+      issuer,
+      authorization_endpoint: `${issuer}authorize`,
+      token_endpoint: `${issuer}oauth/token`,
+      end_session_endpoint: `${issuer}oidc/logout`,
+    },
     client_id,
     redirect_uri: home,
     post_logout_redirect_uri: home,
     scope,
-    extraQueryParams: { audience },
+    extraQueryParams: { audience, claims: JSON.stringify(shownClaims) },
     userStore: new WebStorageStateStore({ store: new InMemoryWebStorage() }),
     stateStore: new WebStorageStateStore({ store: sessionStorage }),
-    loadUserInfo: true,
     monitorSession: false,
     automaticSilentRenew: false,
   });
   const signIn = async () => {
-    await manager.signinRedirect({ url_state: location.pathname + location.search });
+    sessionStorage.setItem(addressKey, location.pathname + location.search);
+    await manager.signinRedirect();
     return new Promise<never>(() => {}); // the page is left
   };
-  const parameters = new URLSearchParams(location.search);
-  if (!parameters.has('state') || !(parameters.has('code') || parameters.has('error'))) return signIn();
-  const user = await manager.signinRedirectCallback();
-  history.replaceState(null, '', user.url_state ?? home);
+  if (!hasAnswer()) return signIn();
+  const answer = location.href;
+  history.replaceState(null, '', sessionStorage.getItem(addressKey) ?? home);
+  const user = await manager.signinRedirectCallback(answer);
   return {
     person: { sub: user.profile.sub, name: user.profile.name ?? user.profile.email ?? user.profile.sub },
+    isSiteAdmin: user.scopes.includes('site_admin'),
     token: () => tokenOf(manager),
     gate: { issuer, clientId: client_id, ...openGateTokens(manager, { issuer, client_id }, inTurn) },
     signIn,

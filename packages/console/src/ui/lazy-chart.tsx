@@ -1,7 +1,13 @@
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import type { ChartProps } from './chart.tsx';
 
-const Loaded = lazy(() => import('./chart.tsx'));
+const load = () => import('./chart.tsx');
+const Loaded = lazy(load);
+
+/** Begins to load the library while what is drawn is still being asked for. */
+export function useCharts(): void {
+  useEffect(() => void load(), []);
+}
 
 /** A chart, whose library comes when the first one is drawn. */
 export function Chart(props: ChartProps) {

@@ -16,15 +16,12 @@ export function makeConsole({ issuer, clientId, audience }: ConsoleSettings): Ro
   const folder = path.dirname(fileURLToPath(import.meta.resolve('@gatepost/console/package.json')));
   const index = path.join(folder, 'dist/site/index.html');
   if (!existsSync(index)) return undefined;
-  const page = readFileSync(index);
+  const page = withSettings(readFileSync(index, 'utf8'), { issuer, client_id: clientId, audience });
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/console', (_request, response) => response.redirect(308, '/console/'));
   router.use('/console', standingHeaders(new URL(issuer).origin));
-  router.get('/console/config.json', (_request, response) => {
-    response.json({ issuer, client_id: clientId, audience });
-  });
   // Their names change with what is in them.
-  router.use('/console/assets', express.static(path.join(path.dirname(index), 'assets'), files), () => {
+  router.use('/console/assets', compressed, express.static(path.join(path.dirname(index), 'assets'), files), () => {
     throw notFound();
   });
   // Each address of a page is the one page, which goes by it.
@@ -34,10 +31,31 @@ export function makeConsole({ issuer, clientId, audience }: ConsoleSettings): Ro
   return router;
 }
 
+/** In the page itself: asked for by a request of its own, they would come later. */
+function withSettings(page: string, settings: object): string {
+  const written = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  return page.replace('<meta name="gatepost" content="" />', () => `<meta name="gatepost" content="${written}" />`);
+}
+
+/** Beside each script and style the build has left the same compressed. */
+const compressed: RequestHandler = (request, response, next) => {
+  const type = /\.(js|css)$/.exec(request.path)?.[1];
+  if (type !== undefined) {
+    response.vary('Accept-Encoding');
+    if (request.acceptsEncodings('gzip')) request.url = `${request.path}.gz`;
+  }
+  next();
+};
+
 const files = {
   index: false,
   redirect: false,
-  setHeaders: (response: ServerResponse) => response.setHeader('Cache-Control', 'public, max-age=31536000, immutable'),
+  setHeaders(response: ServerResponse, file: string) {
+    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+    if (!file.endsWith('.gz')) return;
+    response.setHeader('Content-Encoding', 'gzip');
+    response.setHeader('Content-Type', `text/${file.endsWith('.css.gz') ? 'css' : 'javascript'}; charset=utf-8`);
+  },
 };
 
 /** Nothing runs or is loaded but what is served here, and nothing is spoken to but this API and the gate. */

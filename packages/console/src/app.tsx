@@ -1,0 +1,57 @@
+/** The pages, for who is signed in. */
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { ApiProblem, openApi } from './api/client.ts';
+import { makeRouter } from './pages/router.tsx';
+import { ConsoleContext } from './session/context.ts';
+import { type Session, SignedOut } from './session/session.ts';
+import { Problem } from './ui/states.tsx';
+
+let root: Root | undefined;
+
+const theRoot = () => {
+  root ??= createRoot(document.getElementById('root')!);
+  return root;
+};
+
+/** Begins to load the page at this address. @returns what shows it, once it is known who looks at it */
+export function openPages(): (session: Session) => void {
+  const router = makeRouter();
+  void router.load();
+  return (session) => {
+    const onError = (error: Error) => void (error instanceof SignedOut && session.signIn());
+    const queries = new QueryClient({
+      defaultOptions: {
+        queries: {
+          staleTime: 5_000,
+          networkMode: 'always', // it may all be on this machine
+          // What was refused is refused again.
+          retry: (count, error) => count < 2 && !(error instanceof ApiProblem) && !(error instanceof SignedOut),
+        },
+        mutations: { networkMode: 'always' },
+      },
+    });
+    queries.getQueryCache().config.onError = onError;
+    queries.getMutationCache().config.onError = onError;
+    theRoot().render(
+      <StrictMode>
+        <ConsoleContext value={{ session, api: openApi(session), isSiteAdmin: session.isSiteAdmin }}>
+          <QueryClientProvider client={queries}>
+            <RouterProvider router={router} />
+          </QueryClientProvider>
+        </ConsoleContext>
+      </StrictMode>,
+    );
+  };
+}
+
+/** What keeps anybody from being signed in. */
+export function showProblem(error: unknown): void {
+  theRoot().render(
+    <main className="alone">
+      <Problem error={error} onRetry={() => location.assign(import.meta.env.BASE_URL)} isPage />
+    </main>,
+  );
+}
