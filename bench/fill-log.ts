@@ -1,7 +1,7 @@
 /**
  * Fills the delivery log: a thousand repositories with five hooks each, three days of deliveries, one in ten a failure. Each day's
  * partition is written aside, without indexes, and attached when it is full: row by row into the indexes would take half an hour.
- * One hook may have a large share of it, and never fails.
+ * One hook may have a large share of it, and never fails. The statistics can be filled with what the log has.
  */
 import pg from 'pg';
 
@@ -16,12 +16,13 @@ const writers = 2;
 /**
  * @param databaseUrl a database with the webhooks' schema
  * @param options.hooks how many, default 5,000 @param options.busiest the share of the deliveries that one hook has, 0 to 1, default 0
+ * @param options.counts whether the statistics are filled, too, by the minute for each hook, as if there had always been some; default no
  * @returns the hooks, in no order in particular, and the one that has the most, which never fails.
  */
 export async function fillLog(
   databaseUrl: string,
   deliveries: number,
-  options: { hooks?: number; busiest?: number } = {},
+  options: { hooks?: number; busiest?: number; counts?: boolean } = {},
 ): Promise<{ hooks: FilledHook[]; busiest: FilledHook }> {
   await using stack = new AsyncDisposableStack();
   const open = async () => {
@@ -40,17 +41,20 @@ export async function fillLog(
   const hooks = await makeHooks(database, options.hooks ?? 5_000);
   const busiest = hooks[0]!;
   const ids = hooks.map(({ id }) => id);
-  const partitions = await Promise.all(
-    days.map((share, index) => makePartition(database, share, days.length - 1 - index)),
-  );
-  const chunks = partitions.flatMap(({ table, day, share }) =>
-    Array.from({ length: Math.ceil((share * deliveries) / chunk) }, (_, index) => ({
+  const partitions: Partition[] = [];
+  for (const [index, share] of days.entries())
+    partitions.push(await makePartition(database, share, days.length - 1 - index));
+  const chunks = partitions.flatMap(({ table, day, share, seconds }) => {
+    const rows = Math.round(share * deliveries);
+    return Array.from({ length: Math.ceil(rows / chunk) }, (_, index) => ({
       table,
       day,
-      first: index * chunk,
-      rows: Math.min(chunk, Math.round(share * deliveries) - index * chunk),
-    })),
-  );
+      rows: Math.min(chunk, rows - index * chunk),
+      // Spread over the day, the last one over what there was of it.
+      beginsAfter: (index * chunk * seconds) / rows,
+      apart: seconds / rows,
+    }));
+  });
   // Ids rise with time, whoever writes them: reserved in the order of the chunks.
   let written = 0;
   let id = 0;
@@ -63,7 +67,8 @@ export async function fillLog(
     Array.from({ length: writers }, async () => {
       const client = await open();
       for (let part = work.shift(); part; part = work.shift()) {
-        await client.query(insertInto(part.table), [part.rows, ids, part.day, part.from, options.busiest ?? 0]);
+        const { rows, day, from, beginsAfter, apart } = part;
+        await client.query(insertInto(part.table), [rows, ids, day, from, options.busiest ?? 0, beginsAfter, apart]);
         written += part.rows;
         say(`filling the log: ${written.toLocaleString('en')}`);
       }
@@ -76,8 +81,16 @@ export async function fillLog(
       `ALTER TABLE deliveries ATTACH PARTITION ${table} FOR VALUES FROM ('${day}') TO ('${nextDay(day)}')`,
     );
   }
+  if (options.counts)
+    for (const { table, day } of partitions) {
+      say(`counting ${table}`);
+      await makeWeek(database, day);
+      await database.query(count(table));
+    }
+  if (options.counts) await database.query("UPDATE delivery_kinds_known SET since = '-infinity'");
   say('vacuuming');
   await database.query('VACUUM ANALYZE deliveries');
+  await database.query('VACUUM ANALYZE delivery_stats');
   await database.query('CHECKPOINT');
   process.stderr.write('\n');
   return { hooks: hooks.toSorted(() => Math.random() - 0.5), busiest };
@@ -98,16 +111,32 @@ async function makeHooks(database: pg.Client, count: number): Promise<FilledHook
   return rows;
 }
 
+/** A day of the log, and how many seconds of it have passed. */
+type Partition = { day: string; table: string; share: number; seconds: number };
+
 /** A day's partition, empty and not attached, in place of the one that stands there. */
-async function makePartition(database: pg.Client, share: number, daysAgo: number) {
-  const { rows } = await database.query<{ day: string; table: string }>(
-    `SELECT day::text, 'deliveries_' || to_char(day, 'YYYYMMDD') AS table
+async function makePartition(database: pg.Client, share: number, daysAgo: number): Promise<Partition> {
+  const { rows } = await database.query<Omit<Partition, 'share'>>(
+    `SELECT day::text, 'deliveries_' || to_char(day, 'YYYYMMDD') AS table,
+            least(86400, extract(epoch FROM now() AT TIME ZONE 'UTC' - day))::float8 AS seconds
        FROM (SELECT (now() AT TIME ZONE 'UTC')::date - $1::integer AS day) d`,
     [daysAgo],
   );
-  const { day, table } = rows[0]!;
+  const { day, table, seconds } = rows[0]!;
   await database.query(`DROP TABLE IF EXISTS ${table}; CREATE UNLOGGED TABLE ${table} (LIKE deliveries)`);
-  return { day, table, share };
+  return { day, table, share, seconds };
+}
+
+/** The statistics' partition that the day is in, if it is not there. */
+async function makeWeek(database: pg.Client, day: string): Promise<void> {
+  const { rows } = await database.query<{ monday: string; next: string }>(
+    "SELECT monday::text, (monday + 7)::text AS next FROM (SELECT date_trunc('week', $1::timestamp)::date AS monday) w",
+    [day],
+  );
+  const { monday, next } = rows[0]!;
+  await database.query(
+    `CREATE TABLE IF NOT EXISTS delivery_stats_${monday.replaceAll('-', '')} PARTITION OF delivery_stats FOR VALUES FROM ('${monday} 00:00+00') TO ('${next} 00:00+00')`,
+  );
 }
 
 const nextDay = (day: string): string => new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
@@ -119,8 +148,8 @@ const insertInto = (table: string) => `
   INSERT INTO ${table} (id, delivered_on, delivered_at, hook_id, account_id, repository_id, guid, event_key, event_on, event,
                         action, attempt, redelivery, status, status_code, error, duration_ms, timings, url, request_headers,
                         response_headers, response_body)
-  SELECT $4::bigint + n, day, day + n * interval '1 ms', ($2::integer[])[hook],
-         1, 1, guid, guid, day, 'push', null, 1, false,
+  SELECT $4::bigint + n, day, day AT TIME ZONE 'UTC' + ($6::float8 + (n - 1) * $7::float8) * interval '1 s', ($2::integer[])[hook],
+         (SELECT id FROM accounts WHERE login = 'acme'), 1, guid, guid, day, 'push', null, 1, false,
          CASE WHEN failed THEN 'Invalid HTTP response' ELSE 'OK' END, CASE WHEN failed THEN 500 ELSE 200 END, null, 31,
          '{"dns":null,"connect":null,"tls":null,"first_byte":30,"total":31}', 'https://example.com/hook',
          '{"Accept":"*/*","Content-Type":"application/json","X-GitHub-Event":"push"}', '{"content-type":"text/plain"}', 'ok'
@@ -128,3 +157,12 @@ const insertInto = (table: string) => `
          LATERAL (SELECT $3::date AS day, gen_random_uuid() AS guid, n AS of,
                          CASE WHEN random() < $5::float8 THEN 1 ELSE 1 + floor(random() * cardinality($2::integer[]))::integer END AS hook OFFSET 0) d,
          LATERAL (SELECT n % 10 = 0 AND ($5 = 0 OR hook > 1) AS failed) f`;
+
+/** SQL: the minutes of each hook, of the account and of all, as the dispatcher would have counted them (packages/webhook-db/src/stats.ts). */
+const count = (table: string) => `
+  INSERT INTO delivery_stats (account_id, hook_id, minute, part, delivered, failed, came_in, ms_50, kinds)
+  SELECT coalesce(account_id, 0), coalesce(hook_id, 0), minute, 0, count(*) FILTER (WHERE status_code < 300), count(*) FILTER (WHERE status_code >= 300),
+         CASE WHEN hook_id IS NULL THEN count(*) ELSE 0 END, count(*), CASE WHEN hook_id IS NOT NULL THEN bit_or(delivery_kinds(event, action, status_code >= 400, throttled_at IS NOT NULL)) END
+    FROM (SELECT *, date_trunc('minute', delivered_at) AS minute FROM ${table}) d
+   GROUP BY GROUPING SETS ((account_id, hook_id, minute), (account_id, minute), (minute)) ORDER BY 1, 2, 3
+  ON CONFLICT DO NOTHING`;
