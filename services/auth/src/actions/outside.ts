@@ -41,7 +41,7 @@ export function makeAskOutside(guard: Guard, hosts: string[]): AskOutside {
       const bytes = body === undefined ? undefined : Buffer.from(body, 'base64');
       const { promise, resolve, reject } = Promise.withResolvers<FetchedAnswer>();
       const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-      const all = { ...Object.fromEntries(given), ...(bytes && { 'content-length': String(bytes.length) }) };
+      const all = { ...grouped(given), ...(bytes && { 'content-length': String(bytes.length) }) };
       send(url, { method, headers: all, lookup: guard.lookup, agent: false, signal })
         .on('response', (response) => {
           read(response, url.href).then(resolve, (error: unknown) => {
@@ -59,6 +59,14 @@ export function makeAskOutside(guard: Guard, hosts: string[]): AskOutside {
     }
   }
 }
+
+/** Each header with all of its values. */
+const grouped = (headers: [string, string][]): Record<string, string[]> =>
+  Object.fromEntries(
+    Map.groupBy(headers, ([name]) => name.toLowerCase())
+      .entries()
+      .map(([name, same]) => [name, same.map(([, value]) => value)]),
+  );
 
 function isNamed(host: string, pattern: string): boolean {
   if (pattern === '*') return true;

@@ -64,8 +64,10 @@ const startMs = 20_000;
 /** The process ends a run by itself, unless it is busy with itself. */
 const graceMs = 500;
 const watchMs = 50;
-/** What waits in the gate's own memory for a process that asks and does not listen. */
-const unreadMaxBytes = 64 * 1024 * 1024;
+/** Of what is asked for at a time, and of answers that wait for a process that does not listen: it stands in the gate's own memory. */
+const heldMaxBytes = 16 * 1024 * 1024;
+/** Each request that is refused costs the gate at least as much as reading so many bytes. */
+const refusalBytes = 2_048;
 const beyondHeap = 128 * 1024 * 1024;
 
 type Waiting = { resolve(ran: Ran): void; timer: NodeJS.Timeout };
@@ -74,6 +76,7 @@ type Running = {
   socket: Duplex;
   loaded: Promise<Ran | undefined>;
   waiting: Map<number, Waiting>;
+  isLoading: boolean;
   /** A run that is too late still goes on in there. */
   isStale: boolean;
   end(reason: FaultReason, message: string): void;
@@ -161,6 +164,8 @@ function launch(
   const waiting: Running['waiting'] = new Map();
   const stopping = new AbortController();
   let inFlight = 0;
+  let asked = 0;
+  let refused = 0;
   const end = (reason: FaultReason, message: string): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -174,11 +179,12 @@ function launch(
     }
     waiting.clear();
   };
-  const running: Running = { child, socket, loaded, waiting, isStale: false, end };
+  const running: Running = { child, socket, loaded, waiting, isLoading: true, isStale: false, end };
   const tell = (order: Order): void => {
     if (stopping.signal.aborted) return;
-    if (socket.writableLength > unreadMaxBytes) end('too_large', 'it does not read what it asked for');
-    else socket.write(`${JSON.stringify(order)}\n`);
+    // As bytes, which do not count against the gate's heap.
+    if (socket.writableLength > heldMaxBytes) end('too_large', 'it does not read what it asked for');
+    else socket.write(Buffer.from(`${JSON.stringify(order)}\n`));
   };
 
   child.on('error', () => end('crashed', 'its process could not be started'));
@@ -196,17 +202,25 @@ function launch(
   return running;
 
   function ask(request: Parameters<AskOutside>[0], number: number): void {
-    if (inFlight >= fetchesMax) {
-      tell({ type: 'fetch failed', fetch: number, message: `more than ${fetchesMax} requests at the same time` });
+    const { length: bytes } = request.body ?? '';
+    const isTooMany = inFlight >= fetchesMax;
+    if (isTooMany || asked + bytes > heldMaxBytes) {
+      refused += Math.max(bytes, refusalBytes);
+      const most = isTooMany ? `${fetchesMax} requests` : `${heldMaxBytes} bytes`;
+      if (refused > heldMaxBytes) end('too_large', 'it asks for more than it may, again and again');
+      else tell({ type: 'fetch failed', fetch: number, message: `more than ${most} at the same time` });
       return;
     }
     inFlight += 1;
+    asked += bytes;
     const answered = outside(request, { signal: stopping.signal, timeoutMs: limits.timeoutMs }).then(
       (answer) => tell({ type: 'fetched', fetch: number, answer }),
       (error: unknown) => tell({ type: 'fetch failed', fetch: number, message: reasonOf(error) }),
     );
     void answered.finally(() => {
       inFlight -= 1;
+      asked -= bytes;
+      refused = 0;
     });
   }
 }
@@ -243,10 +257,13 @@ function hearOf(
   }
   switch (report.type) {
     case 'loaded':
-      settle(undefined);
-      return;
     case 'broken':
-      settle(failed('broken', report.message));
+      if (!running.isLoading) {
+        running.end('crashed', 'it answered what nobody asked');
+        return;
+      }
+      running.isLoading = false;
+      settle(report.type === 'loaded' ? undefined : failed('broken', report.message));
       return;
     case 'fetch':
       ask(report.request, report.fetch);
@@ -281,17 +298,14 @@ function parseReport(line: string): Report | undefined {
 }
 
 /** The heap has a limit of its own; what lies beside it, such as buffers, has not. */
-async function watchMemory(
-  { child, waiting, end }: Running,
-  { memoryBytes }: Limits,
-  signal: AbortSignal,
-): Promise<void> {
+async function watchMemory(running: Running, { memoryBytes }: Limits, signal: AbortSignal): Promise<void> {
+  const { child, waiting, end } = running;
   while (!signal.aborted && child.pid !== undefined) {
     const bytes = await residentBytes(child.pid);
     if (bytes === undefined) return; // not on this system
     if (bytes > memoryBytes + beyondHeap) return end('memory', 'its process has grown too large');
     // Nothing grows that does not run.
-    await sleep(waiting.size > 0 ? watchMs : watchMs * 10, undefined, { ref: false });
+    await sleep(waiting.size > 0 || running.isLoading ? watchMs : watchMs * 10, undefined, { ref: false });
   }
 }
 

@@ -127,8 +127,8 @@ async function runOne(
     try {
       after = addCommands(outcome, ran.commands);
     } catch (error) {
-      if (!(error instanceof TooMuch)) throw error;
-      ran = failed('too_large', error.message);
+      // It may be any JSON: nested without end, or with a `toString` that is no function.
+      ran = failed('too_large', error instanceof TooMuch ? error.message : 'what it asked for makes no sense');
     }
   end();
   metrics.runs.inc({ trigger, result: ran.kind === 'done' ? 'done' : ran.reason });

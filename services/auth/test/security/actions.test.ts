@@ -33,9 +33,10 @@ describe('ends, and the next request is served by another process', () => {
   test.each([
     ['an endless loop', 'timeout', 'for (;;);'],
     ['waiting for ever', 'timeout', 'await new Promise(() => {});'],
-    ['taking all memory for objects', 'crashed', 'const all = []; for (;;) all.push({ list: [1, 2, 3] });'],
+    ['taking all memory for objects', 'crashed', `const all = []; for (;;) all.push(new Array(1_000_000).fill('x'));`],
     ['taking all memory for bytes', 'memory', 'const all = []; for (;;) all.push(Buffer.alloc(10_000_000, 1));'],
     ['an answer that is too large', 'too_large', `console.log('x'); ${claim(`'x'.repeat(3_000_000)`)}`],
+    ['a reason that is no text', 'too_large', 'api.access.deny({ toString: 1 });'],
     ['claims that are too large', 'too_large', claim(`'x'.repeat(200_000)`)],
   ])('%s', async (_what, reason, body) => {
     await set(trigger, `if (event.transaction.requested_scopes.length === 1) { ${body} return; } ${claim(`'fine'`)}`);
@@ -77,6 +78,51 @@ test('is started again at once, and after that with a pause that grows until a r
   now += 30_000;
   expect(await startedOf(5, false)).toBe(5);
   expect(await startedOf(5)).toBe(2);
+});
+
+test('bodies that it sends at the same time are bounded, and one that goes on asking beyond that is ended', async () => {
+  let [now, most] = [0, 0];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 128 * 1024 * 1024 },
+    async outside({ url, body = '' }) {
+      now += body.length;
+      most = Math.max(most, now);
+      if (url.endsWith('/release')) release();
+      await (url.endsWith('/never') ? new Promise(() => {}) : released);
+      now -= body.length;
+      throw new Error('answered');
+    },
+  });
+  const run = (code: string) =>
+    pool.run(
+      { version: code, code: `exports.handle = async (event, api) => { ${code} };`, secrets: {} },
+      { trigger: 'post-login', handler: 'handle', event: {} },
+    );
+  const post = (path: string) =>
+    `fetch('https://example.com/${path}', { method: 'POST', body: 'x'.repeat(1_000_000) }).catch((error) => error.message)`;
+  const some = await run(
+    `const all = Array.from({ length: 16 }, () => ${post('')});
+     const first = await Promise.race(all);
+     await fetch('https://example.com/release').catch(() => {});
+     api.accessToken.setCustomClaim('said', [first, ...new Set(await Promise.all(all))]);`,
+  );
+  const tooMuch = expect.stringContaining('bytes at the same time');
+  expect(some).toMatchObject({ commands: [{ args: ['said', [tooMuch, 'fetch failed: answered', tooMuch]] }] });
+  expect(most).toBeLessThanOrEqual(16 * 1024 * 1024);
+  const wait = 'new Promise((resolve) => setTimeout(resolve, 100))';
+  const asking = await run(`for (;;) await Promise.race([${post('never')}, ${wait}]);`);
+  expect(asking).toMatchObject({ reason: 'too_large' });
+});
+
+test('one that takes all memory before it runs at all is ended', async () => {
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('nothing is there')),
+  });
+  const code = `const all = []; for (;;) all.push(Buffer.alloc(10_000_000, 1));`;
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({ reason: 'memory' });
 });
 
 test('one that answers what nobody asked, over the socket itself, is ended', async () => {
