@@ -21,8 +21,8 @@ let file = 0;
 /** What is worked out once a worker. */
 const resolved = new Map();
 const sources = new Map();
-/** Validators of descriptions, which take seconds to make, and the database's client, which is large; they hold nothing of a file's. */
-const shared = /\/(test\/(support\/)?(conformance|github-openapi)|src\/generated\/[\w/]+)\.ts$/;
+/** Validators of descriptions, which take seconds to make, signing keys, and the database's client, which is large; they hold nothing of a file's. */
+const shared = /\/(test\/(support\/)?(conformance|github-openapi|made-keys)|src\/generated\/[\w/]+)\.ts$/;
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -102,6 +102,8 @@ export default class NodeRuntime {
     Object.assign(globalThis, { fetch });
     process.exit = exit;
     delete globalThis[openTelemetry];
-    flushCompileCache(); // a worker is ended by a signal, at which Node would not write it
+    // A worker is ended by a signal, at which Node would not write it. Later files would write the same modules under other numbers, for no
+    // other run to find.
+    if (file === 1) flushCompileCache();
   }
 }

@@ -14,6 +14,7 @@ import { freePorts } from '@gatepost/testkit/system';
 import { variables } from '../src/config.ts';
 import { startGate } from '../src/gate.ts';
 import { checkAnswers } from './conformance.ts';
+import { insertSigningKeys } from './made-keys.ts';
 
 checkAnswers();
 
@@ -63,6 +64,7 @@ export async function openGate(
   };
   // The types of one of the SDKs demand a NODE_ENV of their own of every environment.
   const parsed = readEnv(variables, given as NodeJS.ProcessEnv);
+  if (!env.DATABASE_URL) await insertSigningKeys(databaseUrl, parsed.SECRETS_KEY);
   // On a busy machine a store may seem to be away, which is waited for as the service does.
   let opsPort = 0;
   const start = async (context: Start<typeof parsed>) => {
