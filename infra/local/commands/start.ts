@@ -59,7 +59,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   const kept: Supervised[] = stores.flatMap(({ name, child, launch }) =>
     child && launch ? [{ name, child, start: launch }] : [],
   );
-  kept.push(...(await allOrWhatIsWrong(serviceNames.map((name) => startOne(name, () => startService(name, running))))));
+  kept.push(...(await Promise.all(serviceNames.map((name) => startOne(name, () => startService(name, running))))));
 
   const hasDemo = values.SEED_FILE !== '';
   const demoEnv = { ...serviceEnv, ...producerEnv, WEBHOOK_API_URL: webhookApiUrl(serviceEnv) };
@@ -81,12 +81,3 @@ const unknownYet = {
   Redis: 'redis://127.0.0.1',
   RabbitMQ: 'amqp://gatepost:unknown@127.0.0.1/gatepost',
 };
-
-/** What all promise. Where some fail, the others are heard too, so that everything can be mended at once. */
-async function allOrWhatIsWrong<T>(starts: Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(starts);
-  const reasons = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  const troubles = reasons.filter((reason) => reason instanceof Trouble);
-  if (troubles.length > 0) throw new Trouble(...troubles.flatMap(({ lines }) => lines));
-  return Promise.all(starts);
-}
