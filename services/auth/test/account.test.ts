@@ -11,20 +11,7 @@ import { alice, bob, seed } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const people = [
-  'carol',
-  'dave',
-  'erin',
-  'frank',
-  'grace',
-  'heidi',
-  'ivan',
-  'judy',
-  'mallory',
-  'niaj',
-  'olivia',
-  'kate',
-].map((name) => ({
+const people = 'carol dave erin frank grace heidi ivan judy mallory niaj olivia kate'.split(' ').map((name) => ({
   ...alice,
   user_id: `auth0|${name}`,
   email: `${name}@example.com`,

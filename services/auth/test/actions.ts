@@ -167,6 +167,15 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
       scope: 'openid read:x',
       ...given,
     });
+  const byExchange = (subject_token: string) =>
+    ask({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      client_id: 'api',
+      client_secret: 'api-secret',
+      subject_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      audience: 'urn:es',
+    });
   const logs = async (q: string) =>
     (await manage('GET', `logs?${new URLSearchParams({ q })}`)).body as { details: Record<string, unknown> }[];
 
@@ -179,6 +188,7 @@ export async function openActionsGate(env: Record<string, string> = {}, log?: Lo
     ask,
     machine,
     byPassword,
+    byExchange,
     logs,
     [Symbol.asyncDispose]: () => gate[Symbol.asyncDispose](),
   };

@@ -1,7 +1,6 @@
 /** What configures a tenant from outside: it finds what it looks for, and what it writes it reads again. */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { exportPKCS8, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import pg from 'pg';
@@ -10,7 +9,7 @@ import { openManagement } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
-const { gate, auth0, ask, tokenOf } = stack.use(await openManagement());
+const { gate, ask, tokenOf } = stack.use(await openManagement());
 const token = `Bearer ${await tokenOf('manager')}`;
 const asManager = (method: string, path: string, body?: unknown) => ask(method, path, body, token);
 
@@ -274,70 +273,6 @@ describe('fields without effect', () => {
     await asManager('DELETE', `connections/${opened.id}`);
     await asManager('PATCH', 'clients/web', { addons: null });
   });
-});
-
-describe('applications of a connection', () => {
-  const database = 'con_Username-Password-Authentication';
-  const request = { client_id: 'spa', redirect_uri: 'https://app.example/cb', response_type: 'token', nonce: 'n' };
-  const restore = () => ask('PATCH', `connections/${database}/clients`, [{ client_id: 'spa', status: true }], token);
-
-  test('are all until one is taken away, whose people may then sign in to the others only', async () => {
-    const clientsOf = async () =>
-      (await asManager('GET', `connections/${database}/clients?take=100`)).body.clients.map(
-        ({ client_id }: { client_id: string }) => client_id,
-      );
-    expect(await clientsOf()).toEqual(expect.arrayContaining(['web', 'spa', 'third']));
-    const browser = new Browser(gate);
-    await browser.logIn(await browser.authorize(request));
-    expect((await browser.authorize(request)).status).toBe(302);
-
-    expect(
-      (await asManager('PATCH', `connections/${database}/clients`, [{ client_id: 'spa', status: false }])).status,
-    ).toBe(204);
-    expect(await clientsOf()).toEqual(expect.arrayContaining(['web', 'third']));
-    expect(await clientsOf()).not.toContain('spa');
-    expect((await auth0.connections.get(database)).enabled_clients).not.toContain('spa');
-    expect(
-      (await asManager('GET', 'clients/spa/connections')).body.connections.map(({ id }: { id: string }) => id),
-    ).toEqual(['con_email', 'con_sms']);
-    // Neither by the session that is there, nor by a password, nor by a code to the address of such an account.
-    const again = await browser.authorize(request);
-    expect(again.status).toBe(200);
-    expect((await browser.authorize({ ...request, prompt: 'none' })).location?.hash).toContain('login_required');
-    expect((await browser.submit(again, { identifier: 'alice@example.com' })).html).not.toContain('name="password"');
-    const signup = await gate.post('dbconnections/signup', {
-      client_id: 'spa',
-      connection: 'Username-Password-Authentication',
-      email: 'eve@example.com',
-      password: 'a long enough secret',
-    });
-    expect(signup).toMatchObject({ status: 400, json: { error_description: 'missing or unknown connection' } });
-    // To another application as ever.
-    expect((await browser.authorize({ ...request, client_id: 'web', response_type: 'code' })).status).toBe(302);
-
-    await restore();
-    expect((await browser.authorize(request)).status).toBe(302);
-  });
-
-  test('are named by `enabled_clients` as well; one that does not exist is refused', async () => {
-    const made = await auth0.connections.create({ name: 'Few', strategy: 'auth0', enabled_clients: ['web'] });
-    expect(made.enabled_clients).toEqual(['web']);
-    expect(await asManager('PATCH', `connections/${made.id}`, { enabled_clients: ['web', 'spa'] })).toMatchObject({
-      body: { enabled_clients: ['spa', 'web'] },
-    });
-    expect((await asManager('PATCH', `connections/${made.id}`, { enabled_clients: ['nobody here'] })).status).toBe(400);
-    expect(
-      (await asManager('PATCH', `connections/${made.id}/clients`, [{ client_id: 'none', status: true }])).status,
-    ).toBe(400);
-    await auth0.connections.delete(made.id as string);
-  });
-
-  test.each(['strategy=email', 'strategy[]=email', 'strategy[0]=email'])(
-    'connections are listed by %s',
-    async (query) => {
-      expect((await asManager('GET', `connections?${query}`)).body).toMatchObject([{ id: 'con_email' }]);
-    },
-  );
 });
 
 async function connect() {

@@ -1,0 +1,169 @@
+/** Actions that ask for a second factor, and those that end sessions and refresh tokens. */
+import { Browser } from '@gatepost/testkit/browser';
+import { until } from '@gatepost/testkit/until';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { TOTP } from 'otpauth';
+import { openActionsGate } from './actions.ts';
+
+const stack = new AsyncDisposableStack();
+afterAll(() => stack.disposeAsync());
+// A machine with much to do starts processes slowly.
+const gate = stack.use(await openActionsGate({ ACTIONS_TIMEOUT_MS: '20000' }));
+const { set, signIn, byPassword, byExchange, manage, logs } = gate;
+
+describe('a second factor', () => {
+  test('asks for a second factor: a page, or `mfa_required`; where none is switched on nobody gets past it', async () => {
+    await set(
+      'post-login',
+      `if (!event.authentication.methods.find(({ name }) => name === 'mfa')) api.multifactor.enable('any', { allowRememberBrowser: false });`,
+    );
+    expect((await signIn()).error.get('error')).toBe('access_denied');
+    await manage('PUT', 'guardian/factors/otp', { enabled: true });
+    const browser = new Browser(gate);
+    await browser.logIn(
+      await browser.authorize({
+        client_id: 'web',
+        redirect_uri: 'https://app.example/cb',
+        response_type: 'code',
+        scope: 'openid',
+      }),
+    );
+    const page = await browser.authorize({
+      client_id: 'web',
+      redirect_uri: 'https://app.example/cb',
+      response_type: 'code',
+      scope: 'openid',
+    });
+    expect(page.url).toContain('/mfa');
+    expect((await byPassword()).json).toMatchObject({ error: 'mfa_required', mfa_token: expect.any(String) });
+    // Nobody is there who could be asked.
+    await set('post-login');
+    const { json } = await signIn();
+    await set('post-login', `api.multifactor.enable('any');`);
+    const exchanged = await byExchange(json.access_token!);
+    expect([exchanged.status, exchanged.json.error]).toEqual([403, 'mfa_required']);
+    expect(exchanged.json).not.toHaveProperty('mfa_token');
+    await manage('PUT', 'guardian/factors/otp', { enabled: false });
+  });
+
+  test('asks for a second factor at a refresh: who has one proves it by the MFA API, and no more comes of it than of the refresh token', async () => {
+    const client = { client_id: 'stepping', client_secret: 'stepping-secret' };
+    await manage('PUT', 'guardian/factors/otp', { enabled: true });
+    await set('post-login');
+    const tokens = (await signIn({ ...client, scope: 'openid offline_access read:x' })).json;
+    const refresh = { grant_type: 'refresh_token', ...client, refresh_token: tokens.refresh_token! };
+    await set('post-login', `api.multifactor.enable('any');`);
+    // Nobody sets one up by a refresh token.
+    const none = await gate.ask(refresh);
+    expect([none.status, none.json.error, none.json.mfa_token]).toEqual([403, 'mfa_required', undefined]);
+
+    const { body: method } = await manage('POST', 'users/auth0%7Calice/authentication-methods', {
+      type: 'totp',
+      totp_secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    });
+    const codeOf = (step: number) =>
+      new TOTP({ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }).generate({ timestamp: Date.now() + step * 30_000 });
+    const verify = (mfa_token: string, step: number) =>
+      gate.ask({ grant_type: 'http://auth0.com/oauth/grant-type/mfa-otp', ...client, mfa_token, otp: codeOf(step) });
+    const asked = await gate.ask(refresh);
+    expect(asked).toMatchObject({
+      status: 403,
+      json: {
+        error: 'mfa_required',
+        mfa_token: expect.any(String),
+        mfa_requirements: { challenge: [{ type: 'otp' }] },
+      },
+    });
+    const proven = await verify(asked.json.mfa_token!, 0);
+    expect(proven).toMatchObject({
+      status: 200,
+      scope: 'openid offline_access read:x',
+      access: { aud: expect.anything() },
+    });
+    expect(proven.id.amr).toEqual(['pwd', 'otp', 'mfa']);
+    // Once; the tokens that came of it are refreshed without being asked again, the former refresh token is not.
+    expect((await verify(asked.json.mfa_token!, 1)).status).toBe(400);
+    const next = { ...refresh, refresh_token: proven.json.refresh_token! };
+    expect((await gate.ask(next)).status).toBe(200);
+    const narrow = await gate.ask({ ...refresh, scope: 'openid read:x' });
+    expect(narrow.status).toBe(403);
+
+    // What was taken away meanwhile does not come back.
+    await gate.post('oauth/revoke', { ...client, token: tokens.refresh_token! });
+    expect((await verify(narrow.json.mfa_token!, 1)).json).toMatchObject({ error: 'invalid_grant' });
+    await set('post-login');
+    await manage('DELETE', `users/auth0%7Calice/authentication-methods/${encodeURIComponent(method.id)}`);
+    await manage('PUT', 'guardian/factors/otp', { enabled: false });
+  });
+});
+
+describe('a session', () => {
+  const client = { client_id: 'web', client_secret: 'web-secret' };
+  const request = { client_id: 'web', redirect_uri: 'https://app.example/cb', response_type: 'code', scope: 'openid' };
+
+  test('is told to actions with its times and its device, and a refresh token without being one', async () => {
+    await set(
+      'post-login',
+      `api.accessToken.setCustomClaim('session', event.session ?? null);
+       api.accessToken.setCustomClaim('refresh_token', event.refresh_token ?? null);`,
+    );
+    const { access, json } = await signIn();
+    const time = expect.stringMatching(/^\d{4}-/);
+    expect(access).toMatchObject({
+      session: {
+        id: expect.any(String),
+        created_at: time,
+        authenticated_at: time,
+        expires_at: time,
+        idle_expires_at: time,
+        device: { last_ip: expect.any(String), initial_ip: expect.any(String) },
+      },
+      refresh_token: null,
+    });
+    const refreshed = await gate.ask({ grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! });
+    expect(refreshed.access).toMatchObject({
+      session: null,
+      refresh_token: { client_id: 'web', user_id: 'auth0|alice', created_at: time },
+    });
+    expect(JSON.stringify(refreshed.access)).not.toContain(json.refresh_token);
+  });
+
+  test('is ended by an action with what applications hold of it, or without', async () => {
+    for (const preserve of [true, false]) {
+      await set('post-login');
+      const browser = new Browser(gate);
+      const { json } = await signIn({}, browser);
+      await set(
+        'post-login',
+        `if (event.session) api.session.revoke('A stolen session', { preserveRefreshTokens: ${preserve} });`,
+      );
+      const { location } = await browser.authorize(request);
+      expect(Object.fromEntries(location!.searchParams)).toMatchObject({
+        error: 'access_denied',
+        error_description: 'A stolen session',
+      });
+      // The page of a login, and no session that could be refused.
+      expect((await browser.authorize(request)).location).toBeUndefined();
+      const refresh = { grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! };
+      expect((await gate.ask(refresh)).status).toBe(preserve ? 200 : 400);
+    }
+    await until('the log', async () => (await logs('type:session_revoked')).length === 2);
+    await set('post-login');
+  });
+
+  test('ends when an action says, and a refresh token that it revokes is gone', async () => {
+    await set('post-login', `api.session.setExpiresAt(Date.now() + 1_500);`);
+    const browser = new Browser(gate);
+    const { json, status } = await signIn({}, browser);
+    expect(status).toBe(200);
+    await set('post-login', `api.refreshToken.revoke('It was stolen');`);
+    const refresh = { grant_type: 'refresh_token', ...client, refresh_token: json.refresh_token! };
+    expect((await gate.ask(refresh)).json).toMatchObject({
+      error: 'access_denied',
+      error_description: 'It was stolen',
+    });
+    await set('post-login');
+    expect((await gate.ask(refresh)).status).toBe(400);
+    await until('the end of the session', async () => !(await browser.authorize(request)).location);
+  });
+});
