@@ -52,24 +52,17 @@ export function servicesEnv(
   };
 }
 
-/** The same, written down. */
-export function writeServicesEnv(...from: Parameters<typeof servicesEnv>): Record<string, string> {
-  const values = servicesEnv(...from);
-  writeEnv(servicesEnvFile(from[0]), values);
-  return values;
-}
-
 /** What the services need; it is there from the first `npm start` on. */
 export const servicesEnvFile = (home: string) => join(home, 'services.env');
 
 /** What a program that publishes events needs, and nothing that a service needs. */
 export const producerEnvFile = (home: string) => join(home, 'producer.env');
 
-export function readEnv(file: string): NodeJS.Dict<string> | undefined {
+export function readEnvFile(file: string): NodeJS.Dict<string> | undefined {
   return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : undefined;
 }
 
-export function writeEnv(file: string, values: Record<string, string>): void {
+export function writeEnvFile(file: string, values: Record<string, string>): void {
   const lines = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
   writePrivate(file, `# Written by npm start at every start.\n${lines.join('\n')}\n`);
 }

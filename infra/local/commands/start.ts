@@ -21,7 +21,14 @@ import { type Supervised, supervise } from '../processes/supervise.ts';
 import { Trouble } from '../processes/trouble.ts';
 import { openStores, urlsOf } from '../stores/stores.ts';
 import type { Context } from './command.ts';
-import { producerEnvFile, seedFiles, servicesEnv, webhookApiUrl, writeEnv, writeServicesEnv } from './environment.ts';
+import {
+  producerEnvFile,
+  seedFiles,
+  servicesEnv,
+  servicesEnvFile,
+  webhookApiUrl,
+  writeEnvFile,
+} from './environment.ts';
 import { runSmoke } from './smoke.ts';
 import { welcome } from './welcome.ts';
 
@@ -41,7 +48,8 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   for (const name of fresh ? ['outbox', 'secrets-key'] : []) rmSync(join(home, name), { recursive: true, force: true });
   const options = { home, fresh, durable: true, management: false, signal, stack, say };
   const stores = await openStores(env, options, { own: args.includes('--private') });
-  const values = writeServicesEnv(home, env, urlsOf(stores), certificates);
+  const values = servicesEnv(home, env, urlsOf(stores), certificates);
+  writeEnvFile(servicesEnvFile(home), values);
   const serviceEnv = { ...env, ...values };
   const broker = stores.find((store) => store.name === 'RabbitMQ')!; // one of each
   // A user of their own, where the broker is ours to make one in, else what the services have.
@@ -49,7 +57,7 @@ export default async function start({ args, env, home, say, signal, stack }: Con
   if (!producerUrl)
     say.about('producers', "share the services' AMQP_URL: this RabbitMQ is not ours (docs/reference/rabbitmq.md)");
   const producerEnv = { PRODUCER_AMQP_URL: producerUrl || broker.url };
-  writeEnv(producerEnvFile(home), producerEnv);
+  writeEnvFile(producerEnvFile(home), producerEnv);
 
   await say.step('migrations', 'both schemas are up to date', () => migrate(serviceEnv, signal));
   const running = { env: serviceEnv, home, stack, signal, onNews: (line: string) => say.about('mail', line) };

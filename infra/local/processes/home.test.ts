@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
-import { seedFiles, writeServicesEnv } from '../commands/environment.ts';
+import { seedFiles, servicesEnv, writeEnvFile } from '../commands/environment.ts';
 import { homeFolder, writePrivate } from './home.ts';
 
 const all = mkdtempSync(join(tmpdir(), 'gatepost-home-'));
@@ -25,8 +25,9 @@ test('a relative GATEPOST_HOME is taken from where the command was typed', () =>
 
 test('writes what the services need, for the owner only, with the same key each time', () => {
   const home = newHome();
-  const first = writeServicesEnv(home, {}, urls, files);
+  const first = servicesEnv(home, {}, urls, files);
   const file = join(home, 'services.env');
+  writeEnvFile(file, first);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(first);
   expect(first).toMatchObject({
@@ -43,16 +44,18 @@ test('writes what the services need, for the owner only, with the same key each 
     ISSUER_ALIASES: 'https://localhost:4443/',
   });
   expect(Buffer.from(first.SECRETS_KEY ?? '', 'base64')).toHaveLength(32);
-  expect(writeServicesEnv(home, {}, urls, files).SECRETS_KEY).toBe(first.SECRETS_KEY);
+  expect(servicesEnv(home, {}, urls, files).SECRETS_KEY).toBe(first.SECRETS_KEY);
 });
 
 test('what the environment gives goes before what is made', () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const given = { SECRETS_KEY: key, DELIVERY_ALLOWED_NETWORKS: '', AUTH_PORT: '4410', MAIL_URL: 'smtp://a b#c@host' };
   const home = newHome();
-  expect(writeServicesEnv(home, given, urls, files)).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
+  const values = servicesEnv(home, given, urls, files);
+  expect(values).toMatchObject({ ...given, ISSUER: 'http://localhost:4410/' });
+  writeEnvFile(join(home, 'services.env'), values);
   expect(parseEnv(readFileSync(join(home, 'services.env'), 'utf8'))).toMatchObject(given);
-  expect(writeServicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls, files).ISSUER).toBe(
+  expect(servicesEnv(home, { ...given, ISSUER: 'https://id.example/' }, urls, files).ISSUER).toBe(
     'https://id.example/',
   );
 });
