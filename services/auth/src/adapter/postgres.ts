@@ -23,13 +23,19 @@ const upsert = `INSERT INTO artefacts (model, id, grant_id, account_id, client_i
   WHERE artefacts.expires_at > now()`;
 /**
  * A grant is written while what shows whose it is still counts ($9, epoch seconds): a password that changes at this moment either waits for
- * the grant, and then ends it, or is waited for. Otherwise a request that was under way would keep a way in past the change.
+ * the grant, and then ends it, or is waited for. Otherwise a request that was under way would keep a way in past the change. The same
+ * goes for the membership of an organization that it is for.
  */
-const upsertGrant = `INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
-  SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::jsonb, now() + make_interval(secs => $7), $8::uuid FROM accounts
-   WHERE user_id = $4 AND (sessions_not_before IS NULL OR $9::float8 IS NULL
-                           OR sessions_not_before <= to_timestamp($9) + interval '999 milliseconds')
-     FOR SHARE
+const upsertGrant = `WITH owner AS MATERIALIZED (
+    SELECT user_id FROM accounts
+     WHERE user_id = $4 AND (sessions_not_before IS NULL OR $9::float8 IS NULL
+                             OR sessions_not_before <= to_timestamp($9) + interval '999 milliseconds')
+       FOR SHARE) -- before the membership, as whoever deletes an account locks them
+  INSERT INTO artefacts (model, id, grant_id, account_id, client_id, payload, expires_at, incarnation)
+  SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::jsonb, now() + make_interval(secs => $7), $8::uuid FROM owner
+   WHERE $6::jsonb ->> 'organization' IS NULL OR EXISTS (
+     SELECT FROM organization_members member
+      WHERE member.organization_id = $6::jsonb ->> 'organization' AND member.user_id = owner.user_id FOR KEY SHARE)
   ON CONFLICT (model, id) DO UPDATE SET grant_id = excluded.grant_id, account_id = excluded.account_id,
     client_id = excluded.client_id, payload = excluded.payload, expires_at = excluded.expires_at
   WHERE artefacts.expires_at > now()`;

@@ -1,8 +1,10 @@
 /** Nobody gets a token of an organization that they are not in, whatever they ask for and wherever. */
 import { Browser } from '@gatepost/testkit/browser';
 import { pkce } from '@gatepost/testkit/pkce';
+import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import pg from 'pg';
 import { openManagement } from '../management/target.ts';
 import { api } from '../seeds.ts';
 
@@ -102,6 +104,29 @@ test('a role within one organization is worth nothing in another, outside of it,
   const managing = await signIn({ organization: theirs, audience, scope: 'openid read:users' });
   expect(claimsOf(managing).scope).toBe('openid');
   await members.roles.delete(theirs, 'auth0|bob', { roles: [boss] });
+});
+
+test('who asks for tokens of an organization at the moment when they are taken out of it gets none', async () => {
+  const browser = new Browser(gate);
+  await signIn({}, 'bob@example.com', browser);
+  const { id } = await auth0.organizations.create({ name: 'fleeting' });
+  await members.create(id!, { members: ['auth0|bob'] });
+  const db = new pg.Client({ connectionString: gate.databaseUrl, options: '-c search_path=auth' });
+  await db.connect();
+  try {
+    await db.query('BEGIN');
+    await db.query('DELETE FROM organization_members WHERE organization_id = $1', [id]);
+    const asked = authorize({ organization: id! }, browser);
+    const waits = until('it waits for that, or has its answer', async () => {
+      const { rows } = await db.query('SELECT FROM pg_locks WHERE NOT granted');
+      return rows.length > 0 || undefined;
+    });
+    await Promise.race([asked, waits]);
+    await db.query('COMMIT');
+    expect((await asked).answer).toMatchObject({ error: 'access_denied' });
+  } finally {
+    await db.end();
+  }
 });
 
 test('what a member lost is lost with the next refresh; who left, or whose organization is gone, has no refresh', async () => {
