@@ -2,6 +2,7 @@
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type Acks, makeAcks } from './acks.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { hasOthers, leaveWhenCutOff } from './cut-off.ts';
 import { exists } from './find-shards.ts';
 
 export type Incoming = {
@@ -32,13 +33,16 @@ export type Consumer = AsyncDisposable & {
   isConnected(): boolean;
 };
 
+/** With nothing to take for so long, a consumer asks whether its node is cut off from the others, and waits so long for an answer. */
+const cutOff = { quietMs: 10_000, answerMs: 15_000 };
+
 /** How long to wait, after large messages have reduced the prefetch, before trying the full prefetch again. */
 const widenAfterMs = 10_000;
 
 /**
  * Consumes a queue, at most `prefetch` messages in hand. `onMessage` must not throw; it settles each message itself, sooner or
  * later. A consumer that the broker cancels (queue deleted, node down) connects anew and declares the topology again. On `standby`
- * it is connected, which takes a busy broker seconds, and takes nothing before `begin`.
+ * it is connected, which takes a busy broker seconds, and takes nothing before `begin`. A node that is cut off from the others is left.
  *
  * With `maxBytes`, and more than that in hand, it stops taking, gives back what still comes, and begins again with a prefetch that
  * fits such messages once half of it is settled: a prefetch alone counts messages, of whatever size.
@@ -52,6 +56,8 @@ export async function openConsumer(
     prefetch: number;
     standby?: boolean;
     maxBytes?: number;
+    /** For tests. */
+    cutOff?: typeof cutOff;
     onMessage: (message: Incoming) => void;
   },
 ): Promise<Consumer> {
@@ -70,8 +76,15 @@ export async function openConsumer(
     start: () => consume?.().catch(() => {}), // the channel is closed: the next connection consumes
   });
   const standard = [options.queue].flat();
+  let hasCome = false;
+  const cameSince = () => {
+    const came = hasCome;
+    hasCome = false;
+    return came;
+  };
 
   const connection = await openConnection(options, async (model: ChannelModel) => {
+    if (hasOthers(options.url)) leaveWhenCutOff(model, { ...(options.cutOff ?? cutOff), hasCome: cameSince });
     const leftover = await Promise.all(
       (options.leftover ?? []).map(async (queue) => ((await exists(model, queue)) ? [queue] : [])),
     );
@@ -96,6 +109,7 @@ export async function openConsumer(
         options.log.warn({ 'amqp.queue': options.queue }, 'RabbitMQ cancelled the consumer, starting anew');
         return startAnew();
       }
+      hasCome = true;
       const { deliveryTag } = message.fields;
       acks.took(deliveryTag);
       if (paused || allowance.isUsedUp()) return acks.giveBack(deliveryTag);

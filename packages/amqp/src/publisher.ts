@@ -2,6 +2,7 @@
 import type { Trouble } from '@gatepost/runtime/store-errors';
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Options } from 'amqplib';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { watchSilence } from './cut-off.ts';
 import { lengthOf } from './queue-length.ts';
 
 export type Outgoing = {
@@ -65,6 +66,7 @@ export async function openPublisher(
   let connected: ChannelModel | undefined;
   const waiting = new Map<string, Waiting>();
   let sequence = 0;
+  const silence = watchSilence(options.url);
 
   const open = async (model: ChannelModel) => {
     const opened = await openChannel(model, waiting, (fault) => {
@@ -79,6 +81,7 @@ export async function openPublisher(
   const connection = await openConnection(options, async (model: ChannelModel) => {
     await open(model);
     connected = model;
+    silence.begin(model);
   });
   // A channel of RabbitMQ before 3.12 that begins before it knows a queue's new leader asks the dead one for good: it refuses all for
   // that queue until the dead node is back, while a channel that is opened later publishes
@@ -96,8 +99,11 @@ export async function openPublisher(
       const current = channel;
       if (!current) return Promise.reject(new NotPublished('not_connected', 'no connection to RabbitMQ'));
       const tag = String(++sequence);
-      const { entry, promise } = waitFor(tag, waiting, confirmTimeoutMs);
+      const publishedAt = performance.now();
+      const onLate = () => silence.noConfirmSince(publishedAt);
+      const { entry, promise } = waitFor(tag, waiting, { timeoutMs: confirmTimeoutMs, onLate });
       const answered = (error: unknown) => {
+        silence.confirmed();
         if (error) {
           if (channel === current) renewChannel();
           return entry.settle(new NotPublished('refused', 'the broker refused the message', { cause: error }));
@@ -177,15 +183,21 @@ async function openChannel(
 }
 
 /** Waits for a message's confirm, for so long at most. */
-function waitFor(tag: string, waiting: Map<string, Waiting>, timeoutMs: number) {
+function waitFor(
+  tag: string,
+  waiting: Map<string, Waiting>,
+  { timeoutMs, onLate }: { timeoutMs: number; onLate: () => void },
+) {
   // Not Promise.withResolvers, which Node 20 lacks: producers run there.
   let resolve!: () => void;
   let reject!: (error: NotPublished) => void;
   const promise = new Promise<void>((...both) => {
     [resolve, reject] = both;
   });
-  const late = () => entry.settle(new NotPublished('timeout', `no confirm in ${timeoutMs} ms`));
-  const timer = setTimeout(late, timeoutMs);
+  const timer = setTimeout(() => {
+    entry.settle(new NotPublished('timeout', `no confirm in ${timeoutMs} ms`));
+    onLate();
+  }, timeoutMs);
   const entry: Waiting = {
     returned: false,
     settle(error) {

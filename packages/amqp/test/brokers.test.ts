@@ -11,7 +11,9 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import { browse } from '../src/browse.ts';
 import { openConnection } from '../src/connection.ts';
+import { openConsumer } from '../src/consumer.ts';
 import { findShards } from '../src/find-shards.ts';
+import { openPublisher } from '../src/publisher.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -54,6 +56,81 @@ test('what looks once, too, looks at another broker when one is dead', async () 
       ),
     ).rejects.toThrow('NOT_FOUND');
   }
+});
+
+/**
+ * Two ways to one broker that fall silent without closing anything, as a node of RabbitMQ 4.3 does that is cut off from the others. No
+ * heartbeats: such a node answers them.
+ */
+async function openSilent() {
+  await using opening = new AsyncDisposableStack();
+  const ways = [opening.use(await openCuttable(vhost.url)), opening.use(await openCuttable(vhost.url))] as const;
+  const url = ways.map((way) => `${way.url}?heartbeat=0`).join();
+  const open = opening.move();
+  return {
+    url,
+    /** Silences the one that is used: what goes through it is seen by `works`, at once where it is the other one. */
+    async silence(works: () => Promise<boolean>) {
+      const [one, two] = ways;
+      one.hold(true);
+      if (!(await works())) return;
+      two.hold(true);
+      one.hold(false);
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+const queue = { name: 'gatepost.silent', durable: true, arguments: { 'x-queue-type': 'quorum' } };
+const withQueue = { exchanges: [], queues: [queue], bindings: [] };
+const message = { exchange: '', routingKey: queue.name, body: Buffer.from('x'), messageId: '1' };
+const confirms = (publisher: { publish(sent: typeof message): Promise<void> }) =>
+  publisher.publish(message).then(
+    () => true,
+    () => false,
+  );
+
+test('a broker that is there and confirms nothing is left for another', async () => {
+  await using silent = await openSilent();
+  await using publisher = await openPublisher({
+    url: silent.url,
+    name: 'test',
+    log,
+    topology: withQueue,
+    confirmTimeoutMs: 1_000,
+  });
+  expect(await confirms(publisher)).toBe(true);
+  await silent.silence(() => confirms(publisher));
+  await until('a confirm from the other', () => confirms(publisher));
+});
+
+test('a broker that is there and hands nothing out is left for another', async () => {
+  await using silent = await openSilent();
+  await using publisher = await openPublisher({ url: vhost.url, name: 'test', log, topology: withQueue });
+  let taken = 0;
+  await using _consumer = await openConsumer({
+    url: silent.url,
+    name: 'test',
+    log,
+    topology: withQueue,
+    queue: queue.name,
+    prefetch: 10,
+    cutOff: { quietMs: 500, answerMs: 1_000 },
+    onMessage(incoming) {
+      taken += 1;
+      incoming.ack();
+    },
+  });
+  await until('what the test before has left', () => taken > 0);
+  await silent.silence(async () => {
+    const before = taken;
+    await publisher.publish(message);
+    return until('it', () => taken > before, 1_000).catch(() => false);
+  });
+  const before = taken;
+  await until('some to come from the other', async () => {
+    await publisher.publish(message); // the first ten are on their way by the silent one, for the broker
+    return taken > before;
+  });
 });
 
 test('amqps with a root of one’s own and a client’s certificate', async () => {
