@@ -45,6 +45,11 @@ export const client = z.strictObject({
         "what its ID tokens are signed with. RS256 otherwise, the only one that Auth0's SDK for single-page applications takes; ES256 costs a tenth of it",
       example: { alg: 'ES256' },
     }),
+  organization_usage: z.enum(['deny', 'allow', 'require']).optional().meta({
+    description:
+      'whether its people sign in to organizations of the gate (`organization` in the request); `deny` otherwise',
+    example: 'allow',
+  }),
   mfa_policy: z.enum(['never', 'enrolled', 'always']).optional().meta({
     description: 'when its people are asked for a second factor; as in `settings` otherwise',
     example: 'always',

@@ -183,6 +183,7 @@ async function applyClient(db: Writer, client: SeedClient): Promise<void> {
       ...(client.jwt_configuration && { id_token_signed_response_alg: client.jwt_configuration.alg }),
       ...(client.compliance_level && { compliance_level: client.compliance_level }),
       ...(client.mfa_policy && { mfa_policy: client.mfa_policy }),
+      ...(client.organization_usage && { organization_usage: client.organization_usage }),
     },
   };
   const problem = fapiProblem(data);

@@ -8,7 +8,7 @@ import { freshDatabase } from '@gatepost/testkit/stores';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openGate } from './gate.ts';
-import { api, apis, machine } from './seeds.ts';
+import { api, apis, machine, web } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -64,6 +64,10 @@ test('organizations of a seed have their members with roles; a second start chan
     ],
     roles: [{ name: 'Owner', permissions: [] }],
     users: people,
+    clients: [
+      { ...web, organization_usage: 'allow' },
+      { ...web, client_id: 'other' },
+    ],
     gate_organizations: [organization],
   };
   const gate = stack.use(await openGate(seed));
@@ -85,6 +89,12 @@ test('organizations of a seed have their members with roles; a second start chan
   ).toEqual([{ connection_id: 'con_email', assign_membership_on_login: true }]);
   stack.use(await openGate(seed, { DATABASE_URL: gate.databaseUrl, SECRETS_KEY: gate.env.SECRETS_KEY! }));
   expect(await stored()).toEqual(first);
+  const askFor = async (client_id: string) => {
+    const request = { client_id, response_type: 'code', redirect_uri: web.callbacks[0]!, organization: 'orchard' };
+    return (await gate.get(`authorize?${new URLSearchParams(request)}`)).headers.get('location');
+  };
+  expect(await askFor('web')).toMatch(/^\/interaction\//);
+  expect(await askFor('other')).toContain('error=invalid_request');
   const strange = { name: 'mill', connections: [{ name: 'x' }], members: [{ user_id: 'auth0|cy', roles: ['None'] }] };
   await expect(openGate({ ...seed, gate_organizations: [strange] })).rejects.toMatchObject({
     problems: [
