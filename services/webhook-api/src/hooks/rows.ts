@@ -72,14 +72,14 @@ export const visibleIn = ({ repository }: Wanted): { kind: string; condition: st
 const healthColumns = 'last_status, last_status_code, last_at, day_delivered, day_failed';
 
 /**
- * SQL: the newest delivery of `h`. Each day is looked into by itself: the days before yesterday only for those that have had none since, or ten thousand
- * hooks would be looked up in each day of the log.
+ * SQL: the latest delivery of `h`, in the order of an index that has what became of it. Each day is looked into by itself, and only for those that
+ * have had none since, or ten thousand hooks would be looked up in each day of the log.
  */
 const newest = (columns: string): string => {
   const of = (days: string) =>
-    `(SELECT ${columns} FROM deliveries d WHERE d.hook_id = h.id AND d.delivered_on ${days} ORDER BY d.id DESC LIMIT 1)`;
-  const yesterday = "(now() AT TIME ZONE 'UTC')::date - 1";
-  return `(${of(`BETWEEN ${yesterday} AND ${yesterday} + 1`)} UNION ALL ${of(`< ${yesterday}`)} LIMIT 1)`;
+    `(SELECT ${columns} FROM deliveries d WHERE d.hook_id = h.id AND d.delivered_on ${days} ORDER BY d.delivered_at DESC, d.id DESC LIMIT 1)`;
+  const today = "(now() AT TIME ZONE 'UTC')::date";
+  return `(${of(`= ${today}`)} UNION ALL ${of(`= ${today} - 1`)} UNION ALL ${of(`< ${today} - 1`)} LIMIT 1)`;
 };
 
 /** Its newest delivery, and what the statistics counted in a day. */
