@@ -38,6 +38,8 @@ export type Hook = Subscription & {
   /** Of the secret before, while that is to be taken too. */
   previousKeys: (SigningKeys & { untilMs: number }) | null;
   retry: boolean;
+  /** When anything of it was changed last, ms since 1970. */
+  changedAtMs: number;
   /** Custom request headers; their values are secret. */
   headers: Readonly<Record<string, string>>;
 };

@@ -80,6 +80,7 @@ type Row = HookColumns & {
   repository_id: number | null;
   deliverable: boolean;
   paused: boolean;
+  updated_at: Date;
 };
 
 /** A hook made by an app on a user's behalf rests while its organization restricts apps and has not approved that one. */
@@ -112,7 +113,7 @@ async function loadInParts(pool: Pool, ids: number[]): Promise<Map<number, Row>>
     const { rows } = await pool.query<Row>({
       name: 'whole hooks',
       text: `SELECT h.id, h.account_id, h.repository_id, h.name, h.events, h.url, h.credentials, h.content_type, h.insecure_ssl, h.secret,
-                    h.previous_secret, h.previous_secret_until, h.retry, h.headers, ${isDeliverable} AS deliverable,
+                    h.previous_secret, h.previous_secret_until, h.retry, h.headers, h.updated_at, ${isDeliverable} AS deliverable,
                     ${isPaused} AS paused
                FROM hooks h JOIN accounts a ON a.id = h.account_id WHERE h.id = ANY ($1)`,
       values: [ids.slice(start, start + partMax)],
@@ -138,6 +139,7 @@ function read(row: Row, { seal, log }: { seal: Seal; log: Log }): Hook | undefin
       keys: row.secret && makeKeys(seal.open(row.secret, hookSecretPurpose)),
       previousKeys: readPrevious(row, seal),
       retry: row.retry,
+      changedAtMs: row.updated_at.getTime(),
       headers: row.headers ? (JSON.parse(seal.open(row.headers, hookHeadersPurpose)) as Record<string, string>) : {},
     };
   } catch (error) {

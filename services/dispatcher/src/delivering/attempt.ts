@@ -13,6 +13,7 @@ import type { Persist } from '../persist.ts';
 import { OutOfResources } from '../trouble.ts';
 import { classify, type Outcome } from './classify.ts';
 import type { Forward } from './forward.ts';
+import { asWhoeverAskedKnew } from './made-up.ts';
 import type { Payloads } from './payloads.ts';
 import type { Post } from './post.ts';
 import { type Ended, isRecorded } from './record.ts';
@@ -81,7 +82,8 @@ async function attempt(
 ): Promise<Attempted> {
   const make = async () => {
     const span = tracing && beginSpan(tracing, traceparent, job, hook);
-    const request = await buildRequest(job, hook, payload, parts.userAgent, span?.traceparent);
+    const signing = await asWhoeverAskedKnew(parts.pool, job, hook);
+    const request = await buildRequest(job, signing, payload, parts.userAgent, span?.traceparent);
     const deliveredAt = new Date();
     if (isTooLate(job)) {
       span?.end({}, "too late for its account's limit");

@@ -18,6 +18,7 @@ const hook = (id: number, repositoryId: number | null, events: string[], deliver
   insecureSsl: false,
   keys: null,
   previousKeys: null,
+  changedAtMs: 0,
   retry: true,
   headers: {},
 });

@@ -3,6 +3,7 @@ import { type DeliveryJob, jobHeader } from '@gatepost/contracts/delivery-job';
 import { deliveriesQueue } from '@gatepost/contracts/topology';
 import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
+import { ownSource, storeRouted } from '@gatepost/webhook-db/asked';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DeadLetters, openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';
@@ -67,6 +68,43 @@ describe('a job that none of our services made', () => {
     const made = { guid, eventKey: key, eventOn: received_on, occurredAt, repositoryId: repository_id };
     return invented({ ...made, deliveryId: Number(row!.id) });
   };
+
+  test('an event that somebody made up is signed under no secret that the hook got later', async () => {
+    const type = 'issues';
+    const event = async () => {
+      const guid = randomUUID();
+      const asked = {
+        key: randomUUID(),
+        guid,
+        source: ownSource,
+        type,
+        action: null,
+        accountId,
+        repositoryId: null,
+        hookId,
+      };
+      const stored = await storeRouted(world.pool, { ...asked, payload: Buffer.from('{"made":"up"}') });
+      const { deliveryId, receivedOn: eventOn, occurredAt } = stored;
+      return invented({ deliveryId, guid, eventKey: asked.key, eventOn, occurredAt: occurredAt.toISOString() });
+    };
+    /** As it is when it waited, for its account's limit say. */
+    const sent = async (job: DeliveryJob) => {
+      await world.pool.query(
+        `INSERT INTO parked (delivery_id, account_id, reason, due_at, event_key, event_on, job) VALUES ($1, $2, 'retry', now(), $3, $4, $5)`,
+        [job.deliveryId, accountId, job.eventKey, job.eventOn, JSON.stringify(job)],
+      );
+      return until('it is delivered', async () =>
+        receiver.received.find(({ headers }) => headers['x-github-delivery'] === job.guid),
+      );
+    };
+    expect((await sent(await event())).headers['x-hub-signature-256']).toMatch(/^sha256=/);
+    const before = await event();
+    await world.pool.query('UPDATE hooks SET secret = secret, updated_at = now() WHERE id = $1', [hookId]);
+    const guid = await world.publish({}); // by then the change is known
+    await world.deliveries(guid);
+    expect((await sent(before)).headers).not.toHaveProperty('x-hub-signature-256');
+    expect((await sent(await event())).headers['x-hub-signature-256']).toMatch(/^sha256=/);
+  });
 
   test('is not delivered: it lies with the dead letters, with the reason', async () => {
     const id = await put({ [jobHeader]: JSON.stringify(invented()) }, Buffer.from('{"transfer":"everything"}'));
