@@ -8,7 +8,7 @@ import { ApiError, notFound, validationFailed } from '../http/errors.ts';
 import { tokenOperation } from '../http/operation.ts';
 import { filterText, linkHeader, pageLinks, pageQuery } from '../http/page.ts';
 import type { Parts } from '../parts.ts';
-import { attributeOf, deadLetterSchema, idOf, wholeLetterSchema } from './letter.ts';
+import { attributeOf, deadLetterSchema, idOf, passingHeaders, wholeLetterSchema } from './letter.ts';
 import { heldMaxBytes, look, lookedMax, seenLetters, wholeLetter } from './seen-letters.ts';
 
 const text = z.string().optional();
@@ -246,4 +246,4 @@ function outgoingOf(message: Seen, { jobKeys, amqpUser }: Parts) {
 }
 
 /** Headers that were not the producer's: of the dead letter, of publishing it, and of the queue it lies in. */
-const added = new Set([deadReasonHeader, deadDetailHeader, 'x-publish-tag', 'x-delivery-count']);
+const added = new Set([deadReasonHeader, deadDetailHeader, ...passingHeaders]);

@@ -31,9 +31,14 @@ export type Letter = z.infer<typeof deadLetterSchema>;
 
 export type WholeLetter = z.infer<typeof wholeLetterSchema>;
 
-/** Without those that differ from one look to the next. */
+/**
+ * Of publishing it, and how often its queue has had it back and, from RabbitMQ 4.3 on, handed it out
+ * (https://www.rabbitmq.com/docs/quorum-queues#poison-message-handling): they differ from one look to the next.
+ */
+export const passingHeaders: ReadonlySet<string> = new Set(['x-publish-tag', 'x-delivery-count', 'x-acquired-count']);
+
 const ownHeaders = ({ headers }: Pick<Seen, 'headers'>) =>
-  Object.entries(headers).filter(([name]) => name !== 'x-publish-tag' && name !== 'x-delivery-count');
+  Object.entries(headers).filter(([name]) => !passingHeaders.has(name));
 
 export function idOf({ body, headers, messageId = '' }: Seen): string {
   const own = ownHeaders({ headers }).sort(([a], [b]) => (a < b ? -1 : 1));
