@@ -61,7 +61,7 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
   return {
     isBound: () => runner.isBound(trigger),
     async atAuthorization(ctx) {
-      const { session, account, params } = ctx.oidc;
+      const { session, account } = ctx.oidc;
       if (!session?.accountId || !account || outcomeNow(ctx)) return { isPaused: pauseNow(ctx) !== undefined };
       const from = await continuedFrom(parts, ctx, account.accountId);
       // Whoever comes back is waited for, whatever was unbound meanwhile.
@@ -72,21 +72,9 @@ export function makePostLogin(parts: PostLoginParts): PostLogin {
         limitSession(ctx, before);
         return { isPaused: false };
       }
-      const { amr } = session as { amr?: string[] };
-      const { organization } = (params ?? {}) as { organization?: string };
-      const authTime = session.authTime();
-      const isDevice = ctx.oidc.deviceCode !== undefined;
-      const protocol = isDevice ? 'oauth2-device-code' : protocolOf(params?.response_type);
-      const proven = {
-        accountId: account.accountId,
-        amr,
-        protocol,
-        hasSession: true,
-        ...(authTime && { authTime }),
-        ...(organization && { organization }),
-      };
+      const proven = provenBy(ctx, session, account.accountId);
       const outcome = await run(parts, ctx, proven, { canRedirect: true, ...(from && { from }) });
-      if (outcome?.secondFactor && !isMultiFactor(amr)) await checkSecondFactors();
+      if (outcome?.secondFactor && !isMultiFactor(proven.amr)) await checkSecondFactors();
       return { isPaused: pauseNow(ctx) !== undefined };
     },
     async atRefresh(ctx, requireSecondFactor) {
@@ -238,6 +226,25 @@ async function writeMetadata(
   { userMetadata: user, appMetadata: app }: Outcome,
 ): Promise<void> {
   if (Object.keys(user).length + Object.keys(app).length > 0) await accounts.update(userId, {}, { user, app });
+}
+
+/** What a session proves to an authorization request. */
+function provenBy(
+  { oidc: { params, deviceCode } }: KoaContextWithOIDC,
+  session: NonNullable<KoaContextWithOIDC['oidc']['session']>,
+  accountId: string,
+): Proven {
+  const { amr } = session as { amr?: string[] };
+  const { organization } = (params ?? {}) as { organization?: string };
+  const authTime = session.authTime();
+  return {
+    accountId,
+    amr,
+    protocol: deviceCode === undefined ? protocolOf(params?.response_type) : 'oauth2-device-code',
+    hasSession: true,
+    ...(authTime && { authTime }),
+    ...(organization && { organization }),
+  };
 }
 
 /** In Auth0’s words. */

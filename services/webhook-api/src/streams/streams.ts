@@ -62,28 +62,9 @@ export function openStreams(options: {
   const watching = makeWatching(pool);
   const all = new Set<Open>();
   const callers = makeCounts();
-  let timer: NodeJS.Timeout | undefined;
+  const rounds = makeRounds(all, watching, log);
   let isClosing = false;
   countOpen(all, options.registry);
-
-  const turn = async () => {
-    try {
-      await watching.look();
-    } catch (error) {
-      watching.lookAtAll();
-      log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
-    }
-    const nowMs = performance.now();
-    for (const held of all) lookAfter(held, nowMs, log);
-    const unread = [...all].reduce((sum, { stream }) => sum + stream.unread(), 0);
-    if (unread > unreadMaxBytes) for (const { stream } of all) if (stream.unread() > unreadMuchBytes) stream.cut();
-    timer = all.size > 0 && !isClosing ? setTimeout(turn, lookEveryMs).unref() : undefined;
-  };
-  const wake = () => {
-    if (timer || isClosing) return;
-    watching.begin();
-    timer = setTimeout(turn, lookEveryMs).unref();
-  };
 
   return {
     async open(wish) {
@@ -109,7 +90,7 @@ export function openStreams(options: {
       // Nobody may have come for it: the request was over before this was ready.
       const unbegun = setTimeout(() => stream.cut(), beginWithinMs).unref();
       timers.push(unbegun);
-      wake();
+      rounds.wake();
       try {
         await hook.ready;
       } catch (error) {
@@ -126,8 +107,38 @@ export function openStreams(options: {
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;
-      clearTimeout(timer);
+      rounds.stop();
       for (const { stream } of [...all]) stream.end('restarts');
+    },
+  };
+}
+
+/** Looks for deliveries, and after those who watch, once a second as long as there is somebody. */
+function makeRounds(all: ReadonlySet<Open>, watching: ReturnType<typeof makeWatching>, log: Log) {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  const go = async () => {
+    try {
+      await watching.look();
+    } catch (error) {
+      watching.lookAtAll();
+      log.warn({ error }, 'could not look for deliveries of the hooks that are watched');
+    }
+    const nowMs = performance.now();
+    for (const held of all) lookAfter(held, nowMs, log);
+    const unread = [...all].reduce((sum, { stream }) => sum + stream.unread(), 0);
+    if (unread > unreadMaxBytes) for (const { stream } of all) if (stream.unread() > unreadMuchBytes) stream.cut();
+    timer = all.size > 0 && !isStopped ? setTimeout(go, lookEveryMs).unref() : undefined;
+  };
+  return {
+    wake(): void {
+      if (timer || isStopped) return;
+      watching.begin();
+      timer = setTimeout(go, lookEveryMs).unref();
+    },
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
     },
   };
 }
