@@ -10,7 +10,7 @@ import type { Inbox } from './delivering/inbox.ts';
 import type { Backpressure } from './fairness/backpressure.ts';
 import { openReadAhead } from './fairness/read-ahead.ts';
 import type { Route } from './routing/route.ts';
-import type { Settle } from './settle.ts';
+import type { Settle } from './settling/settle.ts';
 
 export type Consumers = AsyncDisposable & { areConnected(): boolean };
 

@@ -41,13 +41,13 @@ import { openReplays } from './parked/replay.ts';
 import { openRescue } from './parked/rescue.ts';
 import { watchWaiting } from './parked/watch.ts';
 import { keepPartitions } from './partitions.ts';
-import { makePersist, type Persist } from './persist.ts';
 import { type Moved, makeMoved, watchDispatcher } from './progress.ts';
 import { lengthOfShards, watchQueues } from './queues.ts';
 import { makeEnqueue } from './routing/enqueue.ts';
 import { openLargeEvents } from './routing/large-events.ts';
 import { makeRoute, type Route } from './routing/route.ts';
-import { makeSettle } from './settle.ts';
+import { makePersist, type Persist } from './settling/persist.ts';
+import { makeSettle } from './settling/settle.ts';
 
 // Names are resolved on libuv's threads; with its four, a few that hang would hold up all others.
 process.env.UV_THREADPOOL_SIZE ??= '32';

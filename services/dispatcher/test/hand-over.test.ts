@@ -8,8 +8,8 @@ import { migrateWebhooks } from '@gatepost/webhook-db/migrations';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { expect, test } from '@jest/globals';
 import { ensurePartitions } from '../src/partitions.ts';
-import { makePersist } from '../src/persist.ts';
 import { handOver } from '../src/routing/hand-over.ts';
+import { makePersist } from '../src/settling/persist.ts';
 
 async function open(stack: AsyncDisposableStack) {
   const database = stack.use(await freshDatabase());

@@ -6,7 +6,7 @@ import { openCuttable } from '@gatepost/testkit/cut';
 import { freshDatabase } from '@gatepost/testkit/stores';
 import { openPool } from '@gatepost/webhook-db/pool';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { makePersist } from '../src/persist.ts';
+import { makePersist } from '../src/settling/persist.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());

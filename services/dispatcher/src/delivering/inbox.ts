@@ -9,14 +9,14 @@ import { type DeliveryJob, namedJob, openJob } from '@gatepost/contracts/deliver
 import type { TakenEvent } from '@gatepost/webhook-db/events';
 import { unpark } from '@gatepost/webhook-db/parked';
 import { hasBacklog } from '@gatepost/webhook-db/waiting';
-import { makeBatches } from '../batch.ts';
 import { makeRoom } from '../fairness/room.ts';
 import { type Admit, held, isTooLate, slowed } from '../limit/admit.ts';
 import { type Parking, parkAgain } from '../parked/park.ts';
-import { GivenUp } from '../persist.ts';
 import type { Moved } from '../progress.ts';
-import { ack, deadLetter, type Settle, type Verdict, verdictOf } from '../settle.ts';
-import { makeTake } from '../take.ts';
+import { makeBatches } from '../settling/batch.ts';
+import { GivenUp } from '../settling/persist.ts';
+import { ack, deadLetter, type Settle, type Verdict, verdictOf } from '../settling/settle.ts';
+import { makeTake } from '../settling/take.ts';
 import { type AttemptParts, makeAttempt, ranOf } from './attempt.ts';
 import { makeRecording } from './recording.ts';
 import { makeTaken, type Taken } from './taken.ts';

@@ -5,9 +5,9 @@
 import type { DeliveryJob } from '@gatepost/contracts/delivery-job';
 import { loadPayload, payloadBytes } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Persist } from '../persist.ts';
 import { type LargeEvents, largeBytes } from '../routing/large-events.ts';
 import { holds, released } from '../routing/memory.ts';
+import type { Persist } from '../settling/persist.ts';
 
 type EventOf = Pick<DeliveryJob, 'eventKey' | 'eventOn'>;
 

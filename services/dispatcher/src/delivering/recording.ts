@@ -2,11 +2,11 @@
 import { namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import { makeBatches } from '../batch.ts';
 import { ensurePartitions, isMissingPartition } from '../partitions.ts';
-import { isGivenUp, type Persist } from '../persist.ts';
 import type { Moved } from '../progress.ts';
-import { ack, type Verdict } from '../settle.ts';
+import { makeBatches } from '../settling/batch.ts';
+import { isGivenUp, type Persist } from '../settling/persist.ts';
+import { ack, type Verdict } from '../settling/settle.ts';
 import { type Ended, insertDeliveries } from './record.ts';
 
 export type Recording = {

@@ -9,10 +9,10 @@ import { type DeliveryJob, namedJob } from '@gatepost/contracts/delivery-job';
 import type { Log } from '@gatepost/runtime/log';
 import { type NewEvent, releaseTaken, setRouted, type TakenEvent } from '@gatepost/webhook-db/events';
 import type { Pool } from '@gatepost/webhook-db/pool';
-import type { Persist } from '../persist.ts';
 import type { Moved } from '../progress.ts';
 import type { Outgoing } from '../routing/enqueue.ts';
-import { type Verdict, verdictOf } from '../settle.ts';
+import type { Persist } from '../settling/persist.ts';
+import { type Verdict, verdictOf } from '../settling/settle.ts';
 
 /** `event`: as it was stored. */
 export type TakenDelivery = Outgoing & { event: NewEvent };

@@ -11,7 +11,7 @@ import type { Log } from '@gatepost/runtime/log';
 import { Gauge, type Registry } from '@gatepost/runtime/metrics';
 import { largeBytes } from '../routing/large-events.ts';
 import type { Route } from '../routing/route.ts';
-import type { Settle, Tag } from '../settle.ts';
+import type { Settle, Tag } from '../settling/settle.ts';
 import type { Backpressure } from './backpressure.ts';
 import { accountOf, makeNoisyNeighbours } from './noisy-neighbours.ts';
 import { type EventQueues, openReaders } from './readers.ts';

@@ -1,5 +1,5 @@
 /** Lets attempts begin when their hook and their account have room for them; the concurrency limiter says when, and in which order. */
-import { GivenUp } from '../persist.ts';
+import { GivenUp } from '../settling/persist.ts';
 import { makeConcurrencyLimiter, type Ran, type Waiting } from './concurrency-limiter.ts';
 
 export type Room = {

@@ -8,12 +8,12 @@ import { inTransaction } from '@gatepost/runtime/transaction';
 import { isTimed, unpark, waits } from '@gatepost/webhook-db/parked';
 import type { Pool } from '@gatepost/webhook-db/pool';
 import type { PoolClient } from 'pg';
-import { publishDeadLetter } from '../dead-letter.ts';
 import { granted } from '../limit/admit.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Moved } from '../progress.ts';
 import type { Enqueue, Outgoing } from '../routing/enqueue.ts';
-import { deadReasonOf } from '../trouble.ts';
+import { publishDeadLetter } from '../settling/dead-letter.ts';
+import { deadReasonOf } from '../settling/trouble.ts';
 import type { Release, ReleasedRow } from './release.ts';
 
 const idleMs = 100;

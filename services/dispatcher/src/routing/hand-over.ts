@@ -8,7 +8,7 @@ import type { Account } from '../accounts.ts';
 import type { Taken } from '../delivering/taken.ts';
 import type { Admit } from '../limit/admit.ts';
 import { type Parking, park } from '../parked/park.ts';
-import type { Persist } from '../persist.ts';
+import type { Persist } from '../settling/persist.ts';
 import { type Enqueue, type Outgoing, Unconfirmed } from './enqueue.ts';
 
 /** `hasBacklog`: deliveries of its account wait for the limit. */

@@ -7,7 +7,7 @@ import { openReceiver, type Receiver } from '@gatepost/testkit/receiver';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { publishDeadLetter } from '../../src/dead-letter.ts';
+import { publishDeadLetter } from '../../src/settling/dead-letter.ts';
 import { type DeadLetters, openDeadLetters } from '../dead-letters.ts';
 import { type Dispatcher, openWorld, type World } from '../world.ts';
 

@@ -3,7 +3,7 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import { traceparentOf } from '@gatepost/contracts/event';
 import type { Log } from '@gatepost/runtime/log';
 import { type Span, type Tracing, tracing } from '@gatepost/runtime/tracing';
-import { namedMessage, spanAttributes } from './named.ts';
+import { namedMessage, spanAttributes } from '../named.ts';
 import { type Settle, type Verdict, verdictOf } from './settle.ts';
 
 export type Take = {

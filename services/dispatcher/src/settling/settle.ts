@@ -7,9 +7,9 @@ import type { Incoming } from '@gatepost/amqp/consumer';
 import type { Publisher } from '@gatepost/amqp/publisher';
 import type { DeadReason } from '@gatepost/contracts/dead-reason';
 import type { Log } from '@gatepost/runtime/log';
+import type { Metrics } from '../metrics.ts';
+import { namedMessage } from '../named.ts';
 import { publishDeadLetter } from './dead-letter.ts';
-import type { Metrics } from './metrics.ts';
-import { namedMessage } from './named.ts';
 import { isGivenUp, type Persist } from './persist.ts';
 import { deadReasonOf } from './trouble.ts';
 
