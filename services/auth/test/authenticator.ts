@@ -16,14 +16,6 @@ export const person = (name: string, number: number) => ({
 });
 
 /** Answered by an ID token in the address. */
-export const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-};
-
 export const claimsOf = ({ location }: Page) =>
   decodeJwt(new URLSearchParams(location?.hash.slice(1)).get('id_token') ?? '');
 

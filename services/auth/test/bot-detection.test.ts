@@ -1,7 +1,7 @@
 /** `attack-protection/bot-detection`: who is asked to prove that they are no program, and when. */
 import { afterAll, expect, test } from '@jest/globals';
-import { challengeOn, openProtected, request, solve, statuses } from './protected.ts';
-import { alice } from './seeds.ts';
+import { challengeOn, openProtected, solve, statuses } from './protected.ts';
+import { alice, spaRequest as request } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());

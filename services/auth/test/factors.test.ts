@@ -4,9 +4,9 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, request, secretIn } from './authenticator.ts';
+import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from './authenticator.ts';
 import { openGate } from './gate.ts';
-import { alice, bob, connections, settings, spa } from './seeds.ts';
+import { alice, bob, connections, spaRequest as request, settings, spa } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());

@@ -7,7 +7,7 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { managementApi } from '../src/resources/management-api.ts';
 import { openGate } from './gate.ts';
-import { fullSeed } from './seeds.ts';
+import { fullSeed, spaRequest as request } from './seeds.ts';
 import { openSmtpReceiver } from './smtp-receiver.ts';
 
 const stack = new AsyncDisposableStack();
@@ -74,13 +74,6 @@ beforeAll(async () => {
 });
 
 const connection = 'Username-Password-Authentication';
-const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-};
 /** Whatever a mail would load, and wherever it leads. */
 const addresses = (html = '') =>
   [...html.matchAll(/(?:src|href|url|background)\s*[=(]\s*["']?([^"')\s>]+)/gi)].map(([, url]) => url!);

@@ -5,15 +5,7 @@ import type { LogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import pg from 'pg';
 import { openGate } from './gate.ts';
-import { alice, bob, connections, fullSeed, settings } from './seeds.ts';
-
-export const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-};
+import { alice, bob, connections, fullSeed, spaRequest as request, settings } from './seeds.ts';
 
 type Form = Record<string, string>;
 

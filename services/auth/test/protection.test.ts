@@ -3,9 +3,9 @@ import { openLogLines } from '@gatepost/testkit/log-lines';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { openProtected, request, statuses } from './protected.ts';
+import { openProtected, statuses } from './protected.ts';
 import { openRanges } from './ranges.ts';
-import { alice } from './seeds.ts';
+import { alice, spaRequest as request } from './seeds.ts';
 
 /** What the gate asks of PostgreSQL; what is written behind a login, for several at once, is no part of one. */
 const statements: string[] = [];

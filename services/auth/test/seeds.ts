@@ -106,3 +106,12 @@ export const apiClient = {
   client_grants: [{ audience: 'urn:es', scope: ['read:x'] }],
 };
 export const fullSeed = { ...seed, clients: [...seed.clients, trusted, untrusted, native, tabs, apiClient] };
+
+/** A sign-in to `spa` that ends with an ID token in the fragment. */
+export const spaRequest = {
+  client_id: 'spa',
+  redirect_uri: 'https://app.example/cb',
+  scope: 'openid',
+  response_type: 'id_token',
+  nonce: 'n',
+};

@@ -4,20 +4,13 @@ import { until } from '@gatepost/testkit/until';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { openManagement, refusal } from './management/target.ts';
+import { spaRequest as request } from './seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const { gate, auth0, clientOf } = stack.use(await openManagement());
 const connection = 'Username-Password-Authentication';
 const password = 'four unrelated words here';
-const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-};
-
 const mailsTo = async (email: string) =>
   (await Promise.all((await gate.outbox()).map((raw) => PostalMime.parse(raw)))).filter(({ to }) =>
     to?.some(({ address }) => address === email),

@@ -2,19 +2,13 @@
 import { Browser } from '@gatepost/testkit/browser';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { TOTP } from 'otpauth';
+import { spaRequest as request } from '../seeds.ts';
 import { openManagement, refusal } from './target.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
 const { gate, auth0, clientOf, ask } = stack.use(await openManagement());
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-const request = {
-  client_id: 'spa',
-  redirect_uri: 'https://app.example/cb',
-  scope: 'openid',
-  response_type: 'id_token',
-  nonce: 'n',
-};
 const logIn = async (email: string) => {
   const browser = new Browser(gate);
   return { browser, page: await browser.logIn(await browser.authorize(request), email) };

@@ -3,9 +3,9 @@ import { Browser, type Page } from '@gatepost/testkit/browser';
 import { until } from '@gatepost/testkit/until';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, request, secretIn } from '../authenticator.ts';
+import { claimsOf, codeOf, multiFactor, person, recoveryCodesIn, secretIn } from '../authenticator.ts';
 import { openGate } from '../gate.ts';
-import { connections, settings, spa } from '../seeds.ts';
+import { connections, spaRequest as request, settings, spa } from '../seeds.ts';
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
