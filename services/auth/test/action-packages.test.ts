@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { openActionPackages } from '../src/actions/packages.ts';
 import { openActionsGate } from './actions.ts';
 import { makeNpmFolder } from './npm-folder.ts';
 
@@ -63,17 +64,22 @@ describe('an action', () => {
       secrets: { KEY: 'of the service' },
       body: `const posted = await axios.post('${at}/check', { client: event.client.client_id }, { headers: { 'x-key': event.secrets.KEY }, timeout: 10_000 });
         const moved = await axios.get('${at}/away');
+        const raw = await new Promise((resolve, reject) => {
+          const options = { method: 'POST', headers: ['x-key', 'one', 'x-key', 'two'] };
+          require('http').request('${at}/raw', options, resolve).on('error', reject).end('sent');
+        });
         const gone = await axios.get('${at.replace('127.0.0.1', 'localhost')}/').catch((error) => error.message);
-        ${claim(`[posted.status, posted.data, posted.headers['set-cookie'], moved.data.at, gone]`)}`,
+        ${claim(`[posted.status, posted.data, posted.headers['set-cookie'], moved.data.at, raw.statusCode, gone]`)}`,
     });
     expect(await claimed()).toEqual([
       200,
       { at: '/check', key: 'of the service' },
       ['a=1', 'b=2'],
       '/here',
+      200,
       expect.stringContaining('ACTIONS_ALLOWED_HOSTS'),
     ]);
-    expect(asked).toEqual(['POST /check {"client":"machine"}', 'GET /away', 'GET /here']);
+    expect(asked).toEqual(['POST /check {"client":"machine"}', 'GET /away', 'GET /here', 'POST /raw sent']);
   });
 
   test('computes by lodash, and by a package of ES modules', async () => {
@@ -117,6 +123,15 @@ describe('an action', () => {
     const { body: tried } = await manage('POST', `actions/actions/${body.id}/test`, { payload: {} });
     expect(tried.payload).toEqual({ commands: [], logs: ['Tried'] });
   });
+});
+
+test('a folder without node_modules, or whose package.json is none, keeps the gate from starting', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'no-packages-'));
+  expect(() => openActionPackages(folder)).toThrow('ACTIONS_PACKAGES');
+  mkdirSync(join(folder, 'node_modules'));
+  expect(openActionPackages(folder).listed).toEqual([]);
+  writeFileSync(join(folder, 'package.json'), '{"dependencies":{"../../x":"1.0.0"}}');
+  expect(() => openActionPackages(folder)).toThrow('ACTIONS_PACKAGES');
 });
 
 describe('dependencies', () => {

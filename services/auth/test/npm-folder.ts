@@ -36,7 +36,9 @@ function copy(name: string, from: string, to: string): void {
   const target = join(to, name);
   if (existsSync(target)) return;
   const source = find(name, from);
-  cpSync(source, target, { recursive: true, filter: (path) => !path.slice(source.length).includes('node_modules') });
+  // Types and maps are most of the files.
+  const isLeft = (path: string) => /node_modules|\.d\.[cm]?ts$|\.map$/.test(path.slice(source.length));
+  cpSync(source, target, { recursive: true, filter: (path) => !isLeft(path) });
   const { dependencies = {} } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
   for (const each of Object.keys(dependencies)) copy(each, source, to);
 }

@@ -115,6 +115,31 @@ test('bodies that it sends at the same time are bounded, and one that goes on as
   expect(asking).toMatchObject({ reason: 'too_large' });
 });
 
+test('a request that the gate would not read is refused to the action, and ends no process', async () => {
+  using pool = openActionPool({
+    limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },
+    outside: () => Promise.reject(new Error('asked')),
+  });
+  const code = `exports.handle = async (event, api) => {
+    const said = [];
+    for (const [path, init] of [
+      ['x'.repeat(9_000), {}],
+      ['', { headers: { a: 'x'.repeat(9_000) } }],
+      ['', { headers: Array.from({ length: 101 }, (_each, at) => ['a' + at, 'x']) }],
+      ['', { method: 'lower' }],
+      ['', { method: 'M-SEARCH' }],
+      ['', {}],
+    ]) said.push(await fetch('https://example.com/' + path, init).catch((error) => error.message));
+    api.accessToken.setCustomClaim('said', said);
+  };`;
+  const call = { trigger: 'post-login', handler: 'handle', event: {} };
+  const long = expect.stringContaining('too long');
+  const method = expect.stringContaining('not among the methods');
+  expect(await pool.run({ version: 'v', code, secrets: {} }, call)).toMatchObject({
+    commands: [{ args: ['said', [long, long, long, method, method, 'fetch failed: asked']] }],
+  });
+});
+
 test('one that takes all memory before it runs at all is ended', async () => {
   using pool = openActionPool({
     limits: { timeoutMs: 20_000, memoryBytes: 64 * 1024 * 1024 },

@@ -31,7 +31,9 @@ export function openHttp(ask: Ask): { http: object; https: object } {
 function open(ask: Ask) {
   const [http, https] = [getBuiltinModule('http'), getBuiltinModule('https')];
   const connections = new WeakMap<Duplex, Connection>();
-  const server = http.createServer((request, response) => {
+  // What a client may send is for the gate to say.
+  const taking = { requireHostHeader: false, maxHeaderSize: 1024 * 1024 };
+  const server = http.createServer(taking, (request, response) => {
     const connection = connections.get(request.socket)!;
     void answer(ask, connection.origin, request, response).catch((error: Error) => {
       connection.client.destroy(Object.assign(error, { code: 'ECONNREFUSED' }));

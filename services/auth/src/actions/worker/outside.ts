@@ -21,7 +21,7 @@ export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }
   const waiting = new Map<number, { resolve(answer: FetchedAnswer): void; reject(error: Error): void }>();
   let last = 0;
   const ask: Ask = async (request, signal) => {
-    checkSize(request);
+    check(request);
     last += 1;
     const number = last;
     return new Promise<FetchedAnswer>((resolve, reject) => {
@@ -61,8 +61,10 @@ export function makeFetch(tell: (given: { fetch: number; request: FetchRequest }
   };
 }
 
-function checkSize({ url, headers }: FetchRequest): void {
+function check({ url, method, headers }: FetchRequest): void {
   const isTooLarge = ([name, value]: [string, string]) => name.length > most.name || value.length > most.value;
   if (url.length > most.url || headers.length > most.headers || headers.some(isTooLarge))
     throw new TypeError('fetch failed: an address or headers that are too long');
+  if (!URL.canParse(url)) throw new TypeError('fetch failed: no address');
+  if (!/^[A-Z]{1,20}$/.test(method)) throw new TypeError(`fetch failed: ${method} is not among the methods`);
 }
