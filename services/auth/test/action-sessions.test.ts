@@ -81,6 +81,10 @@ describe('a second factor', () => {
       access: { aud: expect.anything() },
     });
     expect(proven.id.amr).toEqual(['pwd', 'otp', 'mfa']);
+    // It opens nothing else: whoever changes factors has a fresh login.
+    const mfa = { authorization: `Bearer ${asked.json.mfa_token}` };
+    expect((await gate.get('mfa/authenticators', mfa)).status).toBe(401);
+    expect((await gate.post('mfa/associate', { authenticator_types: 'otp' }, mfa)).status).toBe(401);
     // Once; the tokens that came of it are refreshed without being asked again, the former refresh token is not.
     expect((await verify(asked.json.mfa_token!, 1)).status).toBe(400);
     const next = { ...refresh, refresh_token: proven.json.refresh_token! };

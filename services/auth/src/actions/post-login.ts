@@ -129,7 +129,8 @@ type RefreshToken = {
 function refreshedBy(ctx: KoaContextWithOIDC, organization: string | undefined): Refreshed | 'impossible' {
   // The typings leave out what it keeps.
   const token = ctx.oidc.entities.RefreshToken as unknown as RefreshToken;
-  if (organization !== undefined || token.jkt !== undefined || token['x5t#S256'] !== undefined) return 'impossible';
+  const isBound = token.jkt !== undefined || token['x5t#S256'] !== undefined;
+  if (organization !== undefined || isBound || token.authTime === undefined) return 'impossible';
   const { resource = token.resource } = (ctx.oidc.params ?? {}) as { resource?: string | string[] };
   const [name] = [resource ?? []].flat();
   const asked = [...ctx.oidc.requestParamScopes].filter((scope) => token.scopes.has(scope));

@@ -132,7 +132,9 @@ async function spend(parts: Parts, token: string, amr: string[]): Promise<Subjec
   const pending = await parts.pending.take(mfaOwner(token));
   if (!pending) throw described(new errors.InvalidGrant('spent mfa_token'), 'mfa_token was used already');
   const { enrolling: _, sentTo: __, oobCode: ___, ...rest } = pending;
-  if (!isAccessToken(token)) await parts.pending.keep(mfaOwner(token), { ...rest, due: 'proven' });
+  // Nor for anything else where it came of a refresh token: to change factors the login must be fresh.
+  const isRefreshed = pending.request?.grantId !== undefined;
+  if (!isRefreshed && !isAccessToken(token)) await parts.pending.keep(mfaOwner(token), { ...rest, due: 'proven' });
   return {
     accountId: pending.account.userId,
     amr: [...new Set([...pending.amr, ...amr])],

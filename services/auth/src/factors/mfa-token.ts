@@ -22,7 +22,7 @@ export type Refreshed = {
   audience: string | undefined;
   grantId: string;
   /** Of its login, in epoch seconds. */
-  authTime: number | undefined;
+  authTime: number;
 };
 
 /** @throws MfaRequired; SecondFactorImpossible where nobody who could set one up is there */
