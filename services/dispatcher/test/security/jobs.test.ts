@@ -99,10 +99,15 @@ describe('a job that none of our services made', () => {
     };
     expect((await sent(await event())).headers['x-hub-signature-256']).toMatch(/^sha256=/);
     const before = await event();
-    await world.pool.query('UPDATE hooks SET secret = secret, updated_at = now() WHERE id = $1', [hookId]);
+    await world.pool.query('UPDATE hooks SET url = $2, updated_at = now() WHERE id = $1', [
+      hookId,
+      receiver.url.replace('://', '://user:word@'),
+    ]);
     const guid = await world.publish({}); // by then the change is known
     await world.deliveries(guid);
-    expect((await sent(before)).headers).not.toHaveProperty('x-hub-signature-256');
+    const late = (await sent(before)).headers;
+    expect([late['x-hub-signature-256'], late.authorization]).toEqual([undefined, undefined]);
+    expect((await sent(await event())).headers.authorization).toMatch(/^Basic /);
     expect((await sent(await event())).headers['x-hub-signature-256']).toMatch(/^sha256=/);
   });
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { githubDocs } from '../hooks/documentation.ts';
 import { hookId } from '../hooks/hook-id.ts';
 import { findRow as findHook } from '../hooks/rows.ts';
+import { hasSenderProof } from '../hooks/trigger.ts';
 import { notFound, validationFailed } from '../http/errors.ts';
 import { placeOperation } from '../http/operation.ts';
 import { checkConnected, parkDelivery, publishDelivery } from '../publish.ts';
@@ -30,8 +31,12 @@ export const redeliver = placeOperation({
     if (!hook.active || hook.restricted) throw refuse('Hook is not active');
     const payload = await findPayload(pool, row);
     if (!payload || !row.occurred_at) throw refuse('The payload of this delivery is kept no longer');
-    if (hook.secret && (await isMadeUp(pool, row)))
-      throw refuse('Somebody made this event up: whoever knows the secret of the hook triggers it anew');
+    if ((hook.secret || hasSenderProof(hook)) && (await isMadeUp(pool, row)))
+      throw refuse(
+        hasSenderProof(hook)
+          ? 'Somebody made this event up, and the hook has request headers or a user name in its URL'
+          : 'Somebody made this event up: whoever knows the secret of the hook triggers it anew',
+      );
     checkConnected(parts.publisher);
     const job = await parkDelivery(pool, {
       guid: row.guid,
@@ -54,7 +59,7 @@ export const redeliver = placeOperation({
   },
 });
 
-/** It would be signed under the hook's present secret, which who made it up need not know (hooks/trigger.ts). */
+/** It would go out under the hook's present secret and headers, which who made it up need not know (hooks/trigger.ts). */
 async function isMadeUp(pool: Pool, { event, event_key, event_on, sequence }: DeliveryDetailRow): Promise<boolean> {
   if (event === 'ping' || sequence !== null) return false;
   const { rows } = await pool.query<{ source: string }>(

@@ -104,8 +104,10 @@ function adviceOn({ status }: AttemptRow, timeoutMs: number): string {
 /** What somebody made up is signed for nobody who need not know the secret (docs/decisions/0434-who-may-make-up-an-event.md). */
 function again(known: Known, { id, event: type }: AttemptRow): string {
   const { hook, event } = known;
-  if (hook.isGone || !hook.hasSecret || event?.source !== ownSource || type === 'ping')
+  if (hook.isGone || !(hook.hasSecret || hook.hasSenderProof) || event?.source !== ownSource || type === 'ping')
     return `deliver it again: POST ${pathOf(known, id)}/attempts`;
+  if (hook.hasSenderProof)
+    return 'make the event up for a hook that has neither request headers nor a user name in its URL';
   return `whoever knows the secret of the hook triggers it anew: POST ${hook.path}/triggers`;
 }
 

@@ -19,6 +19,8 @@ export type HookSettings =
       events: string[];
       retries: boolean;
       hasSecret: boolean;
+      /** Request headers, or a user name. */
+      hasSenderProof: boolean;
       createdAt: Date;
       updatedAt: Date;
       paused: { what: 'hook' | 'organization'; at: Date } | undefined;
@@ -34,13 +36,15 @@ type HookRow = {
   events: string[];
   retry: boolean;
   has_secret: boolean;
+  has_sender_proof: boolean;
   created_at: Date;
   updated_at: Date;
   paused_at: Date | null;
   account_paused_at: Date | null;
 };
 
-const columns = `h.id, h.repository_id, a.login, h.active, h.events, h.retry, h.secret IS NOT NULL AS has_secret, h.created_at, h.updated_at, h.paused_at, a.paused_at AS account_paused_at,
+const columns = `h.id, h.repository_id, a.login, h.active, h.events, h.retry, h.secret IS NOT NULL AS has_secret,
+  (h.headers IS NOT NULL OR h.credentials IS NOT NULL) AS has_sender_proof, h.created_at, h.updated_at, h.paused_at, a.paused_at AS account_paused_at,
   ${isRestricted('a.oauth_app_restrictions', 'h.account_id', 'h.created_by_app')} AS restricted,
   (SELECT r.name FROM repositories r WHERE r.id = h.repository_id) AS repository`;
 
@@ -117,6 +121,7 @@ function settingsOf(row: HookRow): HookSettings {
     events: row.events,
     retries: row.retry,
     hasSecret: row.has_secret,
+    hasSenderProof: row.has_sender_proof,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     paused: since('organization', row.account_paused_at) ?? since('hook', row.paused_at),

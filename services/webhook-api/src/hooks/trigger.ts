@@ -9,6 +9,7 @@ import { type ErrorItem, notFound, validationFailed } from '../http/errors.ts';
 import { ours, placeOperation } from '../http/operation.ts';
 import { seconds } from '../objects/time.ts';
 import { checkConnected, publishDelivery } from '../publish.ts';
+import { splitUrl } from './credentials.ts';
 import { hookId } from './hook-id.ts';
 import { storeOwnEvent } from './own-event.ts';
 import { findRow, type HookRow } from './rows.ts';
@@ -41,7 +42,10 @@ export const triggerEvent = placeOperation({
     const row = await findRow(parts.pool, place, token, hookId(params));
     if (!row) throw notFound();
     const problem =
-      findProblem(row, event) ?? findOverlap(row) ?? findSecretProblem(openSecret(row.secret, parts.seal), secret);
+      findProblem(row, event) ??
+      findSenderProblem(row) ??
+      findOverlap(row) ??
+      findSecretProblem(openSecret(row.secret, parts.seal), secret);
     if (problem) throw validationFailed({ resource: 'Hook', code: 'custom', ...problem });
     checkConnected(parts.publisher);
     const own = { hookId: row.id, event, action: ownAction(payload), payload: Buffer.from(JSON.stringify(payload)) };
@@ -58,6 +62,24 @@ function findProblem({ active, restricted, events }: HookRow, event: string): Pr
   if (!events.includes(event) && !events.includes('*'))
     return { field: 'event', message: 'The hook does not subscribe to this event' };
   return undefined;
+}
+
+/**
+ * Whether its requests carry what a receiver may know the sender by: of whoever may change the hook nobody can read that, and nobody is to say something in its
+ * name. Without it they go nowhere else (hooks/origin.ts).
+ */
+export const hasSenderProof = ({
+  headers,
+  credentials,
+  url,
+}: Pick<HookRow, 'headers' | 'credentials' | 'url'>): boolean =>
+  headers !== null || credentials !== null || splitUrl(url).credentials !== null;
+
+function findSenderProblem(row: HookRow): Problem | undefined {
+  if (!hasSenderProof(row)) return undefined;
+  const field = row.headers === null ? 'url' : 'request_headers';
+  const message = 'The hook has request headers, or a user name in its URL: no event can be made up in their name';
+  return { field, message };
 }
 
 /** The secret before signs too: whoever set the present one need not know it. */

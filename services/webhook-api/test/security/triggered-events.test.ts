@@ -101,6 +101,25 @@ test('it is signed anew under no secret that came later, and is the latest push 
   expect(jobs.all.filter(({ job, payload }) => job.hookId === otherId && payload.forged)).toEqual([]);
 });
 
+test.each([
+  ['request headers', { request_headers: { Authorization: 'Bearer of-the-receiver' } }, 'request_headers'],
+  ['a user name in its URL', { config: { url: 'https://user:word@receiver.example/own' } }, 'url'],
+])('a hook that has %s says nothing in their name that somebody made up', async (_, own, field) => {
+  const hook = await create(repo);
+  const { body } = await trigger(hook);
+  const { job } = await jobs.next(({ job }) => job.deliveryId === body.id);
+  const id = await recordDelivery(api.sql, { hookId: job.hookId, job, status: 'Timed out', statusCode: 504 });
+  await api.sql.query('DELETE FROM parked'); // as a dispatcher would
+  expect((await call(api, admin, 'PATCH', hook, own)).status).toBe(200);
+  expect(messageOf(await trigger(hook))).toEqual([422, field, expect.stringContaining('in their name')]);
+  // Nor with a secret of one's own.
+  await call(api, admin, 'PATCH', `${hook}/config`, { secret: 'mine' });
+  expect((await trigger(hook, { secret: 'mine' })).status).toBe(422);
+  expect((await call(api, admin, 'POST', `${hook}/deliveries/${id}/attempts`)).status).toBe(422);
+  const { next } = (await call(api, admin, 'GET', `${hook}/deliveries/${id}/explain`)).body;
+  expect(next).toContain('neither request headers');
+});
+
 test('only who may change the hook sends it anything, and only what it takes', async () => {
   const hook = await create(repo);
   const reader = await api.tokens.user('auth0|alice', 'read:repo_hook');
