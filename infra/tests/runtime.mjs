@@ -21,8 +21,9 @@ let file = 0;
 /** What is worked out once a worker. */
 const resolved = new Map();
 const sources = new Map();
-/** Validators of descriptions, which take seconds to make, signing keys, and the database's client, which is large; they hold nothing of a file's. */
-const shared = /\/(test\/(support\/)?(conformance|github-openapi|made-keys)|src\/generated\/[\w/]+)\.ts$/;
+/** Validators of descriptions, which take seconds to make, signing keys, texts, and the database's client, which is large; they hold nothing of a file's. */
+const shared =
+  /\/(test\/(support\/)?(conformance|github-openapi|made-keys)|src\/((pages|mail)\/strings|generated)\/[\w/]+)\.ts$/;
 
 registerHooks({
   resolve(specifier, context, next) {
