@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from '@gatepost/runtime/env';
+import { sessionsEnd, sessionsEnded } from '../accounts/end-access.ts';
 import { type Database, Prisma } from '../database.ts';
 import type { ConnectionModel } from '../generated/models.ts';
 import { isEnabled } from '../settings/connections.ts';
@@ -99,17 +100,26 @@ export const updateConnection = operation({
   },
 });
 
-/** As in Auth0, a connection takes its accounts along. */
+/**
+ * As in Auth0, a connection takes its accounts along. Of people who had linked theirs to another account it is unknown which sessions were begun by it, so all
+ * of these end, as where one is unlinked (identities.ts).
+ */
 export const deleteConnection = operation({
   async run({ parts, params }) {
     const { id, name } = await load(parts, params.id);
-    await parts.db.$transaction([
-      parts.db
-        .$executeRaw`DELETE FROM artefacts WHERE account_id IN (SELECT user_id FROM accounts WHERE connection = ${name})`,
+    const mark = sessionsEnd();
+    const [, ended] = await parts.db.$transaction([
+      parts.db.$executeRaw`
+        DELETE FROM artefacts WHERE account_id IN (
+          SELECT unnest(ARRAY[user_id, linked_to]) FROM accounts WHERE connection = ${name})`,
+      parts.db.$executeRaw`
+        UPDATE accounts SET sessions_not_before = ${mark}, updated_at = now()
+         WHERE user_id IN (SELECT linked_to FROM accounts WHERE connection = ${name})`,
       parts.db.account.deleteMany({ where: { connection: name } }),
       parts.db.connection.deleteMany({ where: { id } }),
     ]);
     parts.connections.clear();
+    if (ended > 0) await sessionsEnded(mark);
     return gone;
   },
 });

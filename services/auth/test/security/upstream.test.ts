@@ -180,6 +180,26 @@ describe('an answer', () => {
     expect(honest.asked.filter(({ path }) => path === '/token')).toEqual([]);
   });
 
+  test('that signed somebody in to the account that they had linked counts no longer than its connection is there', async () => {
+    const made = await manage(gate, 'POST', 'connections', {
+      name: 'former',
+      strategy: 'oidc',
+      options: at(evil.issuer),
+    });
+    const signIn = async () => {
+      const { answer, asked, browser } = await leave('former');
+      evil.lie({ claims: { sub: 'linked' } });
+      return { browser, sub: (await claimsFor(gate, asked, await answer())).sub };
+    };
+    await signIn();
+    await manage(gate, 'POST', 'users/auth0%7Calice/identities', { provider: 'oidc', user_id: 'former|linked' });
+    const { browser, sub } = await signIn();
+    expect(sub).toBe('auth0|alice');
+    await manage(gate, 'DELETE', `connections/${made.body.id}`);
+    const silent = await browser.authorize(request({ prompt: 'none' }));
+    expect(errorOf(silent)).toBe('login_required');
+  });
+
   test('that refuses tells the application what, and not in its own words', async () => {
     const { answer } = await leave('evil');
     const words = '<script>"alert(1)"</script>';
