@@ -36,12 +36,14 @@ export type Cluster = { nodes: ClusterNode[]; url: string };
 const size = 3;
 const readySeconds = 120;
 
-/** Erlang: waits, for a minute at most, until every member of every quorum queue leads or follows. */
+/** Erlang: waits, for a minute at most, until every member of every quorum queue leads or follows. Others, a connection's own, have none. */
 const allFollow = `
   Follows = fun(Q) ->
     {resource, VHost, queue, Name} = amqqueue:get_name(Q),
-    lists:all(fun(Member) -> lists:member(proplists:get_value(<<"Raft State">>, Member), [leader, follower]) end,
-              rabbit_quorum_queue:status(VHost, Name))
+    case rabbit_quorum_queue:status(VHost, Name) of
+      {error, _} -> true;
+      Members -> lists:all(fun(Member) -> lists:member(proplists:get_value(<<"Raft State">>, Member), [leader, follower]) end, Members)
+    end
   end,
   Wait = fun Wait(0) -> exit(members_are_behind);
              Wait(Left) -> case lists:all(Follows, rabbit_amqqueue:list()) of
